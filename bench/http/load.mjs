@@ -10,7 +10,7 @@ import { requestHead, signedHeaders } from './request.mjs'
 import { readResponse } from './response.mjs'
 
 /** Maximum milliseconds to wait for `atLeast` responses. */
-const TIMEOUT = 5000
+const TIMEOUT = 2500
 
 const requests = new Map()
 

@@ -1,4 +1,5 @@
 import { readFileSync, writeFileSync } from 'node:fs'
+import { PARTS } from '../parts.mjs'
 import { digits } from './format.mjs'
 import { toGoalsTable } from './goals-table.mjs'
 import { toNodesTable } from './nodes-table.mjs'
@@ -11,6 +12,9 @@ const SECTION = /(<!-- bench: (\w+) -->\n).*?(<!-- end -->)/gs
 
 /** Matches a generated figure within a sentence, for example `<!-- bench: http/ahead -->2.9×<!-- end -->`. */
 const FIGURE = /(<!-- bench: (\w+\/[\w/]+) -->).*?(<!-- end -->)/g
+
+/** The figure that says what the brackets of each part contain. */
+const BRACKETS = 'goals/brackets'
 
 /** Ends the name of a marker for the tables of a part. A marker with the name of a part alone is for its plots. */
 const TABLES = '_tables'
@@ -33,6 +37,7 @@ export function writeDocs() {
 }
 
 function writeFigure(figures, id) {
+  if (id === BRACKETS) return writeBrackets()
   if (!figures[id]) throw new Error(`no figure ${id} in bench/results`)
   return `${digits(figures[id].median)}×`
 }
@@ -55,8 +60,23 @@ function writePart(name) {
   return result.plots.map(({ name, title }) => `![${title}](plots/${name}.svg)`).join('\n\n')
 }
 
-function writeMachine({ date, machine, brackets = 'quartiles', versions }) {
+/** Names what the brackets contain, with the parts if these differ. */
+function writeBrackets() {
+  const parts = new Map()
+  for (const part of PARTS) {
+    const result = readResult(RESULTS, part)
+    if (!result) continue
+    const brackets = bracketsOf(result)
+    parts.set(brackets, [...(parts.get(brackets) ?? []), `\`${part}\``])
+  }
+  if (parts.size < 2) return [...parts.keys()].join()
+  return [...parts].map(([brackets, names]) => `${brackets} for ${names.join(', ')}`).join('; ')
+}
+
+const bracketsOf = ({ brackets = 'quartiles' }) => brackets
+
+function writeMachine({ date, machine, brackets, versions }) {
   const { cpu, cores, memory, system, node } = machine
   const packages = Object.entries(versions).map(([name, version]) => `${name} ${version}`)
-  return `Measured on ${date}: ${cpu}, ${cores} cores, ${memory}, ${system}, Node ${node}; ${packages.join(', ')}. The brackets contain ${brackets}.`
+  return `Measured on ${date}: ${cpu}, ${cores} cores, ${memory}, ${system}, Node ${node}; ${packages.join(', ')}. The brackets contain ${bracketsOf({ brackets })}.`
 }

@@ -11,7 +11,7 @@ import { versionsOf } from './versions.mjs'
  * @property {string} part
  * @property {string} date
  * @property {ReturnType<typeof machine>} machine
- * @property {string} [brackets] what the brackets contain; quartiles in older results
+ * @property {string} [brackets] what the brackets contain; older results lack this member, and have quartiles
  * @property {Record<string, string>} versions
  * @property {Record<string, import('./rounds.mjs').Summary>} figures
  * @property {readonly import('./part.mjs').Table[]} tables

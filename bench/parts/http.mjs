@@ -10,7 +10,7 @@ const FULL = {
   connections: 32,
   passes: 2,
   seconds: 70,
-  milliseconds: 400,
+  milliseconds: 300,
   rounds: { [SMALL]: { warmup: 24_000, all: 2, goals: 8 }, [LARGE]: { warmup: 2_000, all: 2, goals: 6 } },
 }
 /** @type {import('../http/measure.mjs').Plan} */

@@ -81,7 +81,7 @@ async function measureAccepting(subjects, { rounds, counts }) {
   for (const [atOnce, count] of Object.entries(counts)) {
     const measured = await interleave(subjects, {
       rounds,
-      seconds: 12,
+      seconds: 10,
       measure: (subject) => accept(subject, count, Number(atOnce)),
     })
     const ratesOf = (subject) => measured.get(subject).map(({ rate }) => rate)
@@ -118,7 +118,7 @@ async function measureDirectPuts(subjects, { rounds, putCounts }) {
   for (const [atOnce, count] of Object.entries(putCounts)) {
     const measured = await interleave(candidates, {
       rounds,
-      seconds: 8,
+      seconds: 6,
       async measure({ subject, question }) {
         const rate = await subject.ask(question, { count, concurrency: Number(atOnce) })
         if (question === 'put') subject.accepted += count
