@@ -37,7 +37,7 @@ export interface CheckOptions {
   only?: readonly string[] | undefined
   /** Ids or groups of scenarios to skip. Default: none. */
   skip?: readonly string[] | undefined
-  /** Counts a failed `should` like a failed `must`. Default false. */
+  /** Counts a `should` like a `must`. Default false. */
   strict?: boolean | undefined
   /** Milliseconds to wait for each response, 100 to 60,000. Default 10,000, the limit of the specification's senders. */
   timeout?: number | undefined

@@ -9,9 +9,9 @@ export interface Scenario extends ScenarioText {
   readonly needsSignature?: true
   /**
    * When it runs. `alone` ones run while no other scenario does, because they measure, count, or occupy the receiver.
-   * `last` ones judge the answers to all others. Default: together with others, and first.
+   * `last` ones judge the responses to all others. Default: together with others, and first.
    */
   readonly phase?: 'alone' | 'last'
-  /** Sends requests, and judges the answers. A thrown error makes the scenario undecided. */
+  /** Sends requests, and judges the responses. A thrown error makes the scenario undecided. */
   run(probe: Probe): Promise<Finding> | Finding
 }

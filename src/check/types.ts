@@ -1,11 +1,11 @@
 /**
- * How important a scenario is: a receiver conforms if it fails no `must`. The words have the meaning of RFC 2119:
- * a `must` protects data, a `should` has good reasons against it only in special cases, a `may` is a convenience.
+ * How important a scenario is, in the words of RFC 2119: a `must` protects data or availability; a `should` is
+ * recommended, and a receiver may deviate only for a good reason; a `may` is a convenience.
  */
 export type Level = 'must' | 'should' | 'may'
 
 /**
- * The result of a scenario. `undecided`: the answers do not show whether the receiver conforms. `skipped`: the scenario
+ * The result of a scenario. `undecided`: the responses do not show whether the receiver conforms. `skipped`: the scenario
  * does not apply to this receiver or sender, or was not selected.
  */
 export type Verdict = 'passed' | 'failed' | 'undecided' | 'skipped'
@@ -39,7 +39,7 @@ export interface ScenarioText {
   /** Stable name, for `only`, `skip` and the reports: lower-case words joined by hyphens. */
   readonly id: string
   readonly level: Level
-  /** What a conforming receiver does, as a statement: `rejects a delivery without a signature`. */
+  /** What a conforming receiver does, as a statement: `refuses a delivery without a signature`. */
   readonly title: string
   /** What can go wrong otherwise. */
   readonly reason: string
@@ -55,8 +55,9 @@ export interface CheckResult extends ScenarioText, Finding {
 }
 
 /**
- * The result of a run. `conforms`: no `must` failed, and all were decided. `fails`: a `must` failed; with `strict`, also
- * a `should`. `undecided`: nothing failed, but a `must` could not be decided. `unreachable`: no connection was possible.
+ * The result of a run. `conforms`: every `must` that ran passed. `fails`: a `must` failed. `undecided`: no `must`
+ * failed, but at least one is undecided. `unreachable`: no connection was possible. With `strict`, a `should` counts
+ * like a `must`.
  */
 export type Conclusion = 'conforms' | 'fails' | 'undecided' | 'unreachable'
 

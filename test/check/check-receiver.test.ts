@@ -165,6 +165,7 @@ const invalid: [string, Partial<Record<keyof CheckOptions, unknown>>, string][] 
     'signatureKey contains characters',
   ],
   ['an invalid CA', { ca: 'nonsense' }, 'ca: a CA certificate must be'],
+  ['a CA of another type than text or bytes', { ca: 7 }, 'ca: a CA certificate must be'],
   ['an observer of another type than function', { observer: 7 }, 'observer must be a function'],
   ['a strict of another type than boolean', { strict: 'yes' }, 'strict must be true or false'],
 ]

@@ -6,6 +6,8 @@ import { KEY } from '../helpers/deliver.ts'
 export interface Finds {
   /** Ids of all scenarios of the levels `must` and `should` that fail. The first one is the scenario for this flaw. */
   fails: readonly [string, ...string[]]
+  /** Ids of scenarios that fail or pass, depending on the speed of the machine. */
+  mayFail?: readonly string[]
   hasSideEffects?: true
 }
 
@@ -38,8 +40,9 @@ export function expectConforms(report: CheckReport): void {
 }
 
 /** Expects that exactly these scenarios failed. */
-export function expectFinds(report: CheckReport, { fails }: Finds): void {
+export function expectFinds(report: CheckReport, { fails, mayFail = [] }: Finds): void {
   const found = linesOf(report, 'failed')
-  expect(found.map((line) => line.split(':')[0]).sort(), found.join('\n')).toEqual([...fails].sort())
+  const ids = found.map((line) => line.split(':')[0] ?? '').filter((id) => !mayFail.includes(id))
+  expect(ids.sort(), found.join('\n')).toEqual([...fails].sort())
   expect(report.conclusion).toBe('fails')
 }

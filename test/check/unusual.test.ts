@@ -47,6 +47,18 @@ describe('no false alarm about a receiver', () => {
     expect(idsOf(report, 'failed').filter((id) => !others.includes(id))).toEqual(['slow-upload'])
   })
 
+  it('that becomes too busy to respond at once', async () => {
+    let delay = 0
+    const report = await checkListener(
+      (req, res) => {
+        if (req.headers['content-length'] === '1073741824') delay = 500
+        setTimeout(correct, delay, req, res)
+      },
+      { only: ['too-large-length'], timeout: 400 },
+    )
+    expect(resultOf(report, 'too-large-length')).toMatchObject({ verdict: 'passed' })
+  })
+
   it('that has a header which changes now and then', async () => {
     let count = 0
     const report = await checkListener(

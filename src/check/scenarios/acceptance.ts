@@ -60,10 +60,10 @@ export const ACCEPTANCE: readonly Scenario[] = [
   {
     id: 'body-dollar',
     level: 'must',
-    title: 'accepts text that has a meaning in replacements and templates',
+    title: 'accepts text such as $& and {{x}}, which replacements and templates would change',
     reason:
-      'Texts such as $& and {{x}} are changed by String.replace and by templates, and then the signature does not match.',
-    fix: 'Do not put the body into a replacement, a template or a shell command.',
+      'String.replace changes $& in a replacement, and templates change {{x}}. If the body goes through one of them before it is verified, the signature does not match.',
+    fix: 'Compute the signature over the bytes of the body, as they arrived. Until then, do not pass it to String.replace, a template or a shell command.',
     async run(probe) {
       const value = "$& $1 $$ $` $' {{x}} %s %n \\0 `id`"
       const { body } = probe.sender.create({ note: value })

@@ -10,7 +10,7 @@ export const BODIES: readonly Scenario[] = [
     level: 'must',
     needsSignature: true,
     title: 'refuses a body that was changed after it was signed',
-    reason: 'Someone on the way could change or add events.',
+    reason: 'Otherwise events can be changed or added in transit.',
     fix: 'Compute the signature over all bytes of the body.',
     run: (probe) =>
       judgeEach(
@@ -149,7 +149,7 @@ export const BODIES: readonly Scenario[] = [
   {
     id: 'unverified-json',
     level: 'should',
-    title: 'answers an unsigned request alike, whether or not its body is JSON',
+    title: 'responds to unsigned requests with the same status, whether or not the body is JSON',
     reason:
       'A different response shows that the receiver parses bodies before it verifies them, so anyone can attack its parser.',
     fix: 'Verify the signature first, and parse the body afterwards.',

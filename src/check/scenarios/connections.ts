@@ -55,9 +55,11 @@ export const CONNECTIONS: readonly Scenario[] = [
     id: 'slow-upload',
     level: 'should',
     phase: 'alone',
-    title: 'answers or closes an upload that is not complete 5 s after the time limit of the sender',
-    reason: 'Anyone can hold all connections of the receiver open with some bytes per second.',
-    fix: 'Limit the time for the whole body, for example to 10 s, and answer 408.',
+    title:
+      'responds to a slow upload, or closes it, at most 5 s after the timeout of the sender (after 15 s by default)',
+    reason:
+      'Otherwise anyone can keep many connections open by sending a few bytes per second on each, until the receiver accepts no other connections.',
+    fix: 'Limit the time for the whole body, for example to 10 s. Then respond with 408, or close the connection.',
     async run(probe) {
       const { body } = probe.sender.create()
       const request = probe.request(body, { credential: probe.sender.wrongCredential() })
@@ -112,7 +114,7 @@ export const CONNECTIONS: readonly Scenario[] = [
     level: 'should',
     title: 'refuses two different values of content-length',
     reason:
-      'Two programs on the way can see different ends of the request (RFC 9112 section 6.3), and so two different requests.',
+      'A proxy and the receiver can disagree about where the request ends (RFC 9112 section 6.3), so only one of them sees a second request.',
     fix: 'Use an HTTP server that refuses such requests with 400.',
     async run(probe) {
       let finding = undecided('nothing was sent')
@@ -137,7 +139,7 @@ export const CONNECTIONS: readonly Scenario[] = [
     title: 'accepts a delivery whose sender waits for 100 Continue',
     reason:
       'Some HTTP clients send `expect: 100-continue`, and send the body only after the response (RFC 9110 section 10.1.1).',
-    fix: 'Use an HTTP server that answers 100 Continue.',
+    fix: 'Use an HTTP server that sends 100 Continue.',
     async run(probe) {
       const { body } = probe.sender.create()
       const request = probe.request(body, { headers: [['expect', '100-continue']] })
@@ -168,8 +170,8 @@ export const CONNECTIONS: readonly Scenario[] = [
     level: 'must',
     title: 'keeps the order of requests that arrive together',
     reason:
-      'A proxy may send requests without waiting (RFC 9112 section 9.3.2). If the responses change places, a refused delivery looks accepted.',
-    fix: 'Use an HTTP server that answers in order, or closes the connection after a refusal.',
+      'A proxy may send requests without waiting (RFC 9112 section 9.3.2). If the responses come in another order, a refused delivery looks accepted.',
+    fix: 'Use an HTTP server that responds in order, or closes the connection after a refusal.',
     run: (probe) => afterRefusal(probe, { isPipelined: true }),
   },
   {

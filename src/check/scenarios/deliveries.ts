@@ -34,23 +34,24 @@ const agedDelivery = (id: string, title: string, sent: string, shift: number): S
   id,
   level: 'may',
   title,
-  reason: 'Signatures do not expire, so a captured delivery can be sent again at any time.',
-  fix: 'Refuse deliveries whose signed time is too far away, or remember the deliveries that were handled.',
+  reason:
+    'Signatures do not expire, so a captured delivery can be sent again at any time. A store of handled deliveries also protects against this, for as long as it remembers them.',
+  fix: 'Refuse deliveries whose signed time is too far from now (in geohook: `maxAge`).',
   run: async (probe) =>
     refuses(await probe.deliver(probe.sender.create({ when: Date.now() + shift }).body), sent),
 })
 
-/** Repeated, lost and late deliveries. */
+/** Duplicates, and deliveries that are lost or late. */
 export const DELIVERIES: readonly Scenario[] = [
   {
     id: 'duplicate-in-turn',
     level: 'should',
     phase: 'alone',
     hasSideEffects: true,
-    title: 'accepts a repeated delivery, and handles it once',
+    title: 'accepts a duplicate of a delivery, and handles the delivery once',
     reason:
-      'Senders repeat a delivery if they get no response in time. A refusal would count as a failure of the webhook.',
-    fix: 'Remember handled deliveries, and answer 200 to repetitions.',
+      'Senders may retry if they get no response in time. Refusing the duplicate would count as a failure of the webhook.',
+    fix: 'Remember handled deliveries, and respond to duplicates with 200.',
     async run(probe) {
       const { id, body } = probe.sender.create()
       const counter = await startCounter(probe, id)
@@ -67,9 +68,9 @@ export const DELIVERIES: readonly Scenario[] = [
     level: 'should',
     phase: 'alone',
     hasSideEffects: true,
-    title: 'handles five simultaneous copies of a delivery once',
-    reason: 'A sender may repeat a delivery while the receiver still handles it.',
-    fix: 'Reserve a delivery before you handle it. Answer 409 to repetitions until it is handled.',
+    title: 'handles a delivery once if it arrives five times at the same time',
+    reason: 'A sender may retry while the receiver is still handling the delivery.',
+    fix: 'Reserve a delivery before you handle it. Respond to duplicates with 409 until it is handled.',
     async run(probe) {
       const { id, body } = probe.sender.create()
       const counter = await startCounter(probe, id)
@@ -90,8 +91,8 @@ export const DELIVERIES: readonly Scenario[] = [
     hasSideEffects: true,
     title: 'handles a retried delivery whose first response was lost',
     reason:
-      'A receiver that marks a delivery as seen, and stops when the sender disconnects, loses the delivery: it takes the retry for a repetition.',
-    fix: 'Mark a delivery as handled only after it was handled or stored.',
+      'A receiver that marks a delivery as seen, and stops when the sender disconnects, loses the delivery: it takes the retry for a duplicate.',
+    fix: 'Mark a delivery as handled only after it has been handled or stored.',
     async run(probe) {
       const { id, body } = probe.sender.create()
       const counter = await startCounter(probe, id)

@@ -8,7 +8,7 @@ export const FORGERIES: readonly Scenario[] = [
     level: 'must',
     title: 'refuses a signature made with another key',
     reason: 'Anyone could send events.',
-    fix: 'Compare the header with the HMAC-SHA256 of the body under the stored key, and answer 401 if they differ.',
+    fix: 'Compare the header with the HMAC-SHA256 of the body under the stored key, and respond with 401 if they differ.',
     run: (probe) =>
       judgeEach(
         probe,
@@ -52,7 +52,8 @@ export const FORGERIES: readonly Scenario[] = [
     level: 'must',
     needsSignature: true,
     title: 'refuses signatures of other algorithms',
-    reason: 'A sender that chooses the algorithm chooses the weakest one.',
+    reason:
+      'If the request names the algorithm, an attacker chooses the weakest one that the receiver accepts.',
     fix: 'Accept only HMAC-SHA256; never read the algorithm from the request.',
     run: (probe) =>
       judgeEach(
@@ -70,7 +71,7 @@ export const FORGERIES: readonly Scenario[] = [
     level: 'should',
     title: 'refuses two signature headers',
     reason:
-      'Two programs on the way can read two different values, so one of them may verify what the other ignores.',
+      'A proxy and the receiver may each read another of the two values, so one of them may verify a value that the other ignores.',
     fix: 'Refuse a request whose signature header occurs more than once.',
     run: (probe) =>
       judgeEach(
@@ -97,7 +98,7 @@ export const FORGERIES: readonly Scenario[] = [
     needsSignature: true,
     title: 'refuses a signature that is percent-encoded twice',
     reason:
-      'A receiver that decodes more than once accepts values that other programs on the way do not recognize.',
+      'A receiver that decodes more than once accepts values that a proxy or a firewall in front of it does not recognize.',
     fix: 'Percent-decode the header at most once.',
     run: (probe) =>
       judgeEach(

@@ -36,9 +36,9 @@ export const HANDSHAKE: readonly Scenario[] = [
   {
     id: 'handshake',
     level: 'must',
-    title: `answers GET ?${parameter}=T with the signature of T`,
+    title: `responds to GET ?${parameter}=T with the signature of T`,
     reason: 'Otherwise ArcGIS Online sends no deliveries, or stops silently.',
-    fix: `Answer 200 with {"${member}": "sha256=" + base64(HMAC-SHA256(key, T))}.`,
+    fix: `Respond with 200 and {"${member}": "sha256=" + base64(HMAC-SHA256(key, T))}.`,
     run: forHosted(async (probe) => {
       const token = `geohook-check-${Date.now()}`
       const reply = await shake(probe, `${parameter}=${token}`)
@@ -51,9 +51,10 @@ export const HANDSHAKE: readonly Scenario[] = [
   {
     id: 'handshake-missing-token',
     level: 'should',
-    title: 'refuses a handshake without a token, or with an empty one',
-    reason: 'Attackers could use the signature of an empty token to send a delivery with an empty body.',
-    fix: 'Answer 400 if the token is missing, empty, or given twice.',
+    title: 'refuses a handshake with no token, an empty token or two tokens',
+    reason:
+      'The signature of an empty token is also valid for a delivery with an empty body. Of two tokens, a proxy and the receiver may read different ones.',
+    fix: 'Respond with 400 if the token is missing, empty, or given twice.',
     run: forHosted(async (probe) => {
       let finding: Finding = passed('')
       for (const query of ['', `${parameter}=`, `${parameter}=a&${parameter}=b`]) {
@@ -68,7 +69,7 @@ export const HANDSHAKE: readonly Scenario[] = [
     level: 'must',
     title: 'refuses a POST with a token and no signature',
     reason: 'A handshake must not replace the verification of a delivery.',
-    fix: 'Answer handshakes only for GET.',
+    fix: 'Treat only GET requests as handshakes.',
     run: forHosted(async (probe) => {
       const delivery = probe.request(probe.sender.create().body, { credential: null })
       return refuses(await shake(probe, `${parameter}=abc`, delivery), 'an unsigned delivery with a token')

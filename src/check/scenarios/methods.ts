@@ -26,7 +26,7 @@ export const METHODS: readonly Scenario[] = [
     level: 'must',
     title: 'refuses PUT, PATCH and DELETE',
     reason: 'Deliveries are POST requests. A route for all methods may skip the verification for others.',
-    fix: 'Accept POST, and GET only for handshakes. Answer 405 to other methods.',
+    fix: 'Accept POST, and GET only for handshakes. Respond to other methods with 405.',
     run: (probe) => refusesMethods(probe, ['PUT', 'PATCH', 'DELETE']),
   },
   {
@@ -35,15 +35,15 @@ export const METHODS: readonly Scenario[] = [
     title: 'refuses GET and HEAD without a token',
     reason:
       'A sender that is configured to use GET would count a 2xx as success, although nothing is handled.',
-    fix: 'Answer 405 to GET, unless it is a handshake.',
+    fix: 'Respond with 405. If the receiver supports handshakes, respond with 400 to GET without a token.',
     run: (probe) => refusesMethods(probe, ['GET', 'HEAD']),
   },
   {
     id: 'method-not-allowed',
     level: 'may',
-    title: 'answers PUT with 405 and an allow header',
+    title: 'responds to PUT with 405 and an allow header',
     reason: 'RFC 9110 section 15.5.6 requires the header: it lists the methods that the URL supports.',
-    fix: 'Answer 405 with `allow: POST`.',
+    fix: 'Respond with 405 and `allow: POST`.',
     async run(probe) {
       const reply = await probe.send({ method: 'PUT', headers: [['content-type', 'application/json']] })
       const allow = headerOf(reply, 'allow')

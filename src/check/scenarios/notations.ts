@@ -70,7 +70,7 @@ export const NOTATIONS: readonly Scenario[] = [
     needsSignature: true,
     title: 'accepts hex digits in upper case',
     reason:
-      'RFC 4648 section 8 allows both cases. A receiver that refuses one compares texts with ==, so its comparison is usually not constant-time either.',
+      'Hex digits may be in either case (RFC 4648 section 8). A receiver that refuses one of them probably compares text, often with ==, which is not constant-time.',
     fix: 'Decode the signature to 32 bytes, and compare the bytes with a constant-time function.',
     async run(probe) {
       if (probe.sender.encoding !== 'hex') return skipped('the sender writes base64')

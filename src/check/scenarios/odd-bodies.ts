@@ -4,72 +4,77 @@ import type { Scenario } from '../scenario.ts'
 import { FORM_TYPE } from '../signed-form.ts'
 
 const PARSE =
-  'Catch errors of the parser, check that the result is an object or an array, and answer 400 otherwise.'
-const BOUND = 'Limit the nesting and the number of fields, and answer 400 above the limits.'
+  'Catch errors of the parser, check that the result is an object or an array, and respond with 400 otherwise.'
+const BOUND = 'Limit the nesting and the number of fields, and respond with 400 above the limits.'
 
 /** Signed bodies that are unusual, or no payloads. Creates them only when they are sent, because some are large. */
 export const ODD_BODIES: readonly Scenario[] = [
   ...[
-    { id: 'body-empty', what: 'an empty body', fix: PARSE, body: () => '' },
-    { id: 'body-not-json', what: 'a body that is not JSON', fix: PARSE, body: () => '{"a":' },
-    { id: 'body-scalar', what: 'JSON that is not an object', fix: PARSE, body: () => 'null' },
+    { id: 'body-empty', what: 'a signed empty body', fix: PARSE, body: () => '' },
+    { id: 'body-not-json', what: 'a signed body that is not JSON', fix: PARSE, body: () => '{"a":' },
+    {
+      id: 'body-scalar',
+      what: 'signed JSON that is neither an object nor an array',
+      fix: PARSE,
+      body: () => 'null',
+    },
     {
       id: 'body-not-utf8',
-      what: 'a body that is not UTF-8',
+      what: 'a signed body that is not UTF-8',
       fix: PARSE,
       body: () => Buffer.from([0x7b, 0x22, 0xff, 0x22, 0x3a, 0x31, 0x7d]),
     },
     {
       id: 'body-bom-signed',
-      what: 'a byte order mark before the JSON',
+      what: 'signed JSON with a byte order mark before it',
       fix: PARSE,
       body: () => '\ufeff{"events":[]}',
     },
     {
       id: 'body-proto',
-      what: 'members named __proto__ and constructor',
+      what: 'signed JSON with members named __proto__ and constructor',
       fix: 'Do not merge the payload into other objects, and look up change types in a Map.',
       body: () =>
         '{"__proto__":{"admin":true},"constructor":{"prototype":{"admin":true}},"events":[{"eventType":"__proto__"},{"eventType":"constructor"}]}',
     },
     {
       id: 'body-deep',
-      what: 'JSON with 10,000 levels',
+      what: 'signed JSON with 10,000 levels of nesting',
       fix: BOUND,
       body: () => `{"a":${'['.repeat(10_000)}${']'.repeat(10_000)}}`,
     },
     {
       id: 'body-many-fields',
-      what: 'JSON with 100,000 members',
+      what: 'signed JSON with 100,000 members',
       fix: BOUND,
       body: () =>
         JSON.stringify(Object.fromEntries(Array.from({ length: 100_000 }, (_, at) => [at.toString(36), 0]))),
     },
     {
       id: 'form-many-fields',
-      what: 'a form with 100,000 fields',
+      what: 'a signed form with 100,000 fields',
       fix: BOUND,
       body: () => 'a=1&'.repeat(100_000),
       contentType: FORM_TYPE,
     },
     {
       id: 'form-malformed',
-      what: 'a form with broken percent-encoding',
+      what: 'a signed form with invalid percent-encoding',
       fix: PARSE,
       body: () => 'payload=%zz%',
       contentType: FORM_TYPE,
     },
     {
       id: 'content-type-wrong',
-      what: 'JSON as text/plain',
-      fix: 'Answer 415, or parse the body as JSON.',
+      what: 'signed JSON with the content type text/plain',
+      fix: 'Respond with 415, or parse the body as JSON.',
       body: () => '{"events":[]}',
       contentType: 'text/plain',
     },
     {
       id: 'compressed',
-      what: 'a compressed body',
-      fix: 'Verify the compressed bytes before you decompress them, or answer 415.',
+      what: 'a signed compressed body',
+      fix: 'Verify the compressed bytes before you decompress them, or respond with 415.',
       body: () => gzipSync('{"events":[]}'),
       headers: [['content-encoding', 'gzip']] as const,
     },
@@ -77,16 +82,12 @@ export const ODD_BODIES: readonly Scenario[] = [
     ({ id, what, fix, body, ...parts }): Scenario => ({
       id,
       level: 'must',
-      title: `answers ${what} with 2xx or 4xx if it is signed`,
+      title: `responds with 2xx or 4xx to ${what}`,
       reason:
-        'After a 5xx or no response, the sender sends the same body again, and disables the webhook after some failures.',
+        'A sender counts a 5xx or no response as a failure. It may send the same body again, and may disable the webhook after several failures.',
       fix,
       run: (probe) =>
-        judgeEach(
-          probe,
-          [{ sent: `${what}, signed`, body: Buffer.from(body() as string), ...parts }],
-          answers,
-        ),
+        judgeEach(probe, [{ sent: what, body: Buffer.from(body() as string), ...parts }], answers),
     }),
   ),
 ]

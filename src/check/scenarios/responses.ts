@@ -10,9 +10,9 @@ export const RESPONSES: readonly Scenario[] = [
     id: 'response-time',
     level: 'should',
     phase: 'alone',
-    title: 'answers within half of the time that the sender waits',
-    reason: 'A sender that gets no response in time counts a failure, and sends the delivery again.',
-    fix: 'Store the delivery, answer 202, and do slow work afterwards.',
+    title: 'responds within half of the timeout of the sender (5 s by default)',
+    reason: 'A sender that gets no response in time counts a failure, and may retry.',
+    fix: 'Store the delivery, respond with 202, and do slow work afterwards.',
     async run(probe) {
       const { body } = probe.sender.create()
       const reply = await probe.deliver(body)
@@ -23,9 +23,9 @@ export const RESPONSES: readonly Scenario[] = [
   {
     id: 'refusal-status',
     level: 'should',
-    title: 'answers an unsigned delivery with 401 or 403',
+    title: 'responds to an unsigned delivery with 401 or 403',
     reason: 'Other codes hide the cause: 404 looks like a wrong URL, and 400 like a broken payload.',
-    fix: 'Answer 401 for a missing or wrong signature.',
+    fix: 'Respond with 401 to a missing or wrong signature.',
     async run(probe) {
       const reply = await probe.deliver(probe.sender.create().body, { credential: null })
       const evidence = `sent a delivery without a signature: ${describe(reply)}`
@@ -37,9 +37,9 @@ export const RESPONSES: readonly Scenario[] = [
     id: 'uniform-refusal',
     level: 'should',
     phase: 'alone',
-    title: 'answers all wrong signatures alike',
+    title: 'gives the same response to all missing, malformed and wrong signatures',
     reason: 'The difference tells an attacker how close a guess is, or which part of a request was checked.',
-    fix: 'Answer a missing, a malformed and a wrong signature with the same status, headers and body. Log the reason.',
+    fix: 'Respond with the same status, headers and body to a missing, a malformed and a wrong signature. Write the reason only to the log.',
     run: compareRefusals,
   },
   {
@@ -47,7 +47,8 @@ export const RESPONSES: readonly Scenario[] = [
     level: 'should',
     phase: 'alone',
     needsSignature: true,
-    title: 'takes as long to refuse a signature that is half right as one that is all wrong',
+    title:
+      'takes equally long to refuse a signature whose first half is right and one that is wrong from the start',
     reason:
       'A comparison that stops at the first difference lets an attacker guess the signature piece by piece.',
     fix: 'Compare the 32 bytes with a constant-time function.',
@@ -78,8 +79,8 @@ export const RESPONSES: readonly Scenario[] = [
     level: 'should',
     phase: 'last',
     title: 'never sends a stack trace or a file path',
-    reason: 'They show strangers which software runs, and where.',
-    fix: 'Switch off the debug mode of the framework, and answer errors with a fixed text.',
+    reason: 'Stack traces and paths show strangers which software runs, and where its files are.',
+    fix: 'Switch off the debug mode of the framework, and respond to errors with a fixed text.',
     run: findStackTrace,
   },
   {
@@ -103,8 +104,9 @@ export const RESPONSES: readonly Scenario[] = [
     id: 'redirect',
     level: 'must',
     phase: 'last',
-    title: 'answers at the payload URL, without a redirect',
-    reason: 'Senders do not follow redirects.',
+    title: 'responds at the payload URL, without a redirect',
+    reason:
+      'A sender may ignore a redirect, or follow it with GET in place of POST (RFC 9110 section 15.4). The delivery is then lost.',
     fix: 'Register the final URL as the payload URL.',
     run({ replies: [first], show }) {
       if (!first) return undecided('no response arrived')

@@ -1,7 +1,7 @@
 import { judgeEach, refuses } from '../judge.ts'
 import type { Scenario } from '../scenario.ts'
 
-const KEY_FIX = 'Refuse the request before you use anything of its body, and answer 401.'
+const KEY_FIX = 'Respond with 401, before you use any part of the body.'
 
 /** Requests without a signature, or with a value that cannot be one. */
 export const SIGNATURES: readonly Scenario[] = [
@@ -21,8 +21,8 @@ export const SIGNATURES: readonly Scenario[] = [
   {
     id: 'signature-empty',
     level: 'must',
-    title: 'refuses an empty signature',
-    reason: 'An empty value must not count as "nothing to verify".',
+    title: 'refuses an empty signature, a prefix alone, and a placeholder such as null',
+    reason: 'A receiver must not take such a value for "nothing to verify".',
     fix: KEY_FIX,
     run: (probe) =>
       judgeEach(
@@ -40,8 +40,8 @@ export const SIGNATURES: readonly Scenario[] = [
     level: 'must',
     title: 'refuses values that cannot be a signature',
     reason:
-      'Comparing values of different lengths throws in some languages. A 5xx makes the sender retry, and disable the webhook.',
-    fix: 'Check the length and the alphabet of the header before you compare. Answer 401.',
+      'In some languages, comparing values of different lengths throws, and the receiver responds with 5xx. The sender may then retry, and may disable the webhook after several failures.',
+    fix: 'Check the length and the alphabet of the header before you compare. Respond with 401.',
     run: (probe) =>
       judgeEach(
         probe,
@@ -66,10 +66,10 @@ export const SIGNATURES: readonly Scenario[] = [
     id: 'signature-odd-hex',
     level: 'must',
     needsSignature: true,
-    title: 'refuses a signature with an odd or wrong number of hex digits',
+    title: 'refuses a signature with more or fewer than 64 hex digits',
     reason:
-      'Functions such as timingSafeEqual and hex decoders throw for them. A 5xx makes the sender retry, and disable the webhook.',
-    fix: 'Check that the decoded signature has 32 bytes before you compare. Answer 401.',
+      'Functions such as timingSafeEqual throw if the lengths differ, and some hex decoders throw for an odd number of digits, so the receiver responds with 5xx. The sender may then retry, and may disable the webhook after several failures.',
+    fix: 'Check that the decoded signature has 32 bytes before you compare. Respond with 401.',
     run: (probe) =>
       judgeEach(
         probe,

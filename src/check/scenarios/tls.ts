@@ -26,7 +26,8 @@ export const TLS: readonly Scenario[] = [
     id: 'tls-used',
     level: 'must',
     title: 'has an https URL',
-    reason: 'Without TLS everyone on the way reads the deliveries, and can send a captured one again.',
+    reason:
+      'Without TLS, anyone between sender and receiver can read the deliveries, and send a captured one again.',
     fix: 'Put a certificate on the receiver, or on a proxy in front of it.',
     run(probe) {
       if (isHttps(probe)) return passed(`the URL begins with https`)
@@ -37,10 +38,10 @@ export const TLS: readonly Scenario[] = [
   {
     id: 'tls-chain',
     level: 'must',
-    title: 'has a certificate that senders trust, with all certificates between it and its CA',
+    title: 'has a trusted certificate, and sends all certificates between it and the root CA',
     reason:
-      'A sender that does not trust the certificate sends nothing. Browsers fetch missing certificates of the chain, and senders do not.',
-    fix: 'Configure the full chain, and renew expired certificates. Give a CA of your own with --ca.',
+      'A sender that does not trust the certificate sends nothing. Some browsers download missing certificates of the chain, but most HTTP clients do not, so the URL may work in a browser and fail in a sender.',
+    fix: 'Configure the server to send the full chain, and renew expired certificates. If your own CA signed the certificate, name its file with --ca.',
     run: withTls(({ chainError }) =>
       chainError === undefined
         ? passed('the chain is trusted')

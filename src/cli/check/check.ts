@@ -48,7 +48,7 @@ export function createCheckCommand(): Command {
     .description(
       'Sends valid, forged, unusual, slow and broken requests to a receiver in any language, and reports what it does wrong. ' +
         'Handlers run for the valid deliveries, each of them once unless --side-effects is given: use a receiver for tests. ' +
-        'The exit code is 0 if the receiver conforms, 1 if it fails a scenario of the level must, 3 if it is unreachable, and 4 if nothing failed, but a must could not be decided.',
+        'The exit code is 0 if the receiver conforms, 1 if it fails a scenario of the level must, 2 for wrong usage, 3 if it is unreachable, and 4 if no must failed, but at least one is undecided.',
     )
     .argument('[url]', 'payload URL of the receiver', httpUrl)
     .addOption(
@@ -78,14 +78,14 @@ export function createCheckCommand(): Command {
     )
     .option('--only <names>', 'run only these scenarios or groups, separated by commas; repeatable', nameList)
     .option('--skip <names>', 'skip these scenarios or groups, separated by commas; repeatable', nameList)
-    .option('--strict', 'a failed should counts like a failed must')
+    .option('--strict', 'a should counts like a must')
     .option('--timeout <seconds>', 'seconds to wait for each response, 1 to 60', wholeNumber(1, 60), 10)
     .option('--header <line>', "additional header for each request, as 'name: value'; repeatable", headerLine)
     .addOption(choice('--format <name>', 'format on standard output', FORMATS, 'text'))
     .option('--json', 'print JSON, as --format json does')
     .option(
       '--report <file>',
-      'also write a report; the ending says the format: .json, .xml (JUnit), .tap or .html; repeatable',
+      'also write a report in the format of its file extension: .json, .xml (JUnit), .tap or .html; repeatable',
       reportFile,
     )
     .option('--list', 'print all scenarios, and send nothing')

@@ -10,7 +10,7 @@ Exit codes:
   1  failure: an invalid signature, a refused delivery, an error from a service
   2  wrong usage: an unknown option, a missing key, an unreadable file
   3  unreachable: connection refused, or no response in time
-  4  trigger: no webhook is subscribed; check: nothing failed, but not everything could be decided
+  4  trigger: no webhook is subscribed; check: no must failed, but at least one is undecided
   5  trigger only: the subscribed webhooks are inactive
 
 With --json, the result is JSON on standard output, and an error is

@@ -155,7 +155,8 @@ class Receiver(BaseHTTPRequestHandler):
 
     def handle_payload(self, payload):
         if isinstance(payload, dict):
-            print('handled', payload.get('name'), flush=True)
+            # One call, because lines that several threads print at once can be mixed.
+            os.write(1, f"handled {payload.get('name')}\n".encode())
 
 
 def serve(receiver):

@@ -91,7 +91,7 @@ describe('the exit code', () => {
     expect({ code, stdout }).toEqual({ code: 3, stdout: `cannot reach ${url}: connection refused\n` })
   })
 
-  it('is 4 if nothing failed, but a must is undecided', async () => {
+  it('is 4 if no must failed, but one is undecided', async () => {
     const { url } = await serve(conforming())
     const args = ['check', url, '--side-effects', '--only', 'retry-after-lost-response']
     const { code, stdout } = await geohook(args, { env })
