@@ -11,11 +11,11 @@ const UNTRUSTED: ReadonlySet<string> = new Set([
   'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
 ])
 
-/** Error codes of Node for a response that is not TLS. */
-const NO_TLS: ReadonlySet<string> = new Set([
-  'ERR_SSL_PACKET_LENGTH_TOO_LONG',
-  'ERR_SSL_WRONG_VERSION_NUMBER',
-])
+/**
+ * Matches OpenSSL's messages for a response that is not TLS. Matches no codes, because Node reports some of these
+ * errors with the code EPROTO.
+ */
+const NO_TLS = /wrong version number|(packet|data) length too long/i
 
 /** Maximum number of characters of the names in a certificate that a message shows. */
 const MAX_NAMES = 96
@@ -38,8 +38,7 @@ export function describeCertificateError(thrown: unknown, origin: string): strin
   if (code === 'CERT_HAS_EXPIRED')
     return problem('has expired', 'renew it; geohook listen --https makes a new one at each start')
   if (code === 'CERT_NOT_YET_VALID') return problem('is not valid yet', 'check the clocks of both machines')
-  if (code === 'CERT_REVOKED') return problem('was revoked', 'give the server a new one')
-  if (code === 'ERR_TLS_CERT_ALTNAME_INVALID' || code === 'HOSTNAME_MISMATCH')
+  if (code === 'ERR_TLS_CERT_ALTNAME_INVALID')
     return problem(
       'is for another host',
       `use a host of the certificate in the URL${namesOf(cert)}, or give the server a certificate for this host`,
@@ -50,8 +49,7 @@ export function describeCertificateError(thrown: unknown, origin: string): strin
       'is for a host that its CA may not certify',
       'the local CA of geohook is for this machine only, so give the server a certificate of another CA',
     )
-  if (NO_TLS.has(code) || /wrong version number/i.test(message))
-    return `${origin} does not speak TLS: use a URL that begins with http://`
+  if (NO_TLS.test(message)) return `${origin} does not speak TLS: use a URL that begins with http://`
   return undefined
 }
 

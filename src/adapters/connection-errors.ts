@@ -21,7 +21,7 @@ const STORE_ERRORS: ReadonlyMap<string, string> = new Map([
 
 /** Matches messages that mean that the server is unreachable, for errors without a known code. */
 const UNREACHABLE =
-  /connection (is closed|terminated)|timeout|timed out|not answered|max retries per request|cannot be reached|can't be reached/i
+  /connection (is closed|terminated)|timeout|timed out|not answered|isn't writeable|max retries per request|cannot be reached|can't be reached/i
 
 /** Yields an error and its causes. If all addresses of a host name fail, Node throws an AggregateError. */
 export function* errorChain(thrown: unknown, depth = 0): Generator<NodeJS.ErrnoException> {

@@ -21,7 +21,7 @@ export function createTrust(source: CaSource): Trust {
   let current: { pems: string; context: tls.SecureContext } | undefined
   return () => {
     const added = read()
-    const pems = added.join('\n')
+    const pems = added.join()
     if (current?.pems !== pems) {
       // Without `ca`, Node uses its own CAs, and does not parse all of them for each context.
       const context = tls.createSecureContext(added.length > 0 ? { ca: [...defaultCas(), ...added] } : {})

@@ -21,6 +21,8 @@ export interface CertificateOptions {
   /** Default: `localhost`, `127.0.0.1` and `::1`. */
   dns?: readonly string[]
   ip?: readonly string[]
+  /** User principal names. Default: none. */
+  users?: readonly string[]
   /** Start and end, as days from now. */
   days?: readonly [number, number]
 }
@@ -35,6 +37,7 @@ export async function issue({
   isCa = false,
   dns = ['localhost'],
   ip = ['127.0.0.1', '::1'],
+  users = [],
   days: [from, to] = [-1, 1],
 }: CertificateOptions = {}): Promise<Certificate> {
   const keys = await webcrypto.subtle.generateKey(ALGORITHM, true, ['sign', 'verify'])
@@ -55,6 +58,7 @@ export async function issue({
             new x509.SubjectAlternativeNameExtension([
               ...dns.map((value) => ({ type: 'dns', value }) as const),
               ...ip.map((value) => ({ type: 'ip', value }) as const),
+              ...users.map((value) => ({ type: 'upn', value }) as const),
             ]),
           ]),
     ],

@@ -30,6 +30,7 @@ describe.each(CLIENTS)('an https payload URL, with the fault %s', (client) => {
   it.each([
     ['PEM text', () => ca.cert],
     ['PEM text with other blocks', () => `a comment\n${ca.key}${ca.cert}`],
+    ['PEM text with several certificates', () => server.cert + ca.cert],
     ['a PEM file', () => Buffer.from(ca.cert)],
     ['a DER file', () => new Uint8Array(new X509Certificate(ca.cert).raw)],
     ['a list', () => [server.cert, Buffer.from(ca.cert)]],
@@ -64,6 +65,26 @@ describe.each(CLIENTS)('an https payload URL, with the fault %s', (client) => {
       'a certificate for other hosts',
       () => issue({ issuer: ca, dns: ['example.com'], ip: ['192.0.2.1'] }),
       /^the certificate of ORIGIN is for another host \(ERR_TLS_CERT_ALTNAME_INVALID\): use a host of the certificate in the URL \(DNS:example\.com, IP Address:192\.0\.2\.1\), or /,
+    ],
+    [
+      'a certificate for many other hosts',
+      () => issue({ issuer: ca, dns: Array.from({ length: 9 }, (_, n) => `host-${n}.example.com`), ip: [] }),
+      /: use a host of the certificate in the URL \(DNS:host-0\.example\.com, [^)]{72}…\), or /,
+    ],
+    [
+      'a certificate whose other host has the longest name that is shown whole',
+      () => issue({ issuer: ca, dns: [`${'a'.repeat(80)}.example.com`], ip: [] }),
+      /: use a host of the certificate in the URL \(DNS:a{80}\.example\.com\), or /,
+    ],
+    [
+      'a certificate for a user whose name is not in ASCII',
+      () => issue({ issuer: ca, dns: [], ip: [], users: ['J\u00f6rg\u202e'] }),
+      /: use a host of the certificate in the URL \(othername:UPN:J\?rg\?\), or /,
+    ],
+    [
+      'a certificate for no host',
+      () => issue({ issuer: ca, dns: [], ip: [] }),
+      /: use a host of the certificate in the URL, or give the server a certificate for this host$/,
     ],
   ])('is refused with %s, and the error names the fix', async (_, certificate, expected) => {
     const receiver = await serveSecurely(await certificate())

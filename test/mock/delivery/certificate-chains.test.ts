@@ -1,0 +1,82 @@
+import { once } from 'node:events'
+import { type AddressInfo, createServer } from 'node:net'
+import { beforeAll, expect, it, onTestFinished } from 'vitest'
+import { describeCertificateError } from '../../../src/adapters/certificate-errors.ts'
+import * as localCa from '../../../src/cli/tls/issue.ts'
+import { type Certificate, issue, issueCa, serveSecurely } from '../../helpers/certificates.ts'
+import { create } from '../support.ts'
+import { CREATED, named } from './support.ts'
+
+/** Certificates by name: `middle` is a CA of `root`, and `unknown` a CA that has nothing to do with them. */
+let known: Record<'root' | 'middle' | 'unknown' | 'server', Certificate>
+beforeAll(async () => {
+  const [root, unknown] = await Promise.all([issueCa(), issueCa()])
+  const middle = await issueCa({ issuer: root })
+  known = { root, middle, unknown, server: await issue({ issuer: middle }) }
+})
+
+/** Returns the error of a delivery, without the address of the server. */
+async function errorOf(url: string, trusted: string, fault?: 'slow_drip'): Promise<string> {
+  const service = create(named(url, { a: {} }), { ca: trusted })
+  if (fault) service.faults.add({ fault, delay: 0, times: 1 })
+  const [attempt] = await service.trigger(CREATED)
+  return String(attempt?.error).replaceAll(url, 'ORIGIN')
+}
+
+it.each<[string, string, (keyof typeof known)[], keyof typeof known]>([
+  ['UNABLE_TO_VERIFY_LEAF_SIGNATURE', 'its issuer is missing', [], 'root'],
+  ['UNABLE_TO_GET_ISSUER_CERT_LOCALLY', 'the CA of its issuer is unknown', ['middle'], 'unknown'],
+  ['UNABLE_TO_GET_ISSUER_CERT', 'the CA in the option ca needs another one', [], 'middle'],
+  ['SELF_SIGNED_CERT_IN_CHAIN', 'the server sends an unknown CA', ['middle', 'root'], 'unknown'],
+])('refuses a certificate with %s if %s', async (code, _, sent, trusted) => {
+  const { server } = known
+  const cert = [server, ...sent.map((name) => known[name])].map((certificate) => certificate.cert).join('')
+  const { url } = await serveSecurely({ ...server, cert })
+  expect(await errorOf(url, known[trusted].cert)).toContain(
+    `the certificate of ORIGIN is not trusted (${code}): start the receiver with `,
+  )
+})
+
+it('refuses a certificate that another key than that of its CA has signed', async () => {
+  const { root, unknown } = known
+  const { url } = await serveSecurely(await issue({ issuer: { cert: root.cert, key: unknown.key } }))
+  expect(await errorOf(url, root.cert)).toContain(' is not trusted (CERT_SIGNATURE_FAILURE): ')
+})
+
+// Called directly: the first two need a CA file of OpenSSL that forbids uses, and OpenSSL often replaces the third by
+// a later error.
+it.each(['CERT_REJECTED', 'CERT_UNTRUSTED', 'INVALID_CA'])(
+  'describes %s as a certificate that is not trusted',
+  (code) => {
+    expect(describeCertificateError({ code }, 'ORIGIN')).toContain(`ORIGIN is not trusted (${code}): `)
+  },
+)
+
+it('refuses a certificate of the local CA for a host that this CA may not certify', async () => {
+  const ca = await localCa.issueCa(Date.now())
+  const names = { dns: ['localhost', 'hooks.example.com'], ip: [] }
+  const { certificate, key } = await localCa.issueServerCertificate(ca, names, Date.now())
+  const receiver = await serveSecurely({ cert: certificate, key })
+  expect(await errorOf(receiver.url, ca.certificate)).toMatch(
+    /^the certificate of ORIGIN is for a host that its CA may not certify \(\w+\): the local CA of geohook is for this machine only, so give the server a certificate of another CA$/,
+  )
+  expect(receiver.requests).toBe(0)
+})
+
+// One is sent by undici, the other by Node's own client, which reports another code.
+it.each([undefined, 'slow_drip'] as const)(
+  'reports a response that looks like a TLS record which is too long, with the fault %s',
+  async (fault) => {
+    // A TLS record: its type (handshake), its version (TLS 1.2), and its length.
+    const server = createServer((socket) =>
+      socket.on('error', () => {}).end('\x16\x03\x03\x7f\x7f', 'latin1'),
+    )
+    server.listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    onTestFinished(() => void server.close())
+    const { port } = server.address() as AddressInfo
+    expect(await errorOf(`https://localhost:${port}`, known.root.cert, fault)).toBe(
+      'ORIGIN does not speak TLS: use a URL that begins with http://',
+    )
+  },
+)
