@@ -32,13 +32,16 @@ function load(): DatabaseClass {
 export const openDatabase = (path: string): Opened => new SqliteDatabase(path)
 
 /** Starts a process that holds the write lock of a database until the process is stopped. */
-export async function lock(path: string): Promise<Started> {
+export const lock = (path: string): Promise<Started> => hold(path, 'BEGIN IMMEDIATE')
+
+/** Starts a process that runs SQL in a database, and keeps the database open until the process is stopped. */
+export async function hold(path: string, sql: string): Promise<Started> {
   const program = `
     const db = new (${CLASS})(process.argv[1])
-    db.exec('BEGIN IMMEDIATE')
-    console.log('locked')
+    db.exec(process.argv[2])
+    console.log('ready')
     setInterval(() => {}, 1000)`
-  const started = startNode(['--input-type=commonjs', '--eval', program, path], {}, { cwd: root })
-  await started.printed(/locked/)
+  const started = startNode(['--input-type=commonjs', '--eval', program, path, sql], {}, { cwd: root })
+  await started.printed(/ready/)
   return started
 }

@@ -66,15 +66,14 @@ function createEmptyFile(file: string, to: string): void {
 function moveTo(to: string, part: string): void {
   try {
     linkSync(part, to)
-  } catch (error) {
-    if (isExisting(error)) throw alreadyExists(to)
+  } catch {
     renameWithoutLinks(to, part)
   }
 }
 
 /**
- * Renames the file. Called after any error of `linkSync` except `EEXIST`, because file systems without hard links
- * report various error codes.
+ * Renames the file, but rejects a `to` that exists. Called after any error of `linkSync`, because file systems without
+ * hard links report various error codes.
  */
 function renameWithoutLinks(to: string, part: string): void {
   createEmptyFile(to, to)

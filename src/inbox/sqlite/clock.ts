@@ -18,7 +18,7 @@ export function watchClock(clock: () => number): (db: Database) => number {
   return (db) => {
     const now = clock()
     if (now >= stored && now < stored + MAX_LAG) return now
-    const latest = db.get<{ latest: number }>('SELECT latest FROM clock')?.latest ?? now
+    const { latest } = db.getOne<{ latest: number }>('SELECT latest FROM clock')
     const isSetBack = now < latest
     const isOld = now >= latest + MAX_LAG
     if (isSetBack) moveBack(db, latest - now)

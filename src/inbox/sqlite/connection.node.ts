@@ -20,8 +20,8 @@ export interface Connection {
    */
   checkpoint(): boolean
   /**
-   * Closes the connection. If the log was deleted and cannot be moved into the database yet, returns false and keeps
-   * the connection open, because the connection can still read the deleted log.
+   * Closes the connection. Returns false and keeps it open if the log was deleted and cannot be moved into the database
+   * yet, because the connection can still read it, or if closing would damage the database.
    */
   close(): boolean
 }
@@ -37,14 +37,14 @@ export function openFile(open: OpenDatabase, path: string): Connection {
   const db = open(real)
   try {
     prepare(db, real)
-    return connect(db, watchOpenFiles(path, real))
+    return connect(db, watchOpenFiles(path, real), () => open(real))
   } catch (error) {
     db.close()
     throw isNotADatabase(error) ? notADatabase(real, error) : error
   }
 }
 
-function connect(db: Database, files: OpenFiles): Connection {
+function connect(db: Database, files: OpenFiles, openAgain: () => Database): Connection {
   let isLogOurs = !files.isLogEmpty
 
   function checkpoint(): boolean {
@@ -77,16 +77,37 @@ function connect(db: Database, files: OpenFiles): Connection {
     checkpoint,
     close() {
       if (files.canSaveLog() && !checkpoint()) return false
+      if (files.isLogReplaced()) return closeReplaced(db, openAgain)
       db.close()
       return true
     },
   }
 }
 
+/**
+ * Closes a connection whose log was replaced, and then a newer one. The last connection to close moves its log into the
+ * database, and the older one would move pages of the deleted log to places that the index has for the new log. Returns
+ * false and closes nothing if no newer connection can be opened.
+ */
+function closeReplaced(older: Database, open: () => Database): boolean {
+  let newer: Database | undefined
+  try {
+    newer = open()
+    readNumber(newer, 'PRAGMA user_version') // SQLite opens the log at the first read
+  } catch {
+    newer?.close()
+    return false
+  }
+  older.close()
+  newer.close()
+  return true
+}
+
 /** Moves the write-ahead log into the database. Returns false if other processes are reading or moving the log. */
 function moveLog(db: Database): boolean {
-  const { busy, log, checkpointed } =
-    db.get<{ busy: number; log: number; checkpointed: number }>('PRAGMA wal_checkpoint(PASSIVE)') ?? {}
+  const { busy, log, checkpointed } = db.getOne<{ busy: number; log: number; checkpointed: number }>(
+    'PRAGMA wal_checkpoint(PASSIVE)',
+  )
   return busy === 0 && log === checkpointed
 }
 
@@ -96,8 +117,8 @@ function prepare(db: Database, path: string): void {
   db.exec('COMMIT')
   // Lets the file shrink when rows are removed. SQLite accepts this setting only while the file is empty.
   if (version === 0) db.exec('PRAGMA auto_vacuum = INCREMENTAL')
-  const mode = db.get<{ journal_mode: string }>('PRAGMA journal_mode = WAL')?.journal_mode
-  if (mode !== 'wal') throw configInvalid(`${path} is on a file system without shared memory`)
+  const { journal_mode } = db.getOne<{ journal_mode: string }>('PRAGMA journal_mode = WAL')
+  if (journal_mode !== 'wal') throw configInvalid(`${path} is on a file system without shared memory`)
   // With `synchronous = FULL`, a commit survives a power failure. On macOS, this also requires `fullfsync`.
   db.exec('PRAGMA synchronous = FULL; PRAGMA fullfsync = ON; PRAGMA journal_size_limit = 16777216')
   db.exec(`PRAGMA wal_autocheckpoint = ${maxLogPages(path)}`)
@@ -136,4 +157,4 @@ function readVersion(db: Database, path: string): number {
 }
 
 const readNumber = (db: Database, sql: string): number =>
-  Object.values(db.get<Record<string, number>>(sql) ?? {})[0] ?? 0
+  Object.values(db.getOne<Record<string, number>>(sql))[0] as number

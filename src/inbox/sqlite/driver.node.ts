@@ -9,6 +9,8 @@ export interface Database {
   /** @returns the number of changed rows */
   run(sql: string, ...values: Value[]): number
   get<Row>(sql: string, ...values: Value[]): Row | undefined
+  /** Like `get`, for a statement that always returns a row. */
+  getOne<Row>(sql: string, ...values: Value[]): Row
   all<Row>(sql: string, ...values: Value[]): Row[]
   /** Runs several statements. */
   exec(sql: string): void
@@ -87,6 +89,7 @@ function toDatabase(driver: Driver): Database {
   return {
     run: (sql, ...values) => Number(prepare(sql).run(...values).changes),
     get: <Row>(sql: string, ...values: Value[]) => prepare(sql).get(...values) as Row | undefined,
+    getOne: <Row>(sql: string, ...values: Value[]) => prepare(sql).get(...values) as Row,
     all: <Row>(sql: string, ...values: Value[]) => prepare(sql).all(...values) as Row[],
     exec: (sql) => void driver.exec(sql),
     close: () => void driver.close(),

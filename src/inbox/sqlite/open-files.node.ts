@@ -11,6 +11,11 @@ export interface OpenFiles {
    * still the same. In this case, the open connection can still move the deleted log into the database.
    */
   canSaveLog(): boolean
+  /**
+   * True if only the log was replaced: another process has started a new log after the old one was deleted. The index,
+   * which the processes share, then describes the new log.
+   */
+  isLogReplaced(): boolean
 }
 
 /**
@@ -35,6 +40,8 @@ export function watchOpenFiles(path: string, real: string): OpenFiles {
       if (database.check() !== 'same' || results.every((result) => result === 'same')) return false
       return results.every((result) => result !== 'replaced')
     },
+    isLogReplaced: () =>
+      log.check() === 'replaced' && index.check() === 'same' && database.check() === 'same',
   }
 }
 

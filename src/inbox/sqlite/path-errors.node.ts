@@ -16,7 +16,7 @@ const PROBLEMS: Readonly<Record<string, (path: string) => [problem: string, fix:
 
 /** Converts an error listed in `PROBLEMS` to `config_invalid`. Returns any other error unchanged. */
 export function toConfigInvalid(path: string, error: unknown): unknown {
-  const problem = PROBLEMS[(error as NodeJS.ErrnoException).code ?? '']
+  const problem = PROBLEMS[String((error as NodeJS.ErrnoException).code)]
   return problem ? pathError(path, ...problem(path), error) : error
 }
 

@@ -28,7 +28,7 @@ export function upToBytes<Row extends Sized>(rows: readonly Row[], maxBytes: num
 /** Shrinks the file by up to `pages` free pages. Returns the number of free pages that remain. */
 export function vacuum(db: Database, pages: number = VACUUM_PAGES): number {
   db.exec(`PRAGMA incremental_vacuum(${pages})`)
-  return db.get<{ freelist_count: number }>('PRAGMA freelist_count')?.freelist_count ?? 0
+  return db.getOne<{ freelist_count: number }>('PRAGMA freelist_count').freelist_count
 }
 
 /**
@@ -46,14 +46,14 @@ function removeBodies(db: Database, { at, seq }: { at: number; seq: number }): (
 }
 
 /**
- * Creates a function that frees space on a full disk: it deletes the bodies of done deliveries, oldest first, and
+ * Creates a function that frees space if the disk is full: it deletes the bodies of done deliveries, oldest first, and
  * shrinks the file. These deliveries are still recognized as duplicates.
  */
 export function createReclaimer({ write, read, reserve }: Transactions): () => void {
   let isRunning = false
 
   async function reclaim(): Promise<void> {
-    let ended = { at: -1, seq: -1 }
+    let ended = { at: 0, seq: 0 }
     while (reserve.isShort()) {
       const { done, free } = await write((db) => ({
         done: removeBodies(db, ended),

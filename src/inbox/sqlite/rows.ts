@@ -87,7 +87,7 @@ function create(db: Database, layer: RowLayer): number {
 
 /** Counts added rows, and removes the rows above the limit. A lower limit than before takes several calls. */
 function evict(db: Database, added: number, maxRows: number): void {
-  const total = (db.get<{ number: number }>('SELECT number FROM known_total')?.number ?? 0) + added
+  const total = db.getOne<{ number: number }>('SELECT number FROM known_total').number + added
   const excess = Math.min(total - maxRows, REMOVED_PER_TRANSACTION)
   const removed =
     excess > 0

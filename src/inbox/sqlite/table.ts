@@ -25,7 +25,7 @@ export function createSqliteTable(
   clock: () => number,
   maxPendingBytes: number,
 ): DeliveriesTable {
-  const { write, writeAlone, read, close, reserve } = transactions
+  const { write, writeAlone, read, close } = transactions
   const readTime = watchClock(clock)
   const reclaimSpace = createReclaimer(transactions)
 
@@ -53,7 +53,7 @@ export function createSqliteTable(
         return 'stored'
       })
       return putting.catch((error) => {
-        if (reserve.isShort()) reclaimSpace()
+        reclaimSpace()
         throw error
       })
     },
@@ -143,10 +143,7 @@ export function createSqliteTable(
 }
 
 const pendingOf = (db: Database): { number: number; bytes: number } =>
-  db.get(`SELECT sum(number) AS number, sum(bytes) AS bytes FROM total WHERE ${PENDING}`) ?? {
-    number: 0,
-    bytes: 0,
-  }
+  db.getOne(`SELECT sum(number) AS number, sum(bytes) AS bytes FROM total WHERE ${PENDING}`)
 
 /** @returns false if the owner has lost the delivery */
 function endAttempt(db: Database, owner: string, id: string, end: AttemptEnd, now: number): boolean {
@@ -168,7 +165,7 @@ function takeRow(
   now: number,
 ): TakenDelivery | undefined {
   try {
-    const row = db.get<RowWithContent>(`SELECT * FROM ${WITH_CONTENT} WHERE seq = ?`, seq) as RowWithContent
+    const row = db.getOne<RowWithContent>(`SELECT * FROM ${WITH_CONTENT} WHERE seq = ?`, seq)
     const delivery = toDelivery(row)
     db.run(
       `UPDATE delivery SET state = 'active', attempts = attempts + (attempts < ?), owner = ?, at = ? WHERE seq = ?`,

@@ -1,12 +1,12 @@
 // @module-tag sqlite
 
-import fs, { readdirSync, readFileSync, writeFileSync } from 'node:fs'
-import { syncBuiltinESMExports } from 'node:module'
+import { type linkSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { backupSqliteInbox, createSqliteInbox } from 'geohook/sqlite'
-import { afterEach, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { startNode } from '../../helpers/process.ts'
 import { root } from '../../package/entries.ts'
 import { deliveryOf } from '../deliveries.ts'
+import { replaceFs } from './faulty-calls.ts'
 import { useFolder } from './fixture.ts'
 
 /** Program that begins a backup and kills itself before SQLite writes the copy. */
@@ -24,13 +24,6 @@ const KILLED_BACKUP = `
 
 describe('a backup of a SQLite inbox', () => {
   const fixture = useFolder()
-  const { linkSync } = fs
-  function replaceLink(link: typeof linkSync): void {
-    fs.linkSync = link
-    syncBuiltinESMExports()
-  }
-  afterEach(() => replaceLink(linkSync))
-
   const copies = () => readdirSync(fixture.folder.path).filter((name) => name.startsWith('copy'))
   const waitingIn = async (path: string) => (await fixture.keep(createSqliteInbox({ path })).stats()).waiting
   const rejected = { code: 'config_invalid', message: expect.stringContaining('exists already') }
@@ -60,14 +53,14 @@ describe('a backup of a SQLite inbox', () => {
     throw Object.assign(new Error('operation not permitted'), { code: 'EPERM' })
   }
   it.each([
-    ['with hard links', linkSync],
+    ['with hard links', undefined],
     ['without hard links', notSupported],
   ])('replaces no file that was created during the backup, on a file system %s', async (_, link) => {
     await fixture.open().put(deliveryOf())
     const to = fixture.folder.fileIn('copy.db')
-    replaceLink((part, name) => {
+    replaceFs('linkSync', (linkSync) => (part, name) => {
       writeFileSync(to, 'mine')
-      link(part, name)
+      ;(link ?? linkSync)(part, name)
     })
     await expect(backupSqliteInbox(fixture.path, to)).rejects.toMatchObject(rejected)
     expect(readFileSync(to, 'utf8')).toBe('mine')
@@ -77,7 +70,7 @@ describe('a backup of a SQLite inbox', () => {
   it('works on a file system without hard links', async () => {
     await fixture.open().put(deliveryOf())
     const to = fixture.folder.fileIn('copy.db')
-    replaceLink(notSupported)
+    replaceFs('linkSync', () => notSupported)
     await backupSqliteInbox(fixture.path, to)
     expect(copies()).toEqual(['copy.db'])
     expect(await waitingIn(to)).toBe(1)

@@ -46,6 +46,7 @@ describe('a damaged row', () => {
   it.each([
     ['a head that is not JSON', "UPDATE content SET head = '{' WHERE seq = 2", 10],
     ['no content', 'DELETE FROM content WHERE seq = 2', 0],
+    ['a number as its body', 'UPDATE content SET body = 7 WHERE seq = 2', 0],
     ['change types that are not JSON', "UPDATE delivery SET change_types = 'x' WHERE seq = 2", 10],
     ['change types that are not a list', "UPDATE delivery SET change_types = '7' WHERE seq = 2", 10],
   ])('with %s is listed, and get() returns its readable parts', async (_, sql, length) => {
@@ -59,6 +60,18 @@ describe('a damaged row', () => {
     const item = await inbox.get(deliveries[1]?.id ?? '')
     expect(item?.delivery.id).toBe(deliveries[1]?.id)
     expect(item?.delivery.rawBody).toEqual(new Uint8Array(length))
+  })
+
+  it('has no content type, headers and profile if its head is damaged', async () => {
+    const inbox = keep(createSqliteInbox({ path: fixture.path }))
+    const delivery = deliveryOf()
+    await inbox.put(delivery)
+    damage("UPDATE content SET head = '{'")
+    const { id, rawBody, receivedAt } = delivery
+    expect((await inbox.get(id))?.delivery).toEqual({
+      ...{ id, rawBody, receivedAt },
+      ...{ contentType: '', headers: {}, profile: '' },
+    })
   })
 
   it('with an invalid due time is due immediately', async () => {

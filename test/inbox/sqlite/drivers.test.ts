@@ -4,7 +4,9 @@ import { createSqliteInbox } from 'geohook/sqlite'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { deliver, KEY, payloadOf } from '../../helpers/deliver.ts'
 import { createFolder } from '../../helpers/folder.ts'
+import { SqliteDatabase } from '../../helpers/sqlite.ts'
 import { warningsOf } from '../../helpers/warnings.ts'
+import { deliveryOf } from '../deliveries.ts'
 
 let folder: ReturnType<typeof createFolder>
 beforeEach(() => {
@@ -32,6 +34,37 @@ it('prefers node:sqlite, then better-sqlite3', { tags: ['better-sqlite3'] }, asy
   await inbox.close()
 })
 
+/** Simulates a version of Node with `node:sqlite`. Returns the paths that it opens. */
+function showNodeSqlite(): string[] {
+  const opened: string[] = []
+  class DatabaseSync extends SqliteDatabase {
+    constructor(path: string) {
+      super(path)
+      opened.push(path)
+    }
+  }
+  const { getBuiltinModule } = process
+  vi.spyOn(process, 'getBuiltinModule').mockImplementation(
+    (id: string) => (id === 'node:sqlite' ? { DatabaseSync } : getBuiltinModule(id)) as never,
+  )
+  return opened
+}
+
+it('uses node:sqlite if this version of Node has it', { tags: ['sqlite'] }, async () => {
+  const opened = showNodeSqlite()
+  const inbox = createSqliteInbox({ path: folder.fileIn('inbox.db') })
+  expect(await inbox.put(deliveryOf())).toBe('stored')
+  expect(opened).toEqual([folder.fileIn('inbox.db')])
+  await inbox.close()
+})
+
+it('loads the driver before the first operation', async () => {
+  showNodeSqlite()
+  const inbox = createSqliteInbox({ path: folder.fileIn('inbox.db') })
+  expect(process.getBuiltinModule).toHaveBeenCalledWith('node:sqlite')
+  await inbox.close()
+})
+
 describe('without a driver', () => {
   const INSTALL = 'neither node:sqlite nor better-sqlite3: .*npm install better-sqlite3'
 
@@ -49,6 +82,31 @@ describe('without a driver', () => {
       code: 'config_invalid',
       message: expect.stringMatching(INSTALL),
     })
+    await inbox.close()
+  })
+
+  it('rejects with the same error if better-sqlite3 was compiled for another version of Node', async () => {
+    hideNodeSqlite()
+    const cause = new Error('was compiled against a different Node.js version')
+    vi.doMock('better-sqlite3', () => ({
+      default: class {
+        constructor() {
+          throw cause
+        }
+      },
+    }))
+    const inbox = createSqliteInbox({ path: folder.fileIn('inbox.db') })
+    await expect(inbox.stats()).rejects.toMatchObject({ message: expect.stringMatching(INSTALL), cause })
+    await inbox.close()
+  })
+
+  it('works as soon as there is one', { tags: ['sqlite'] }, async () => {
+    hideDrivers()
+    const inbox = createSqliteInbox({ path: folder.fileIn('inbox.db') })
+    await expect(inbox.stats()).rejects.toThrow()
+    vi.restoreAllMocks()
+    showNodeSqlite()
+    expect(await inbox.stats()).toMatchObject({ waiting: 0 })
     await inbox.close()
   })
 

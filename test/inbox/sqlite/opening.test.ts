@@ -1,6 +1,6 @@
 // @module-tag sqlite
 import { spawnSync } from 'node:child_process'
-import { chmodSync, existsSync, mkdirSync, writeFileSync } from 'node:fs'
+import { existsSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { createSqliteDuplicates, createSqliteInbox } from 'geohook/sqlite'
 import { expect, it, vi } from 'vitest'
@@ -77,37 +77,6 @@ it.each(paths)('rejects %s with an error that names the path and the fix', async
   await expect(fixture.keep(createSqliteInbox({ path })).stats()).rejects.toMatchObject(rejected)
   await expect(fixture.keep(createSqliteDuplicates({ path })).claim('a')).rejects.toMatchObject(rejected)
 })
-
-// Root can access every file, so the test runs a child process as another user.
-it.skipIf(process.getuid?.() !== 0)(
-  'rejects a file and a folder without permission, with an error that names the path and the fix',
-  () => {
-    const tryAsNobody = (path: string) => {
-      const program = `
-      import { createSqliteInbox } from 'geohook/sqlite'
-      import { statSync } from 'node:fs'
-      // Loads the packages before the process drops its privileges.
-      await createSqliteInbox({ path: process.argv[1] + '-own' }).stats()
-      process.setgid(65534)
-      process.setuid(65534)
-      await createSqliteInbox({ path: process.argv[1] }).stats().catch(({ code, message, hint }) => {
-        console.log([code, message, hint].join('; '))
-      })
-      process.exit()`
-      const args = ['--input-type=module', '--eval', program, path]
-      return spawnSync(process.execPath, args, { cwd: root, encoding: 'utf8' }).stdout
-    }
-    const rejection = (path: string) =>
-      `config_invalid; ${path} may not be read and written; Give this user access to the file and its folder.\n`
-    chmodSync(fixture.folder.path, 0o755)
-    writeFileSync(fixture.path, '')
-    chmodSync(fixture.path, 0o444)
-    expect(tryAsNobody(fixture.path)).toBe(rejection(fixture.path))
-    const inside = join(fixture.folder.path, 'closed')
-    mkdirSync(inside, { mode: 0o700 })
-    expect(tryAsNobody(join(inside, 'inbox.db'))).toBe(rejection(join(inside, 'inbox.db')))
-  },
-)
 
 it('an inbox stays closed if it is closed while its first read opens the file', async () => {
   const { path } = fixture

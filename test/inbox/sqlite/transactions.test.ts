@@ -1,8 +1,10 @@
 // @module-tag sqlite
 import { readFileSync } from 'node:fs'
+import { createSqliteRows } from 'geohook/sqlite'
 import { describe, expect, it } from 'vitest'
 import { until } from '../../contract/inbox/fixture.ts'
 import { deliveryOf } from '../deliveries.ts'
+import { beforeStatements } from './faulty-calls.ts'
 import { send, useFolder } from './fixture.ts'
 
 const fixture = useFolder()
@@ -36,6 +38,32 @@ describe('transactions', () => {
     const answers = await Promise.all(Array.from({ length: 50 }, () => send(inbox)))
     expect(answers.filter((status) => status === 202).length).toBe(50)
     expect(commitsOf(fixture.path) - start).toBeLessThanOrEqual(5)
+  })
+
+  it('are shared by at most 250 operations with 2 MiB', async () => {
+    const rows = fixture.keep(createSqliteRows({ path: fixture.path }))
+    const layer = { service: 'https://gis.example.com/server/rest/services/Parcels/FeatureServer', id: 0 }
+    let commits = 0
+    beforeStatements((sql) => {
+      if (sql === 'COMMIT') commits++
+    })
+    const commitsFor = async (lengths: number[]) => {
+      commits = 0
+      await Promise.all(
+        lengths.map((length) =>
+          rows.write(layer, [{ key: 'k', objectId: undefined, value: 'x'.repeat(length - 1) }], 1),
+        ),
+      )
+      return commits
+    }
+    await rows.write(layer, [], 1)
+    const half = 1024 ** 2
+    expect(await commitsFor(Array(250).fill(1))).toBe(1)
+    expect(await commitsFor(Array(251).fill(1))).toBe(2)
+    expect(await commitsFor([...Array(255).fill(1), 2 * half])).toBe(2 + 1)
+    expect(await commitsFor([half, half])).toBe(1)
+    expect(await commitsFor([half, half + 1])).toBe(2)
+    expect(await commitsFor([3 * half, 1])).toBe(2)
   })
 
   it('roll back an operation that fails, and keep the others', async () => {

@@ -1,0 +1,136 @@
+// @module-tag sqlite
+import { rmSync } from 'node:fs'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
+import { until } from '../../contract/inbox/fixture.ts'
+import { lock, openDatabase, SqliteDatabase } from '../../helpers/sqlite.ts'
+import { deliveryOf } from '../deliveries.ts'
+import { beforeStatements, replaceFs } from './faulty-calls.ts'
+import { useFolder } from './fixture.ts'
+
+const fixture = useFolder()
+const { open } = fixture
+
+const readAll = (db: { prepare(sql: string): { get(): unknown } } | undefined, names: readonly string[]) =>
+  Object.assign({}, ...names.map((name) => db?.prepare(`PRAGMA ${name}`).get()))
+
+describe('the connection to a SQLite file', () => {
+  it('has the documented settings', async () => {
+    const exec = vi.spyOn(SqliteDatabase.prototype, 'exec')
+    await open().put(deliveryOf())
+    const [db] = exec.mock.contexts
+    exec.mockRestore()
+    const expected = {
+      auto_vacuum: 2,
+      fullfsync: 1,
+      journal_mode: 'wal',
+      journal_size_limit: 16 * 1024 ** 2,
+      synchronous: 2,
+      temp_store: 2,
+      wal_autocheckpoint: 1_000,
+    }
+    expect(readAll(db, Object.keys(expected))).toEqual(expected)
+  })
+
+  it('prepares each statement once', async () => {
+    const prepare = vi.spyOn(SqliteDatabase.prototype, 'prepare')
+    const inbox = open()
+    for (let i = 0; i < 3; i++) await inbox.put(deliveryOf())
+    const prepared = prepare.mock.calls.map(([sql]) => sql)
+    prepare.mockRestore()
+    expect(prepared).toContain('BEGIN IMMEDIATE')
+    expect(prepared).toEqual([...new Set(prepared)])
+  })
+
+  it('waits for the disk with each commit, except when it takes deliveries', async () => {
+    const modes: string[] = []
+    beforeStatements((sql) => {
+      const [, mode] = /^PRAGMA synchronous = (\w+)$/.exec(sql) ?? []
+      if (mode && modes.at(-1) !== mode) modes.push(mode)
+    })
+    const inbox = open()
+    await inbox.put(deliveryOf())
+    inbox.work({ handle: async () => {} })
+    await until(async () => (await inbox.stats()).done === 1)
+    expect(modes.slice(0, 3)).toEqual(['FULL', 'NORMAL', 'FULL'])
+  })
+
+  it('takes deliveries before it stores others, and stays open while another process locks the file', async () => {
+    const modes: string[] = []
+    beforeStatements((sql) => {
+      if (sql.startsWith('PRAGMA synchronous = ')) modes.push(sql.slice(21))
+    })
+    const inbox = open()
+    await inbox.put(deliveryOf())
+    const close = vi.spyOn(SqliteDatabase.prototype, 'close')
+    onTestFinished(() => close.mockRestore())
+    const locker = await lock(fixture.path)
+    const putting = inbox.put(deliveryOf())
+    try {
+      modes.length = 0
+      await until(() => modes.length > 3)
+      expect(modes).not.toContain('NORMAL')
+      inbox.work({ handle: async () => {} })
+      await until(() => modes.at(-1) === 'NORMAL')
+    } finally {
+      await locker.stop('SIGKILL')
+    }
+    expect(await putting).toBe('stored')
+    expect(close.mock.calls.length).toBe(0)
+  })
+
+  it('can be opened and read while another process locks the file for writing', async () => {
+    const first = open()
+    await first.put(deliveryOf())
+    const locker = await lock(fixture.path)
+    try {
+      expect((await open().stats()).waiting).toBe(1)
+    } finally {
+      await locker.stop('SIGKILL')
+    }
+  })
+
+  it('is rejected on a file system without shared memory', async () => {
+    const { prepare } = SqliteDatabase.prototype
+    const spy = vi.spyOn(SqliteDatabase.prototype, 'prepare').mockImplementation(function (sql) {
+      const isMode = sql === 'PRAGMA journal_mode = WAL'
+      return prepare.call(this, isMode ? 'PRAGMA journal_mode = DELETE' : sql)
+    })
+    onTestFinished(() => spy.mockRestore())
+    await expect(open().stats()).rejects.toMatchObject({
+      code: 'config_invalid',
+      message: `${fixture.path} is on a file system without shared memory`,
+    })
+  })
+
+  it.each([
+    ['an empty file with a version', 'user_version = 5', 'is a database, but not an inbox of geohook'],
+    [
+      'an inbox without a version',
+      'application_id = 1734699115',
+      'was created by a newer version of geohook',
+    ],
+  ])('is rejected for %s', async (_, pragma, message) => {
+    const db = openDatabase(fixture.path)
+    db.exec(`PRAGMA ${pragma}`)
+    db.close()
+    await expect(open().stats()).rejects.toMatchObject({
+      message: `${fixture.path} ${message}`,
+      hint: expect.stringMatching(/^(Use that version, or another path|Give the inbox a file of its own)\.$/),
+    })
+  })
+
+  it('creates a file that is deleted just when it is found', async () => {
+    const first = open()
+    await first.put(deliveryOf())
+    await first.close()
+    replaceFs('openSync', (openSync) => (path, flags, mode) => {
+      try {
+        return openSync(path, flags, mode)
+      } catch (error) {
+        rmSync(path, { force: true })
+        throw error
+      }
+    })
+    expect((await open().stats()).waiting).toBe(0)
+  })
+})

@@ -1,0 +1,128 @@
+// @module-tag sqlite
+import { statfsSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { createSqliteInbox, type DurableInbox } from 'geohook/sqlite'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { until } from '../../contract/inbox/fixture.ts'
+import { openDatabase } from '../../helpers/sqlite.ts'
+import { createDisk, describeWithDisks } from '../../helpers/tmpfs.ts'
+import { deliveryOf } from '../deliveries.ts'
+import { beforeStatements } from './faulty-calls.ts'
+import { useFolder } from './fixture.ts'
+
+/** Lets workers handle all deliveries in an inbox. */
+async function handleAll(inbox: DurableInbox): Promise<void> {
+  const workers = inbox.work({ handle: async () => {} }, { concurrency: 50 })
+  await until(async () => (await inbox.stats()).waiting + (await inbox.stats()).active === 0)
+  await workers.close()
+}
+
+await describeWithDisks(() => {
+  describe('a SQLite inbox on a full disk of 8 MB', () => {
+    function createFull(): { inbox: DurableInbox; path: string; fill(): void } {
+      const disk = createDisk(8)
+      onTestFinished(() => disk.remove())
+      const path = join(disk.path, 'inbox.db')
+      const inbox = createSqliteInbox({ path, observer: { trouble() {} } })
+      onTestFinished(() => inbox.close())
+      let files = 0
+      return {
+        inbox,
+        path,
+        fill() {
+          const { bavail, bsize } = statfsSync(disk.path)
+          writeFileSync(join(disk.path, `filler${files++}`), Buffer.alloc(Math.max(0, bavail - 40) * bsize))
+        },
+      }
+    }
+
+    const bodiesIn = async (inbox: DurableInbox, ids: string[]): Promise<boolean[]> =>
+      Promise.all(ids.map(async (id) => ((await inbox.get(id))?.delivery.rawBody.length ?? 0) > 0))
+
+    it('removes the bodies of the oldest done deliveries, each time, until a rejected one fits', async () => {
+      const { inbox, fill } = createFull()
+      const deliveries = Array.from({ length: 50 }, () => deliveryOf(new Uint8Array(60_000)))
+      for (const delivery of deliveries) await inbox.put(delivery)
+      await handleAll(inbox)
+      const ids = deliveries.map(({ id }) => id)
+      let removed = 0
+      for (let round = 0; round < 2; round++) {
+        fill()
+        await expect(inbox.put(deliveryOf(new Uint8Array(50_000)))).rejects.toThrow('is almost full')
+        await until(() => inbox.put(deliveryOf(new Uint8Array(50_000))).then(Boolean, () => false))
+        // If bodies were still being removed, many more would be gone after these transactions.
+        for (let i = 0; i < 30; i++) await inbox.retry('unknown')
+        const bodies = await bodiesIn(inbox, ids)
+        expect(bodies.indexOf(true)).toBeGreaterThan(removed)
+        removed = bodies.indexOf(true)
+        expect(bodies.slice(removed)).not.toContain(false)
+      }
+      expect(await inbox.put(deliveries[0] as (typeof deliveries)[0])).toBe('duplicate')
+    })
+
+    it('looks for space only once for many rejected deliveries', async () => {
+      let vacuums = 0
+      beforeStatements((sql) => {
+        if (sql.startsWith('PRAGMA incremental_vacuum')) vacuums++
+      })
+      const { inbox, fill } = createFull()
+      await inbox.put(deliveryOf())
+      fill()
+      const put = () => inbox.put(deliveryOf(new Uint8Array(200_000)))
+      for (const expected of [1, 2]) {
+        const results = await Promise.allSettled(Array.from({ length: 5 }, put))
+        expect(results.every(({ status }) => status === 'rejected')).toBe(true)
+        await until(() => vacuums >= expected)
+        // A later write ends after all transactions that are already queued.
+        for (let i = 0; i < 5; i++) await inbox.retry('unknown')
+        expect(vacuums).toBe(expected)
+      }
+    })
+  })
+})
+
+describe('purge() of a SQLite inbox', () => {
+  const fixture = useFolder()
+
+  it('removes at most 64 MiB of bodies in a transaction, but at least one', async () => {
+    const statements: string[] = []
+    beforeStatements((sql) => {
+      if (sql === 'DELETE FROM delivery WHERE seq = ?') statements.push('delete')
+      if (sql === 'COMMIT' && statements.at(-1) === 'delete') statements.push('commit')
+    })
+    const inbox = fixture.open()
+    for (let i = 0; i < 5; i++) await inbox.put(deliveryOf())
+    await handleAll(inbox)
+    const half = 32 * 1024 ** 2
+    const db = openDatabase(fixture.path)
+    db.exec(
+      `UPDATE delivery SET size = CASE seq WHEN 3 THEN ${half + 1} WHEN 5 THEN ${3 * half} ELSE ${half} END`,
+    )
+    db.close()
+    expect(await inbox.purge({ state: 'done' })).toBe(5)
+    const [one, two] = [
+      ['delete', 'commit'],
+      ['delete', 'delete', 'commit'],
+    ]
+    expect(statements).toEqual([two, one, one, one].flat())
+  })
+
+  it.each([
+    [1, [1, 1]],
+    [900, [2, 1]],
+    [2_600, [4, 2]],
+  ])('of %i pages shrinks the file in up to 4 transactions of 500 pages', async (pages, expected) => {
+    // purge() removes deliveries until it finds none, so it looks for them twice.
+    const vacuums: number[] = []
+    beforeStatements((sql) => {
+      if (sql.startsWith('SELECT seq, size FROM delivery')) vacuums.push(0)
+      if (sql === 'PRAGMA incremental_vacuum(500)') vacuums.push((vacuums.pop() ?? 0) + 1)
+    })
+    const inbox = fixture.open()
+    await inbox.put(deliveryOf(new Uint8Array(pages * 4_096)))
+    await handleAll(inbox)
+    vacuums.length = 0
+    expect(await inbox.purge({ state: 'done' })).toBe(1)
+    expect(vacuums).toEqual(expected)
+  })
+})
