@@ -8,7 +8,8 @@ import { warn } from '../../receiver/log.ts'
  */
 export async function checkDurability(client: Redis): Promise<boolean> {
   const info = await client.info().catch((error: Error) => {
-    if (/NOPERM|unknown command/i.test(error.message)) return undefined
+    // There is no other case: without INFO, ioredis does not connect.
+    if (/NOPERM/.test(error.message)) return undefined
     throw error
   })
   if (info === undefined) return false

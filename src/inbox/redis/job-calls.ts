@@ -64,18 +64,19 @@ export function createJobCalls({ receiver, config, work, marks, locks, onEnd }: 
       const results = await runAttempt(receiver, deliveries, options)
       // BullMQ records each end on its own, so first record all successes at once.
       if (members.length > 1) await marks.mark(members.filter(isHeld).map(({ job }) => job))
-      for (const [index, member] of members.entries())
+      for (const [index, member] of members.entries()) {
         if (isHeld(member)) member.resolve(results[index] ?? 'handled')
+        else member.reject(reasonOf(member))
+      }
     } catch (error) {
       for (const member of members) member.reject(error)
     }
-    for (const member of members) member.reject(reasonOf(member))
   }
 
   /** Stops an attempt, unless its call also handles jobs that no other process has taken. */
   function lose(member: Member): void {
     const reason = reasonOf(member)
-    if (!member.call && calls.remove(member)) member.reject(reason)
+    if (calls.remove(member)) member.reject(reason)
     else if (!member.call?.members.some(isHeld)) member.call?.stop.abort(reason)
   }
 
@@ -88,7 +89,7 @@ export function createJobCalls({ receiver, config, work, marks, locks, onEnd }: 
         calls.add(member)
         const { signal } = member.stop
         if (signal.aborted) lose(member)
-        else signal.addEventListener('abort', () => lose(member), { once: true })
+        else signal.addEventListener('abort', () => lose(member))
       }),
     close() {
       calls.flush()

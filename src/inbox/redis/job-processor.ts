@@ -87,8 +87,8 @@ export function createJobProcessor(options: JobProcessorOptions): JobProcessor {
   }
 
   function evict(): void {
-    const [oldest] = runs.keys()
-    if (runs.size > MAX_RUNS && oldest !== undefined) runs.delete(oldest)
+    const [oldest = ''] = runs.keys()
+    if (runs.size > MAX_RUNS) runs.delete(oldest)
   }
 
   /** With `coalesce`, keeps the worker from taking another job while there is no room for it. */

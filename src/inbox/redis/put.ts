@@ -105,9 +105,22 @@ async function addJobs(
   // Send `MARK` after the jobs on the same connection, so that Redis runs it last.
   const marking = client.eval(MARK, keys.length, ...keys, ENTRY_FIELD, ...heads) as Promise<number[]>
   const [added, marked] = await Promise.all([Promise.allSettled(adding), marking])
+  const partial = new Set<string>()
+  for (const [index, { id }] of deliveries.entries()) {
+    if (!isRefused(added[index]) || marked[index] === MARKED.duplicate) continue
+    // If Redis refuses a command of BullMQ's script, the job may be stored, but not queued. Then the retry of the sender
+    // would be a duplicate, and the delivery would never be handled.
+    if ((await queue.getJobState(toJobId(id))) === 'unknown') partial.add(queue.toKey(toJobId(id)))
+  }
+  if (partial.size > 0) await client.del(...partial)
   return added.map((settled, index) => {
     if (settled.status === 'rejected') return withoutCommand(settled.reason)
+    if (partial.has(keys[index] as string)) return new Error('Redis has not stored the delivery')
     if (marked[index] === MARKED.missing) return 'missing'
     return marked[index] === MARKED.stored ? 'stored' : 'duplicate'
   })
 }
+
+/** True if the server has refused a command, and the connection has not failed. */
+const isRefused = (result: PromiseSettledResult<unknown> | undefined): boolean =>
+  result?.status === 'rejected' && (result.reason as Error).name === 'ReplyError'

@@ -142,19 +142,14 @@ export function startRedisWorkers(options: RedisWorkersOptions): Workers {
 /** Resolves after the given milliseconds, or when the signal is aborted. */
 function wait(milliseconds: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
-    const timer = setTimeout(resolve, milliseconds)
-    signal.addEventListener(
-      'abort',
-      () => {
-        clearTimeout(timer)
-        resolve()
-      },
-      { once: true },
-    )
-    if (signal.aborted) {
+    function end(): void {
       clearTimeout(timer)
+      signal.removeEventListener('abort', end)
       resolve()
     }
+    const timer = setTimeout(end, milliseconds)
+    if (signal.aborted) end()
+    else signal.addEventListener('abort', end)
   })
 }
 

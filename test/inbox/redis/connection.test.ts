@@ -9,6 +9,7 @@ const DATABASE = 'the database in the url must be a number, 0 to 999999999'
 it.each<[string, Partial<RedisInboxOptions>, string]>([
   ['no url', { url: undefined as never }, 'url'],
   ['a url of another scheme', { url: 'http://:s3cret@127.0.0.1' }, URL_WRONG],
+  ['a url that is not a string', { url: new URL('redis://:s3cret@127.0.0.1:1') as never }, URL_WRONG],
   ['an invalid url', { url: '//:s3cret@127.0.0.1' }, URL_WRONG],
   ['a password that cannot be decoded', { url: 'redis://:s3cret%zz@127.0.0.1' }, URL_WRONG],
   ['a database that is not a number', { url: 'redis://:s3cret@127.0.0.1:1/abc' }, DATABASE],

@@ -112,13 +112,16 @@ await describeWith(REDIS, (url) => {
       inbox.work(receiverWith(handler), { coalesce: { by: 'service', wait: 1 } })
       await until(async () => handled.length === 1 && (await inbox.stats()).active === 2)
       const waiting = keyOf(entries.find(({ id }) => id !== handled[0])?.id ?? '')
-      await client.set(`${waiting}:lock`, 'another:0', 'PX', 60_000)
+      await client.multi().set(`${waiting}:lock`, 'another:0', 'PX', 60_000).hset(waiting, 'atm', 1).exec()
       const takenAt = Number(await client.hget(waiting, 'processedOn'))
       // The worker checks the lock when half of the lease has passed.
       await until(() => Date.now() - takenAt > 500)
       release()
       await until(() => failed.length > 0 || handled.length > 1)
       expect([handled.length, failed]).toEqual([1, [LOST]])
+      // Only the attempt of the other process counts.
+      const { entries: later } = await inbox.list()
+      expect(later.map(({ attempts }) => attempts)).toEqual([1, 1])
     })
 
     it('a suspect that is removed before its attempt begins is not handled, and nothing is written', async () => {

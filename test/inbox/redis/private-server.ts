@@ -10,18 +10,26 @@ export interface PrivateRedisFixture {
   readonly server: PrivateRedis
   /** Errors that the inboxes reported as `trouble`. */
   readonly troubles: readonly unknown[]
-  /** Opens an inbox with a short lease, so that deliveries taken just before an outage are soon due again. */
+  /**
+   * Opens an inbox with a short lease, so that deliveries taken just before an outage are soon due again. The inbox is
+   * closed after the test.
+   */
   open(options?: Partial<RedisInboxOptions>): DurableInbox
 }
 
 export function usePrivateRedis(): PrivateRedisFixture {
   let server: PrivateRedis
   let troubles: unknown[] = []
+  let inboxes: DurableInbox[] = []
   beforeEach(async () => {
     server = await createPrivateRedis(findRedis() ?? 'redis-server')
     troubles = []
+    inboxes = []
   })
-  afterEach(() => server?.remove())
+  afterEach(async () => {
+    await Promise.all(inboxes.map((inbox) => inbox.close()))
+    await server?.remove()
+  })
 
   return {
     get server() {
@@ -30,12 +38,15 @@ export function usePrivateRedis(): PrivateRedisFixture {
     get troubles() {
       return troubles
     },
-    open: (options) =>
-      createRedisInbox({
+    open(options) {
+      const inbox = createRedisInbox({
         url: server.url,
         lease: 1_000,
         observer: { trouble: ({ error }) => troubles.push(error), failed() {}, dead() {} },
         ...options,
-      }),
+      })
+      inboxes.push(inbox)
+      return inbox
+    },
   }
 }

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { createRedisInbox, type DurableInbox } from 'geohook/redis'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { until } from '../../contract/inbox/fixture.ts'
 import { createPrivateRedis, findRedis, type PrivateRedis } from '../../helpers/private-redis.ts'
 import { describeWith } from '../../helpers/services.ts'
 import { deliveryWithId, idOf } from '../deliveries.ts'
@@ -105,6 +106,80 @@ await describeWith(REDIS_SERVER, () => {
       expect(puts.sort()).toEqual(['duplicate', 'stored', 'stored'])
       expect((await inbox.stats()).waiting).toBe(2)
       expect((await inbox.get(delivery.id))?.delivery.rawBody.length).toBe(2)
+    })
+
+    it('stores a delivery as a BullMQ job with the name `delivery`', async () => {
+      const delivery = newDelivery()
+      await inbox.put(delivery)
+      const key = `puts-${number}:inbox:delivery-${delivery.id}`
+      expect(await server.command('HGET', key, 'name')).toBe('delivery')
+    })
+
+    it.each([
+      ['cached', async () => {}],
+      ['not cached', () => server.command('SCRIPT', 'FLUSH')],
+    ])(
+      'rejects if Redis refuses a command before the job is queued, and stores the retry: the script is %s',
+      async (_, prepare) => {
+        await inbox.put(newDelivery())
+        await prepare()
+        await server.command(
+          'ACL',
+          'SETUSER',
+          'plain',
+          'on',
+          '>word',
+          '~*',
+          '&*',
+          '+@all',
+          '-lpush',
+          '-rpush',
+        )
+        const refused = open({ url: server.url.replace(/:[^:@]*@/, 'plain:word@') })
+        const delivery = newDelivery()
+        const puts = await Promise.allSettled([1, 2].map(() => refused.put(delivery)))
+        expect(puts.map(({ status }) => status)).toEqual(['rejected', 'rejected'])
+        await expect(refused.put(delivery)).rejects.toThrow('The user executing the script')
+        await refused.close()
+        expect(await inbox.put(delivery)).toBe('stored')
+        expect((await inbox.get(delivery.id))?.state).toBe('waiting')
+        expect((await inbox.stats()).waiting).toBe(2)
+      },
+    )
+
+    it('keeps a job that was queued before Redis refused a command, and handles it once', async () => {
+      await server.command('ACL', 'SETUSER', 'plain', 'on', '>word', '~*', '&*', '+@all', '-zadd')
+      const refused = open({ url: server.url.replace(/:[^:@]*@/, 'plain:word@') })
+      const delivery = newDelivery()
+      await expect(refused.put(delivery)).rejects.toThrow('The user executing the script')
+      await refused.close()
+      expect(await inbox.put(delivery)).toBe('duplicate')
+      const handled: string[] = []
+      const workers = inbox.work({ handle: async ({ id }) => void handled.push(id) })
+      await until(async () => (await inbox.stats()).done === 1)
+      await workers.close()
+      expect(handled).toEqual([delivery.id])
+    })
+
+    it('list() reads the entries of the page and one more, even if they are in several states', async () => {
+      for (let index = 0; index < 4; index++) await inbox.put(newDelivery())
+      const workers = inbox.work({ handle: async () => {} })
+      await until(async () => (await inbox.stats()).done === 4)
+      await workers.close()
+      for (let index = 0; index < 20; index++) await inbox.put(newDelivery())
+      const before = await countReads()
+      const { entries } = await inbox.list({ limit: 6 })
+      expect(entries.map(({ state }) => state).sort()).toEqual([
+        ...Array(4).fill('done'),
+        'waiting',
+        'waiting',
+      ])
+      expect((await countReads()) - before).toBe(7)
+
+      async function countReads(): Promise<number> {
+        const info = String(await server.command('INFO', 'commandstats'))
+        return Number(/^cmdstat_hmget:calls=(\d+)/m.exec(info)?.[1] ?? 0)
+      }
     })
 
     it('does not report a duplicate when the inbox is full if the key holds no job', async () => {

@@ -1,0 +1,44 @@
+import { createPostgresDuplicates } from 'geohook/postgres'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { until } from '../../contract/inbox/fixture.ts'
+import { describeWith, POSTGRES } from '../../helpers/services.ts'
+import { deliveryWithId, idOf } from '../deliveries.ts'
+import { useSchema } from './fixture.ts'
+
+await describeWith(POSTGRES, (connectionString) => {
+  describe('the server ends idle connections', () => {
+    const { schema, client, open } = useSchema(connectionString, 'lost')
+
+    /** Ends the idle connections of these stores, and waits until they have ended. */
+    async function endConnections(): Promise<void> {
+      const where = `from pg_stat_activity
+        where pid <> pg_backend_pid() and state = 'idle' and query like '%${schema}%'`
+      const { rows } = await client.query(`select pg_terminate_backend(pid) as ended ${where}`)
+      expect(rows.length).toBeGreaterThan(0)
+      await until(async () => (await client.query(`select 1 ${where}`)).rows.length === 0)
+    }
+
+    it('an inbox reports the error, and its next call succeeds', async () => {
+      const troubles: unknown[] = []
+      const inbox = open({ observer: { trouble: ({ error }) => void troubles.push(error) } })
+      expect(await inbox.put(deliveryWithId(idOf(1)))).toBe('stored')
+      await endConnections()
+      await until(() => troubles.length > 0)
+      expect(troubles[0]).toMatchObject({ code: '57P01' }) // admin_shutdown
+      expect(await inbox.put(deliveryWithId(idOf(1)))).toBe('duplicate')
+    })
+
+    it('the next claim of a duplicate store succeeds', async () => {
+      const duplicates = createPostgresDuplicates({ connectionString, schema })
+      onTestFinished(() => duplicates.close())
+      expect(await duplicates.claim(idOf(2))).toBe('claimed')
+      await endConnections()
+      await until(() =>
+        duplicates.claim(idOf(2)).then(
+          (result) => result === 'busy',
+          () => false,
+        ),
+      )
+    })
+  })
+})
