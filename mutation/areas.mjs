@@ -1,6 +1,7 @@
 /**
- * For each area, the files to mutate and the tests that must notice the changes. Excludes tests that start another
- * process, because that process uses the built package, which does not contain the change.
+ * For each area, the files to mutate and the tests that must notice the changes. With `usesBuild`, the tests start
+ * processes that use the built package, so it is built with the changes, and each change needs all tests: Stryker cannot
+ * see which of them run its code. Other areas exclude such tests, because they see no change.
  */
 export const AREAS = {
   signature: {
@@ -55,9 +56,8 @@ export const AREAS = {
     mutate: ['src/adapters/{certificate-errors,connection-errors,tls-trust}.ts'],
     tests: [
       'test/check/{check-receiver,tls}.test.ts',
-      'test/cli/{listen/https,inbox/store-errors}.test.ts',
-      'test/mock/delivery/https.test.ts',
-      'test/inspector/reception-recording.test.ts',
+      'test/mock/delivery/{answers,certificate-chains,fault-timing,handshake-answers,https,receivers,trusted-cas}.test.ts',
+      'test/inspector/{mock-deliveries,reception-recording,store-errors}.test.ts',
     ],
   },
   inbox: {
@@ -71,10 +71,11 @@ export const AREAS = {
   },
   sqlite: {
     mutate: ['src/inbox/sqlite/*.ts'],
+    usesBuild: true,
     tests: [
       'test/contract/inbox/sqlite.test.ts',
       // The tests of the whole process change its umask and its folder, which a worker thread cannot.
-      'test/inbox/sqlite/!(backup|full-disk|processes|whole-process).test.ts',
+      'test/inbox/sqlite/!(whole-process).test.ts',
     ],
   },
   postgres: {

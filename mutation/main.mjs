@@ -5,7 +5,7 @@
 //   npm run mutation -- payload receiver           only these areas
 //   npm run mutation -- --percent 5 explain        a random sample of 5 % of the changes
 //
-// The score of a sample has a 95 % confidence interval. SEED selects another sample.
+// A sample fails only if its whole 95 % confidence interval is below the goal. SEED selects another sample.
 import { execFileSync, spawnSync } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
@@ -20,7 +20,7 @@ const { values, positionals: names } = parseArgs({
   options: { percent: { type: 'string', default: '100' } },
   allowPositionals: true,
 })
-const unknown = names.find((name) => !(name in AREAS))
+const unknown = names.find((name) => !Object.hasOwn(AREAS, name))
 if (unknown) fail(`Unknown area: ${unknown}. Areas: ${Object.keys(AREAS).join(', ')}`)
 if (!(values.percent > 0 && values.percent <= 100)) fail('--percent must be above 0, at most 100')
 if (!existsSync(`${folder}node_modules`)) {
@@ -39,27 +39,34 @@ for (const area of names.length > 0 ? names : Object.keys(AREAS)) {
     },
   )
   if (status !== 0) process.exit(status ?? 1)
-  const { noticed, all } = report(JSON.parse(readFileSync(`${folder}reports/${area}.json`, 'utf8')))
+  const { noticed, all, invalid } = report(JSON.parse(readFileSync(`${folder}reports/${area}.json`, 'utf8')))
   if (all === 0) {
     console.error(`${area}: no change was tested; use a larger --percent`)
     process.exitCode = 1
     continue
   }
+  const { low, high } = interval(noticed, all)
+  const range = low < high ? ` (${percent(low)} to ${percent(high)})` : ''
   console.log(
-    `${area}: ${noticed} of ${all} changes noticed, ${percent(noticed / all)}${interval(noticed, all)}; goal ${GOAL} %`,
+    `${area}: ${noticed} of ${all} changes noticed, ${percent(noticed / all)}${range}; goal ${GOAL} %` +
+      `${invalid > 0 ? `; not counted, because the tests could not run: ${invalid}` : ''}`,
   )
-  if (noticed < (all * GOAL) / 100) process.exitCode = 1
+  if (high < GOAL / 100) process.exitCode = 1
 }
 
-/** Prints the unnoticed changes, and returns the number of noticed changes and of all changes. */
+/** Prints the unnoticed changes, and counts the noticed ones, all, and those with which the tests could not run. */
 function report({ files }) {
-  const count = { noticed: 0, all: 0 }
+  const count = { noticed: 0, all: 0, invalid: 0 }
   for (const [path, { mutants, source }] of Object.entries(files)) {
     const lines = source.split('\n')
     for (const { status, location, mutatorName, replacement } of mutants) {
       if (status === 'Ignored' || status === 'CompileError') continue
+      if (status === 'RuntimeError') {
+        count.invalid++
+        continue
+      }
       count.all++
-      if (status === 'Killed' || status === 'Timeout' || status === 'RuntimeError') {
+      if (status === 'Killed' || status === 'Timeout') {
         count.noticed++
         continue
       }
@@ -76,13 +83,14 @@ function percent(share) {
   return `${(100 * share).toFixed(1)} %`
 }
 
-/** The 95 % confidence interval of a sample's score, by Wilson's formula. */
+/** The 95 % confidence interval of a sample's score, by Wilson's formula. A whole area has no interval. */
 function interval(noticed, all) {
-  if (Number(values.percent) === 100) return ''
+  const score = noticed / all
+  if (Number(values.percent) === 100) return { low: score, high: score }
   const z = 1.96
   const middle = (noticed + z ** 2 / 2) / (all + z ** 2)
   const half = (z / (all + z ** 2)) * Math.sqrt((noticed * (all - noticed)) / all + z ** 2 / 4)
-  return ` (${percent(middle - half)} to ${percent(middle + half)})`
+  return { low: middle - half, high: middle + half }
 }
 
 function fail(message) {

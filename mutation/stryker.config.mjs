@@ -2,17 +2,19 @@ import { availableParallelism } from 'node:os'
 import { AREAS } from './areas.mjs'
 
 const area = process.env.MUTATION_AREA
+const { mutate, usesBuild } = AREAS[area]
 
 /** @type {import('@stryker-mutator/api/core').PartialStrykerOptions} */
 export default {
   // Excludes modules for other platforms, because the tests of the areas run with the modules for Node.
-  mutate: [...AREAS[area].mutate, '!src/**/*.web.ts'],
+  mutate: [...mutate, '!src/**/*.web.ts'],
   plugins: ['@stryker-mutator/*', './mutation/ignored.mjs', './mutation/sample.mjs'],
   ignorers: ['option-names'],
   checkers: ['sample'],
   testRunner: 'vitest',
   vitest: { configFile: 'mutation/vitest.config.ts', related: false },
-  coverageAnalysis: 'perTest',
+  coverageAnalysis: usesBuild ? 'off' : 'perTest',
+  ...(usesBuild ? { buildCommand: 'npx tsup --no-dts --silent' } : {}),
   jsonReporter: { fileName: `mutation/reports/${area}.json` },
   reporters: ['progress-append-only', 'json'],
   tempDirName: 'mutation/.tmp',
@@ -27,6 +29,8 @@ export default {
   ],
   // Milliseconds. The tests themselves end after 15 s, so this only ends changes that never return.
   timeoutMS: 20_000,
+  // On a slow machine, the tests of explain take more than the default of 5 minutes.
+  dryRunTimeoutMinutes: 20,
   // More than the cores, because many tests wait: for sockets, leases and retries.
   concurrency: availableParallelism() * 3,
   warnings: { slow: false },

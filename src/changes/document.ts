@@ -83,8 +83,11 @@ function idOf({ attributes }: Feature): unknown {
 
 function readAttachment(row: Json): Attachment {
   const text = (name: string): string => (typeof row[name] === 'string' ? row[name] : '')
-  const number = (name: string): number =>
-    typeof row[name] === 'number' || typeof row[name] === 'string' ? Number(row[name]) || 0 : 0
+  // JSON also has numbers such as 1e400, which become Infinity.
+  const number = (name: string): number => {
+    const value = typeof row[name] === 'string' ? Number(row[name]) : row[name]
+    return Number.isSafeInteger(value) ? (value as number) : 0
+  }
   return {
     attachmentId: number('attachmentId'),
     globalId: text('globalId'),

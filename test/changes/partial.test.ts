@@ -82,11 +82,15 @@ it('takes the ids of deleted features from their rows if there are no others', a
 
 it('reads odd members of attachments as missing', async () => {
   const odd = { toString: 1, valueOf: 1 }
-  const adds = [{ attachmentId: odd, size: odd, name: odd, url: odd }]
+  const adds = [
+    { attachmentId: odd, size: odd, name: odd, url: odd },
+    // Found by fuzzing: too large for a number.
+    { attachmentId: '1e400', size: '1e400', name: '' },
+  ]
   const server = await startHostile({ extractChanges: { edits: [{ id: 0, attachments: { adds } }] } })
   const changes = createChanges({ origins: [server.origin] })
   const [layer] = (await changes.of(server.event)).layers
-  expect(layer?.attachments.adds).toMatchObject([{ attachmentId: 0, size: 0, name: '' }])
+  expect(layer?.attachments.adds).toMatchObject(adds.map(() => ({ attachmentId: 0, size: 0, name: '' })))
 })
 
 it.each([null, undefined, { cause: null }, Object.create(null)])(

@@ -60,9 +60,13 @@ export async function createPrivatePostgres(programs: string): Promise<PrivatePo
   /** Sends a signal to the server and all its child processes. Returns their ids. */
   function signalAll(signal: NodeJS.Signals): number[] {
     const pid = server?.pid ?? 0
-    const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ')
+    const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').match(/\d+/g) ?? []
     const all = [pid, ...children.map(Number)]
-    for (const id of all) process.kill(id, signal)
+    for (const id of all) {
+      try {
+        process.kill(id, signal)
+      } catch {} // a child may have exited since its id was read
+    }
     return all
   }
 

@@ -136,7 +136,7 @@ export function describeStoring(kind: InboxEngineKind): void {
     })
 
     it('stores a delivery again after its retention', async () => {
-      const inbox = open({ retention: 300 })
+      const inbox = open({ retention: 1_000 })
       const receiver = createReceiver({ signatureKey: KEY, inbox })
       const payload = uniquePayload()
       expect((await deliver(receiver, payload)).status).toBe(202)
