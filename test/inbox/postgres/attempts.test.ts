@@ -108,7 +108,9 @@ await describeWith(POSTGRES, (connectionString) => {
         },
       })
       await until(() => attempts.length === 1)
-      // Lock the row of `other`. The heartbeat must wait for this lock before it can renew the lease of `id`.
+      // Lock the row of `other`. The heartbeat must wait for this lock before it can renew the lease of `id`. PostgreSQL
+      // may update the rows in their order on disk, so sort them. (Autovacuum can reverse the order.)
+      await client.query(`cluster ${schema}.job_common using job_common_pkey`)
       await client.query('begin')
       try {
         await client.query(`select 1 from ${schema}.job where name = $1 and id = $2 for update`, [
