@@ -2,7 +2,7 @@
 import { spawnSync } from 'node:child_process'
 import { copyFileSync, existsSync, rmSync } from 'node:fs'
 import { createSqliteInbox, type DurableInbox } from 'geohook/sqlite'
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest'
 import { until } from '../../contract/inbox/fixture.ts'
 import { hold, openDatabase } from '../../helpers/sqlite.ts'
 import { root } from '../../package/entries.ts'
@@ -13,6 +13,10 @@ import { useFolder } from './fixture.ts'
 const fixture = useFolder()
 const open = (): DurableInbox =>
   fixture.keep(createSqliteInbox({ path: fixture.path, observer: { trouble() {} } }))
+
+// Without the check every second, only the next call notices a deleted file.
+beforeEach(() => void vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] }))
+afterEach(() => void vi.useRealTimers())
 
 const SELECT = 'SELECT count(*) FROM delivery'
 const DELETED = 'was deleted or replaced'
