@@ -19,7 +19,7 @@ function conforming(): RequestListener {
   const receiver = createReceiver({
     signatureKey: KEY,
     observer: {},
-    bodyTimeout: 300,
+    bodyTimeout: 3_000,
     duplicates: createMemoryDuplicates(),
   }).on('*', ({ webhook: { name } }) => {
     names.push(name)
