@@ -38,6 +38,11 @@ export function describeCertificateError(thrown: unknown, origin: string): strin
   if (code === 'CERT_HAS_EXPIRED')
     return problem('has expired', 'renew it; geohook listen --https makes a new one at each start')
   if (code === 'CERT_NOT_YET_VALID') return problem('is not valid yet', 'check the clocks of both machines')
+  if (code === 'INVALID_PURPOSE')
+    return problem(
+      'may not be used by a server, or its issuer is not a CA',
+      'give the server a certificate that a CA has issued for server authentication',
+    )
   if (code === 'ERR_TLS_CERT_ALTNAME_INVALID')
     return problem(
       'is for another host',

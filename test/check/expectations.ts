@@ -20,7 +20,7 @@ export const checkUrl = (url: string, options: Partial<CheckOptions> = {}): Prom
   checkReceiver({
     url,
     signatureKey: KEY,
-    timeout: 10_000, // tests must pass on a busy machine, too
+    timeout: 20_000, // tests must pass on a busy machine, too
     strict: true,
     skip: ['uniform-refusal-time'],
     ...options,

@@ -23,6 +23,8 @@ export interface CertificateOptions {
   ip?: readonly string[]
   /** User principal names. Default: none. */
   users?: readonly string[]
+  /** Default: a certificate for every use. */
+  isForClientsOnly?: boolean
   /** Start and end, as days from now. */
   days?: readonly [number, number]
 }
@@ -38,6 +40,7 @@ export async function issue({
   dns = ['localhost'],
   ip = ['127.0.0.1', '::1'],
   users = [],
+  isForClientsOnly = false,
   days: [from, to] = [-1, 1],
 }: CertificateOptions = {}): Promise<Certificate> {
   const keys = await webcrypto.subtle.generateKey(ALGORITHM, true, ['sign', 'verify'])
@@ -52,6 +55,7 @@ export async function issue({
     signingAlgorithm: ALGORITHM,
     extensions: [
       new x509.BasicConstraintsExtension(isCa, undefined, true),
+      ...(isForClientsOnly ? [new x509.ExtendedKeyUsageExtension([x509.ExtendedKeyUsage.clientAuth])] : []),
       ...(isCa
         ? []
         : [

@@ -8,7 +8,7 @@ const CONNECTIONS = 10_000
 /** Number of connections that are opened at the same time. */
 const BATCH = 500
 /** Milliseconds for headers, and for a body. Long enough to open all connections on a busy machine. */
-const TIMEOUT = 15_000
+const TIMEOUT = 40_000
 
 const NOTHING = ''
 const SIGNATURE = '0'.repeat(64)

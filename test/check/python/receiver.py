@@ -34,7 +34,7 @@ class Server(ThreadingHTTPServer):
 
 class Receiver(BaseHTTPRequestHandler):
     protocol_version = 'HTTP/1.1'
-    timeout = 5
+    timeout = 15
     limit = LIMIT
     upload_seconds = 3
     handled = {}

@@ -43,6 +43,23 @@ it('refuses a certificate that another key than that of its CA has signed', asyn
   expect(await errorOf(url, root.cert)).toContain(' is not trusted (CERT_SIGNATURE_FAILURE): ')
 })
 
+it.each([
+  ['it is for clients only', async () => issue({ issuer: known.root, isForClientsOnly: true })],
+  [
+    'its issuer is not a CA',
+    async () => {
+      const issuer = await issue({ issuer: known.root })
+      const { cert, key } = await issue({ issuer })
+      return { cert: cert + issuer.cert, key }
+    },
+  ],
+])('refuses a certificate with INVALID_PURPOSE if %s', async (_, make) => {
+  const { url } = await serveSecurely(await make())
+  expect(await errorOf(url, known.root.cert)).toContain(
+    'the certificate of ORIGIN may not be used by a server, or its issuer is not a CA (INVALID_PURPOSE): give the ',
+  )
+})
+
 // Called directly: the first two need a CA file of OpenSSL that forbids uses, and OpenSSL often replaces the third by
 // a later error.
 it.each(['CERT_REJECTED', 'CERT_UNTRUSTED', 'INVALID_CA'])(
