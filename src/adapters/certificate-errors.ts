@@ -11,10 +11,7 @@ const UNTRUSTED: ReadonlySet<string> = new Set([
   'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
 ])
 
-/**
- * Matches OpenSSL's messages for a response that is not TLS. Matches no codes, because Node reports some of these
- * errors with the code EPROTO.
- */
+/** OpenSSL's messages for a response that is not TLS. Node reports some of these errors only as EPROTO. */
 const NO_TLS = /wrong version number|(packet|data) length too long/i
 
 /** Maximum number of characters of the names in a certificate that a message shows. */
@@ -48,11 +45,11 @@ export function describeCertificateError(thrown: unknown, origin: string): strin
       'is for another host',
       `use a host of the certificate in the URL${namesOf(cert)}, or give the server a certificate for this host`,
     )
-  // Not every version of Node has a code for this.
+  // Tests the message, because some versions of Node have no code for this.
   if (/permitted subtree violation/i.test(message))
     return problem(
       'is for a host that its CA may not certify',
-      'the local CA of geohook is for this machine only, so give the server a certificate of another CA',
+      'give the server a certificate of a CA for this host (the local CA of geohook is for this machine only)',
     )
   if (NO_TLS.test(message)) return `${origin} does not speak TLS: use a URL that begins with http://`
   return undefined

@@ -46,9 +46,9 @@ async function isBelow(bound: number, run: (text: string) => unknown, short: str
 
 /**
  * Fails if the time is not linear in the length of the text. For 16 times the length, linear code takes 16 times as
- * long, and quadratic code 256 times. The bound is far above 16, because V8 matches texts of a few KB in a faster way
- * (measured: up to 75 times as long). If this is not clear enough, longer texts decide: for 8 times the length,
- * quadratic code takes 64 times as long.
+ * long, and quadratic code 256 times. The bound is far above 16, because V8 needs less time for each character of a text
+ * of a few KB (measured: up to 75 times as long). If the ratio is above the bound, longer texts decide: for 8 times the
+ * length, quadratic code takes 64 times as long.
  */
 export async function expectLinear(run: (text: string) => unknown, textOf: TextOfLength): Promise<void> {
   const long = textOf(64 * KB)

@@ -17,7 +17,8 @@ import { createTransactions } from './transactions.ts'
 
 /**
  * Copies an inbox file that is in use. The copy is written to a `-part` file in the folder of `to`, and gets the name
- * `to` only when it is complete. If the process is killed, at most the `-part` file remains.
+ * `to` when it is complete. If the process is killed, the `-part` file can remain, and an empty file `to` if the file
+ * system has no hard links.
  */
 export async function backUp(path: string, to: string): Promise<void> {
   if (!existsSync(path)) throw configInvalid(`${path} does not exist`, 'Give the path of an inbox.')

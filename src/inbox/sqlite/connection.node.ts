@@ -85,9 +85,9 @@ function connect(db: Database, files: OpenFiles, openAgain: () => Database): Con
 }
 
 /**
- * Closes a connection whose log was replaced, and then a newer one. The last connection to close moves its log into the
- * database, and the older one would move pages of the deleted log to places that the index has for the new log. Returns
- * false and closes nothing if no newer connection can be opened.
+ * Closes a connection whose log was replaced. SQLite moves a log into the database when the last connection closes. The
+ * old connection would use the index of the new log for pages of the deleted log, and so damage the database. This
+ * function therefore opens a newer connection and closes it last. Returns false and closes nothing if that fails.
  */
 function closeReplaced(older: Database, open: () => Database): boolean {
   let newer: Database | undefined

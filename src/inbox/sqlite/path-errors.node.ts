@@ -7,8 +7,8 @@ import { WebhookError } from '../../errors.ts'
 const PROBLEMS: Readonly<Record<string, (path: string) => [problem: string, fix: string]>> = {
   ENOENT: (path) => ['is in a folder that does not exist', `Create the folder ${dirname(path)}.`],
   ENOTDIR: (path) => [`is not in a folder: ${dirname(path)} is a file`, 'Give another path.'],
-  EACCES: () => ['may not be read and written', 'Give this user access to the file and its folder.'],
-  EPERM: () => ['may not be read and written', 'Give this user access to the file and its folder.'],
+  EACCES: () => ['cannot be read and written', 'Give this user access to the file and its folder.'],
+  EPERM: () => ['cannot be read and written', 'Give this user access to the file and its folder.'],
   ELOOP: () => ['is a symbolic link that leads back to itself', 'Correct the link, or give another path.'],
   EROFS: () => ['is on a read-only file system', 'Mount it for writing, or give another path.'],
   ENAMETOOLONG: () => ['is too long for a path', 'Give a shorter path.'],

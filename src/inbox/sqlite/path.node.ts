@@ -12,10 +12,12 @@ import { toConfigInvalid } from './path-errors.node.ts'
 export function readPath(path: unknown): string {
   if (path === undefined || path === null || path === '') throw configInvalid(describeMissing('path', path))
   if (typeof path !== 'string' || path === ':memory:')
-    throw configInvalid('path must be the path of a file', 'In memory there is createMemoryInbox().')
+    throw configInvalid('path must be the path of a file', 'For an inbox in memory, use createMemoryInbox().')
   // SQLite would parse a path that starts with `file:` as a URL. Drivers strip white space or end the path at a NUL.
   if (/^file:|^\s|\s$|\0/.test(path))
-    throw configInvalid('path must be a plain path, without white space around it')
+    throw configInvalid(
+      'path must not begin with file:, begin or end with white space, or contain a NUL character',
+    )
   return resolve(path)
 }
 

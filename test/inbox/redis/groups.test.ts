@@ -69,19 +69,19 @@ await describeWith(REDIS, (url) => {
     it.each([1, 2])(
       'a group does not contain the deliveries taken while the event loop was blocked: %i of 2',
       async (count) => {
-        const { inbox, ends } = openRecorded({ lease: 3_000 })
-        const { calls } = gather(inbox, 1_500)
+        const { inbox, ends } = openRecorded({ lease: 6_000 })
+        const { calls } = gather(inbox, 3_000)
         const [first = ''] = await putEdits(inbox, 1)
         await isActive(inbox, 1)
         const takenAt = await takenAtOf(first)
-        // The lease of the second delivery is fresh when the group is due.
-        await until(() => Date.now() > takenAt + 200)
+        // The lease of the second delivery is less than half over when the group is due.
+        await until(() => Date.now() > takenAt + 400)
         const ids = [first, ...(await putEdits(inbox, 1))]
         await isActive(inbox, 2)
         const [taken, kept] = [ids.slice(0, count), ids.slice(count)]
         for (const id of taken) await takeOver(id)
         // The group is due before the worker can renew the leases. It checks them if half of a lease has passed.
-        blockEventLoop(takenAt + 1_650 - Date.now())
+        blockEventLoop(takenAt + 3_150 - Date.now())
         await until(() => ends.size === 2)
         expect(calls.map((call) => call.ids)).toEqual(kept.length > 0 ? [kept] : [])
         for (const id of taken) expect(ends.get(id)).toEqual([`failed 1 ${LOST}`])

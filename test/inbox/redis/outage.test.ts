@@ -74,7 +74,7 @@ await describeWith(REDIS_SERVER, () => {
         errors = [await errorOf(inbox.stats()), await errorOf(inbox.stats())]
         return errors[1]?.message === 'Redis cannot be reached'
       })
-      // If the server closes a connection on which it has not read everything, the cause is ECONNRESET.
+      // The cause is ECONNRESET if the server had not read everything, and missing otherwise.
       expect((errors[1]?.cause as NodeJS.ErrnoException | undefined)?.code).not.toBe('ECONNREFUSED')
     })
 
@@ -111,7 +111,7 @@ await describeWith(REDIS_SERVER, () => {
   describe('an error of a Redis command', () => {
     const fixture = usePrivateRedis()
 
-    it('has the message of Redis, but contains neither the command nor its arguments', async () => {
+    it('has the message of Redis, but not the arguments of the command', async () => {
       const { server } = fixture
       await server.start()
       await server.command('ACL', 'SETUSER', 'plain', 'on', '>word', '~*', '&*', '+@all', '-eval', '-evalsha')

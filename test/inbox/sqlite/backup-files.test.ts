@@ -37,7 +37,7 @@ describe('a backup of a SQLite inbox', () => {
   it.each([
     ['a file', (to: string) => writeFileSync(to, '')],
     ['a link to a missing file', (to: string) => symlinkSync('missing', to)],
-  ])('rejects a name that %s has, before it opens the inbox', async (_, make) => {
+  ])('rejects the path of %s, before it opens the inbox', async (_, make) => {
     const to = fixture.folder.fileIn('copy.db')
     make(to)
     writeFileSync(fixture.path, 'not a database '.repeat(100))

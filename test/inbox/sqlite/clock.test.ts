@@ -7,7 +7,7 @@ import { useFolder } from './fixture.ts'
 
 const fixture = useFolder()
 
-/** A fixed time. All tests move their own clock. */
+/** A fixed time. */
 const START = 1_700_000_000_000
 
 it('the stored time follows the clock, at most half a second behind, and moves back with it', async () => {

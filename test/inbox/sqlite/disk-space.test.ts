@@ -65,6 +65,7 @@ await describeWithDisks(() => {
       ...write(rows, 100_000, 50_000),
       rows.write(LAYER, [{ key: 'gone', objectId: undefined, value: undefined }], 1),
     ])
+    // Each row also has a key of 4 bytes.
     const first = missing(file, used(100_004 + 50_004 + 4) - free)
     expect(results.map((result) => result.status === 'rejected' && result.reason.message)).toEqual(
       Array(3).fill(first),
@@ -91,7 +92,7 @@ await describeWithDisks(() => {
     await Promise.all(write(rows, (fill(path) - RESERVE / 4) / 2 - 4))
   })
 
-  it('moves its log into the database before the log is larger than half of the reserve', async () => {
+  it('lets SQLite move the log into the database when the log reaches half of the reserve', async () => {
     const { file } = mount()
     const settings: string[] = []
     beforeStatements((sql) => void settings.push(sql))
@@ -167,6 +168,7 @@ await describeWithDisks(() => {
       await inbox.stats()
       await inbox.close()
     }
+    // Only the numbers of the disks tell the two files apart.
     expect(statSync(first.file).ino).toBe(statSync(second.file).ino)
     symlinkSync(first.file, link)
     const inbox = createSqliteInbox({ path: link })

@@ -11,7 +11,7 @@ interface Statement {
 
 /**
  * Calls a function before each statement that runs in this process, until the test ends. If the function throws, the
- * statement fails with this error. Affects only databases that are opened later.
+ * statement fails with this error. Has no effect on statements that were prepared before.
  */
 export function beforeStatements(before: (sql: string) => void): void {
   const { prepare, exec } = SqliteDatabase.prototype

@@ -39,7 +39,7 @@ await describeWithDisks(() => {
     const bodiesIn = async (inbox: DurableInbox, ids: string[]): Promise<boolean[]> =>
       Promise.all(ids.map(async (id) => ((await inbox.get(id))?.delivery.rawBody.length ?? 0) > 0))
 
-    it('removes the bodies of the oldest done deliveries, each time, until a rejected one fits', async () => {
+    it('removes the bodies of the oldest done deliveries until a rejected one fits, and then stops', async () => {
       const { inbox, fill } = createFull()
       const deliveries = Array.from({ length: 50 }, () => deliveryOf(new Uint8Array(60_000)))
       for (const delivery of deliveries) await inbox.put(delivery)

@@ -1,7 +1,7 @@
 // @module-tag sqlite
 import { existsSync } from 'node:fs'
 import { createSqliteInbox, type DurableInbox } from 'geohook/sqlite'
-import { describe, expect, it, vi } from 'vitest'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { until } from '../../contract/inbox/fixture.ts'
 import { SqliteDatabase } from '../../helpers/sqlite.ts'
 import { deliveryOf } from '../deliveries.ts'
@@ -16,6 +16,13 @@ const COUNT = 'SELECT * FROM total'
 const INSERT = 'INSERT INTO content VALUES (last_insert_rowid(), ?, ?)'
 const TAKE = 'SELECT * FROM delivery LEFT JOIN content USING (seq) WHERE seq = ?'
 
+/** Counts the calls of `close` until the test ends. */
+function spyOnClose() {
+  const close = vi.spyOn(SqliteDatabase.prototype, 'close')
+  onTestFinished(() => close.mockRestore())
+  return close
+}
+
 describe('an error of SQLite', () => {
   it.each([
     ['a full disk', 13, 'SQLITE_FULL', false],
@@ -24,7 +31,7 @@ describe('an error of SQLite', () => {
     ['a damaged file', 11, 'SQLITE_CORRUPT', true],
     ['a lock', 5, 'SQLITE_BUSY', true],
   ])(
-    'about %s rejects the delivery, and decides whether the reserve is kept',
+    'about %s rejects the delivery, and keeps the reserve unless the disk is the cause',
     async (_, number, name, kept) => {
       const errors = failNext('COMMIT')
       for (const error of errorsOf(number, name)) {
@@ -41,7 +48,7 @@ describe('an error of SQLite', () => {
   )
 
   it.each(['ENOSPC', 'SQLITE_CANTOPEN', 'EMFILE'])(
-    '%s, when the file is opened, rejects, and decides whether the reserve is kept',
+    '%s, when the file is opened, rejects, and keeps the reserve unless the disk is the cause',
     async (code) => {
       const first = open()
       await first.put(deliveryOf())
@@ -89,7 +96,7 @@ describe('an error of SQLite', () => {
 
   it('when a delivery is taken makes no dead letter', async () => {
     const dead: string[] = []
-    failNext(TAKE, errorsOf(10, 'SQLITE_IOERR').slice(0, 1))
+    const errors = failNext(TAKE, errorsOf(10, 'SQLITE_IOERR').slice(0, 1))
     const inbox = open()
     await inbox.put(deliveryOf())
     inbox.work({ handle: async () => {} })
@@ -98,17 +105,22 @@ describe('an error of SQLite', () => {
       dead.push(...entries.filter(({ state }) => state === 'dead').map(({ id }) => id))
       return entries[0]?.state === 'done'
     })
-    expect(dead).toEqual([])
+    expect([dead, errors]).toEqual([[], []])
   })
 
   it.each([
-    ['keeps the file open on a full disk, if the log can be moved into it', 13, 'SQLITE_FULL', [0, 0]],
+    [
+      'keeps the file open on a full disk, if the log can be moved into the database',
+      13,
+      'SQLITE_FULL',
+      [0, 0],
+    ],
     ['opens the file again if it is damaged', 11, 'SQLITE_CORRUPT', [1, 2]],
   ])('%s', async (_, number, name, expected) => {
     const errors = failNext('COMMIT')
     const inbox = open()
     await inbox.put(deliveryOf())
-    const close = vi.spyOn(SqliteDatabase.prototype, 'close')
+    const close = spyOnClose()
     const closed: number[] = []
     for (const error of errorsOf(number, name)) {
       errors.push(error)
@@ -116,7 +128,6 @@ describe('an error of SQLite', () => {
       closed.push(close.mock.calls.length)
       expect(await inbox.put(deliveryOf())).toBe('stored')
     }
-    close.mockRestore()
     expect(closed).toEqual(expected)
   })
 })
@@ -129,13 +140,11 @@ it('a SQLite inbox opens its file again on a full disk if the log cannot be move
   })
   const inbox = open()
   await inbox.put(deliveryOf())
-  const close = vi.spyOn(SqliteDatabase.prototype, 'close')
+  const close = spyOnClose()
   isFull = true
   await expect(inbox.put(deliveryOf())).rejects.toBe(error)
   isFull = false
-  const closed = close.mock.calls.length
-  close.mockRestore()
-  expect(closed).toBe(1)
+  expect(close.mock.calls.length).toBe(1)
 })
 
 describe('a failed read', () => {
@@ -143,7 +152,7 @@ describe('a failed read', () => {
     const errors = failNext(COUNT)
     const inbox = open()
     await inbox.stats()
-    const close = vi.spyOn(SqliteDatabase.prototype, 'close')
+    const close = spyOnClose()
     const closed: number[] = []
     for (const error of [new Error('ours'), ...errorsOf(11, 'SQLITE_CORRUPT')]) {
       errors.push(error)
@@ -151,19 +160,16 @@ describe('a failed read', () => {
       closed.push(close.mock.calls.length)
       expect(await inbox.stats()).toMatchObject({ waiting: 0 })
     }
-    close.mockRestore()
     expect(closed).toEqual([0, 1, 2])
   })
 
   it('is repeated if the file is locked, and keeps the file open', async () => {
-    failNext(COUNT, [...errorsOf(5, 'SQLITE_BUSY'), ...errorsOf(261, 'SQLITE_BUSY_RECOVERY')])
+    const errors = failNext(COUNT, [...errorsOf(5, 'SQLITE_BUSY'), ...errorsOf(261, 'SQLITE_BUSY_RECOVERY')])
     const inbox = open()
     await inbox.list()
-    const close = vi.spyOn(SqliteDatabase.prototype, 'close')
+    const close = spyOnClose()
     expect(await inbox.stats()).toMatchObject({ waiting: 0 })
-    const closed = close.mock.calls.length
-    close.mockRestore()
-    expect(closed).toBe(0)
+    expect([close.mock.calls.length, errors]).toEqual([0, []])
   })
 
   it('is rejected if the file is locked for two seconds', async () => {

@@ -64,7 +64,7 @@ it.skipIf(process.getuid?.() !== 0)(
       return spawnSync(process.execPath, args, { cwd: root, encoding: 'utf8' }).stdout
     }
     const rejection = (path: string) =>
-      `config_invalid; ${path} may not be read and written; Give this user access to the file and its folder.\n`
+      `config_invalid; ${path} cannot be read and written; Give this user access to the file and its folder.\n`
     chmodSync(fixture.folder.path, 0o755)
     writeFileSync(fixture.path, '')
     chmodSync(fixture.path, 0o444)

@@ -26,7 +26,7 @@ async function errorOf(url: string, trusted: string, fault?: 'slow_drip'): Promi
 it.each<[string, string, (keyof typeof known)[], keyof typeof known]>([
   ['UNABLE_TO_VERIFY_LEAF_SIGNATURE', 'its issuer is missing', [], 'root'],
   ['UNABLE_TO_GET_ISSUER_CERT_LOCALLY', 'the CA of its issuer is unknown', ['middle'], 'unknown'],
-  ['UNABLE_TO_GET_ISSUER_CERT', 'the CA in the option ca needs another one', [], 'middle'],
+  ['UNABLE_TO_GET_ISSUER_CERT', 'the option ca has only an intermediate CA', [], 'middle'],
   ['SELF_SIGNED_CERT_IN_CHAIN', 'the server sends an unknown CA', ['middle', 'root'], 'unknown'],
 ])('refuses a certificate with %s if %s', async (code, _, sent, trusted) => {
   const { server } = known
@@ -37,7 +37,7 @@ it.each<[string, string, (keyof typeof known)[], keyof typeof known]>([
   )
 })
 
-it('refuses a certificate that another key than that of its CA has signed', async () => {
+it('refuses a certificate whose signature was not made with the key of its CA', async () => {
   const { root, unknown } = known
   const { url } = await serveSecurely(await issue({ issuer: { cert: root.cert, key: unknown.key } }))
   expect(await errorOf(url, root.cert)).toContain(' is not trusted (CERT_SIGNATURE_FAILURE): ')
@@ -75,12 +75,12 @@ it('refuses a certificate of the local CA for a host that this CA may not certif
   const { certificate, key } = await localCa.issueServerCertificate(ca, names, Date.now())
   const receiver = await serveSecurely({ cert: certificate, key })
   expect(await errorOf(receiver.url, ca.certificate)).toMatch(
-    /^the certificate of ORIGIN is for a host that its CA may not certify \(\w+\): the local CA of geohook is for this machine only, so give the server a certificate of another CA$/,
+    /^the certificate of ORIGIN is for a host that its CA may not certify \(\w+\): give the server a certificate of a CA for this host \(the local CA of geohook is for this machine only\)$/,
   )
   expect(receiver.requests).toBe(0)
 })
 
-// One is sent by undici, the other by Node's own client, which reports another code.
+// Undici sends the first delivery, Node's own client the second, and they report different codes.
 it.each([undefined, 'slow_drip'] as const)(
   'reports a response that looks like a TLS record which is too long, with the fault %s',
   async (fault) => {
