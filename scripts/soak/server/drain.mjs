@@ -2,8 +2,8 @@
 const TIMEOUT = 60_000
 
 /**
- * Returns a function that waits until the inbox has no pending delivery. It reports deliveries that stay pending once,
- * and does not wait for them again, so that a run with such a fault ends.
+ * Returns a function that waits for the inbox to handle all deliveries. If some are still pending after the timeout, it
+ * reports them. Later calls do not wait for these deliveries, so the run ends in spite of the fault.
  *
  * @param {{ stats(): Promise<{ waiting: number, active: number }> }} inbox
  * @param {string[]} troubles failures of the inbox, which the function takes from here

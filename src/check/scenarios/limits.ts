@@ -48,8 +48,8 @@ export const LIMITS: readonly Scenario[] = [
         })
         await Promise.race([read, wait(atOnce, undefined, { ref: false })])
         if (first) return first
-        // A busy receiver responds late to every request, but in order. One that waits for the body responds to the
-        // later request first.
+        // Sends a second request to find the reason for the missing response. A busy receiver responds to the first
+        // request before the second. A receiver that still reads the first body responds to the second before the first.
         const later = probe.deliver(start, unsigned).then(
           (reply) => (reply.status === undefined || isLimited(reply) ? read : undefined),
           () => read,

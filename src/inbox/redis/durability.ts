@@ -8,7 +8,7 @@ import { warn } from '../../receiver/log.ts'
  */
 export async function checkDurability(client: Redis): Promise<boolean> {
   const info = await client.info().catch((error: Error) => {
-    // There is no other case: without INFO, ioredis does not connect.
+    // The user may not call INFO. Any other error is thrown.
     if (/NOPERM/.test(error.message)) return undefined
     throw error
   })
