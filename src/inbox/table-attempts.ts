@@ -150,9 +150,7 @@ export function createTableAttempts(options: TableAttemptsOptions): TableAttempt
     const kept = new Set(await table.renew(owner, [...attempts.keys()], lease))
     for (const [id, attempt] of asked) {
       if (kept.has(id)) attempt.heldAt = askedAt
-      // Skip a delivery if its attempt ended and a new attempt began during the call, because the call did not renew
-      // the new attempt.
-      else if (attempts.get(id) === attempt) lose(attempt)
+      else lose(attempt) // no effect on an attempt that ended during the call
     }
     return true
   }

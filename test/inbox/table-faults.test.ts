@@ -93,6 +93,37 @@ describe('workers of a table that fails', () => {
     expect(await inbox.get(ID)).toMatchObject({ state: 'active', attempts: 2 })
     await inbox.close()
   })
+
+  it('do not abort the signal of an attempt that ended while a slow heartbeat renewed its lease', async () => {
+    const [handler, renewal] = [createGate(), createGate()]
+    let renewals = 0
+    const { inbox, noted } = createInbox(
+      ({ renew }) => ({
+        async renew(...args) {
+          renewals++
+          await renewal.gate
+          return renew(...args)
+        },
+      }),
+      { lease: 1_000 },
+    )
+    let signal: AbortSignal | undefined
+    await inbox.put(deliveryWithId(ID))
+    inbox.work({
+      async handle(_, context) {
+        signal = context?.signal
+        await handler.gate
+      },
+    })
+    await until(() => renewals === 1)
+    handler.release()
+    await until(() => noted.length === 1)
+    renewal.release()
+    await new Promise((resolve) => setImmediate(resolve)) // let the heartbeat end
+    expect(signal?.aborted).toBe(false)
+    expect(noted).toEqual(['handled'])
+    await inbox.close()
+  })
 })
 
 describe('a group that waits for more than half of its lease', () => {

@@ -90,58 +90,6 @@ await describeWith(POSTGRES, (connectionString) => {
       expect(begun).toBe(1)
     })
 
-    it('a late heartbeat does not abort the next attempt', async () => {
-      const inbox = open({ lease: 10_000 })
-      const other = idOf(0)
-      const gates = [createGate(), createGate()]
-      const attempts: number[] = []
-      const { gate: ended, release: endOther } = createGate()
-      await inbox.put(deliveryWithId(other))
-      await inbox.put(deliveryWithId(id))
-      inbox.work({
-        async handle(delivery, context) {
-          if (delivery.id === other) return ended
-          const attempt = context?.attempt ?? 0
-          attempts.push(attempt)
-          await gates[attempt - 1]?.gate
-          if (attempt === 1) throw new Error('once')
-        },
-      })
-      await until(() => attempts.length === 1)
-      // Lock the row of `other`. The heartbeat must wait for this lock before it can renew the lease of `id`. PostgreSQL
-      // may update the rows in their order on disk, so sort them. (Autovacuum can reverse the order.)
-      await client.query(`cluster ${schema}.job_common using job_common_pkey`)
-      await client.query('begin')
-      try {
-        await client.query(`select 1 from ${schema}.job where name = $1 and id = $2 for update`, [
-          queueName(),
-          other,
-        ])
-        await until(async () => {
-          const { rows } = await client.query(
-            `select 1 from pg_stat_activity where wait_event_type = 'Lock' and query like $1`,
-            [`%${schema}%heartbeat_on%`],
-          )
-          return rows.length > 0
-        })
-        gates[0]?.release()
-        await until(() => attempts.length === 2)
-      } finally {
-        await client.query('commit')
-      }
-      await until(async () => {
-        const { rows } = await client.query(
-          `select 1 from ${schema}.job where name = $1 and id = $2 and heartbeat_on > started_on`,
-          [queueName(), other],
-        )
-        return rows.length > 0
-      })
-      gates[1]?.release()
-      endOther()
-      await until(async () => (await inbox.stats()).done === 2)
-      expect(attempts).toEqual([1, 2])
-    })
-
     it('a retried dead letter keeps its place in the queue, and gets the attempts of the inbox that stored it', async () => {
       const inbox = open({ attempts: 2 })
       let isGood = false
