@@ -144,8 +144,8 @@ function readVersion(db: Database, path: string): number {
   if (application === APPLICATION_ID) {
     if (version >= 1 && version <= UPGRADES.length) return version
     throw configInvalid(
-      `${path} was created by a newer version of geohook`,
-      'Use that version, or another path.',
+      `${path} has version ${version} of the inbox tables, and this geohook supports 1 to ${UPGRADES.length}`,
+      'If a newer version of geohook created the file, use that version. Otherwise, use another path.',
     )
   }
   const isEmpty = readNumber(db, 'SELECT count(*) FROM sqlite_schema') === 0

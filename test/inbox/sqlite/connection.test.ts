@@ -104,20 +104,27 @@ describe('the connection to a SQLite file', () => {
   })
 
   it.each([
-    ['an empty file with a version', 'user_version = 5', 'is a database, but not an inbox of geohook'],
+    [
+      'an empty file with a version',
+      'user_version = 5',
+      'is a database, but not an inbox of geohook',
+      'Give the inbox a file of its own.',
+    ],
     [
       'an inbox without a version',
       'application_id = 1734699115',
-      'was created by a newer version of geohook',
+      expect.stringMatching(/^has version 0 of the inbox tables, and this geohook supports 1 to \d+$/),
+      expect.stringContaining('use another path'),
     ],
-  ])('is rejected for %s', async (_, pragma, message) => {
+  ])('is rejected for %s', async (_, pragma, problem, hint) => {
     const db = openDatabase(fixture.path)
     db.exec(`PRAGMA ${pragma}`)
     db.close()
-    await expect(open().stats()).rejects.toMatchObject({
-      message: `${fixture.path} ${message}`,
-      hint: expect.stringMatching(/^(Use that version, or another path|Give the inbox a file of its own)\.$/),
-    })
+    const error = await open()
+      .stats()
+      .catch((error) => error)
+    expect(error).toMatchObject({ code: 'config_invalid', hint })
+    expect(error.message.replace(`${fixture.path} `, '')).toEqual(problem)
   })
 
   it('creates a file that is deleted just when it is found', async () => {

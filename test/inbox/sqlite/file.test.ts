@@ -136,7 +136,8 @@ describe('the file of a SQLite inbox', () => {
     const inbox = open()
     await expect(inbox.put(deliveryOf())).rejects.toMatchObject({
       code: 'config_invalid',
-      message: expect.stringContaining('newer version of geohook'),
+      message: expect.stringContaining('has version 99 of the inbox tables'),
+      hint: expect.stringContaining('use that version'),
     })
     await inbox.close()
     expect(readFileSync(fixture.path).equals(bytes)).toBe(true)
