@@ -71,7 +71,7 @@ it('handles a delivery again after its lease if the log is deleted while a worke
   expect(errors).toEqual([expect.stringContaining('was deleted')])
   expect(await inbox.get(delivery.id)).toMatchObject({ state: 'active', attempts: 1 })
   now += 31_000
-  await until(async () => (await inbox.get(delivery.id))?.state === 'done', 5_000)
+  await until(async () => (await inbox.get(delivery.id))?.state === 'done')
   expect(attempts).toEqual([2])
 })
 

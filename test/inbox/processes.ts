@@ -11,7 +11,7 @@ import { type Started, startNode } from '../helpers/process.ts'
 /** A store that several processes share. */
 export interface SharedStore {
   /** Creates a store for one test. Returns its name in the format that `apps/stores.mjs` expects. */
-  name(): string
+  name(): string | Promise<string>
   /** URL of the server. */
   url: string
   /** The number that the engine gives to the next attempt after the process of attempt 1 was killed. */
@@ -37,7 +37,7 @@ export function describeProcesses({ name, url, attemptAfterKill }: SharedStore):
 
   /** Starts receiver processes. Returns them, their URLs, and a function that reads the log of handler calls. */
   async function startReceivers(count: number, mode: 'inbox' | 'duplicates') {
-    const [store, file] = [name(), join(folder, 'handled')]
+    const [store, file] = [await name(), join(folder, 'handled')]
     writeFileSync(file, '')
     const env = { STORE_URL: url, SIGNATURE_KEY: KEY }
     const started = Array.from({ length: count }, () => startNode([APP, store, mode, file], env))
@@ -82,7 +82,6 @@ export function describeProcesses({ name, url, attemptAfterKill }: SharedStore):
 
   it.each(['inbox', 'duplicates'] as const)(
     `${PROCESSES} processes handle a delivery once if two of them receive it concurrently, with %s`,
-    { timeout: 60_000 },
     async (mode) => {
       const { urls, read } = await startReceivers(PROCESSES, mode)
       const statuses = await sendDoubled(urls)
@@ -100,13 +99,13 @@ export function describeProcesses({ name, url, attemptAfterKill }: SharedStore):
     },
   )
 
-  it('another process handles the delivery of a killed process', { timeout: 60_000 }, async () => {
+  it('another process handles the delivery of a killed process', async () => {
     const { urls, read, started } = await startReceivers(2, 'inbox')
     expect((await sendTo(urls[0], uniquePayload('Stay'))).status).toBe(202)
     await until(() => read().length === 1)
     const [first] = read()
     await started.find(({ child }) => child.pid === first?.pid)?.stop('SIGKILL')
-    await until(() => read().length === 2, 40_000)
+    await until(() => read().length === 2, 120_000)
     const second = read()[1]
     expect(second).toMatchObject({ id: first?.id, attempt: attemptAfterKill })
     expect(second?.pid).not.toBe(first?.pid)

@@ -69,7 +69,7 @@ export function describeCoalescing(kind: InboxEngineKind): void {
     it('handles 50 deliveries of a service in one call, whose window covers all of them', async () => {
       const ended: string[] = []
       const inbox = open({ observer: { handled: ({ delivery }) => ended.push(delivery.id) } })
-      const { calls } = coalesce(inbox, 2_000)
+      const { calls } = coalesce(inbox, 4_000)
       const min = generation
       await sendAll(inbox, times(50, edit))
       await until(() => ended.length === 50)

@@ -56,19 +56,8 @@ export function describeDuplicates(kind: DuplicatesEngineKind): void {
       expect(claims.filter((claim) => claim === 'busy').length).toBe(49)
     })
 
-    it('renews a claim as long as its process is alive', async () => {
-      const store = open({ lease: 1_000 })
-      await store.claim(id)
-      const other = kind.isShared ? open({ lease: 1_000 }) : store
-      const end = Date.now() + 2_500
-      while (Date.now() < end) {
-        expect(await other.claim(id)).toBe('busy')
-        await new Promise((resolve) => setTimeout(resolve, 100))
-      }
-    })
-
     it('forgets a done delivery after its retention', async () => {
-      const store = open({ retention: 200 })
+      const store = open({ retention: 2_000 })
       await store.claim(id)
       await store.done(id)
       expect(await store.claim(id)).toBe('done')
@@ -118,11 +107,21 @@ export function describeDuplicates(kind: DuplicatesEngineKind): void {
         expect(await second.claim(id)).toBe('done')
       })
 
+      it('renews a claim as long as its process is alive', async () => {
+        const [store, other] = [open({ lease: 3_000 }), open({ lease: 3_000 })]
+        await store.claim(id)
+        const end = Date.now() + 4_500
+        while (Date.now() < end) {
+          expect(await other.claim(id)).toBe('busy')
+          await new Promise((resolve) => setTimeout(resolve, 100))
+        }
+      })
+
       it('lets the claims of a dead process expire after their lease', async () => {
-        const first = engine.open({ lease: 1_000 })
+        const [first, second] = [engine.open({ lease: 3_000 }), open({ lease: 3_000 })]
+        await second.claim('cd'.repeat(16)) // connects
         expect(await first.claim(id)).toBe('claimed')
         await first.close() // keeps the claims, as if the process had exited
-        const second = open({ lease: 1_000 })
         expect(await second.claim(id)).toBe('busy')
         await until(async () => (await second.claim(id)) === 'claimed')
       })

@@ -9,7 +9,7 @@ export function describeLease(kind: InboxEngineKind): void {
     const { open, send, work } = useEngine(kind)
 
     it('keeps a delivery whose handler takes longer than the lease', { timeout: 90_000 }, async () => {
-      const lease = kind.minLease
+      const lease = Math.max(kind.minLease, 3_000) // a busy machine may fail to renew a shorter one in time
       const inbox = open({ lease, timeout: 20 * lease })
       const { id } = await send(inbox)
       const attempts: number[] = []

@@ -1,4 +1,5 @@
 import { createReceiver } from 'geohook'
+import type { AttemptEnded } from 'geohook/inbox'
 import { describe, expect, it } from 'vitest'
 import { deliver, KEY } from '../../helpers/deliver.ts'
 import type { InboxEngineKind } from './engine.ts'
@@ -50,13 +51,15 @@ export function describeLimits(kind: InboxEngineKind): void {
     })
 
     it('removes done deliveries after retention, and dead letters after deadRetention', async () => {
-      const inbox = open({ retention: 200, deadRetention: 2_000, attempts: 1 })
+      const handled: string[] = []
+      const observer = { handled: ({ delivery }: AttemptEnded) => handled.push(delivery.id), dead() {} }
+      const inbox = open({ retention: 200, deadRetention: 4_000, attempts: 1, observer })
       await send(inbox, 'Bad')
       await send(inbox, 'Good')
       work(inbox, (event) => {
         if (event.changeType === 'Bad') throw new Error('bad')
       })
-      await until(async () => (await inbox.stats()).dead === 1)
+      await until(async () => handled.length === 1 && (await inbox.stats()).dead === 1)
       await until(async () => (await inbox.stats()).done === 0)
       expect((await inbox.stats()).dead).toBe(1)
       await until(async () => (await inbox.stats()).dead === 0)

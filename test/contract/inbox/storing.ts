@@ -1,4 +1,5 @@
 import { createReceiver, verify } from 'geohook'
+import type { AttemptEnded } from 'geohook/inbox'
 import { describe, expect, it } from 'vitest'
 import { deliver, KEY, signatureOf } from '../../helpers/deliver.ts'
 import type { InboxEngineKind } from './engine.ts'
@@ -136,7 +137,7 @@ export function describeStoring(kind: InboxEngineKind): void {
     })
 
     it('stores a delivery again after its retention', async () => {
-      const inbox = open({ retention: 1_000 })
+      const inbox = open({ retention: 3_000 })
       const receiver = createReceiver({ signatureKey: KEY, inbox })
       const payload = uniquePayload()
       expect((await deliver(receiver, payload)).status).toBe(202)
@@ -148,13 +149,15 @@ export function describeStoring(kind: InboxEngineKind): void {
     })
 
     it('keeps dead letters longer than done deliveries', async () => {
-      const inbox = open({ retention: 200, attempts: 1 })
+      const handled: string[] = []
+      const observer = { handled: ({ delivery }: AttemptEnded) => handled.push(delivery.id), dead() {} }
+      const inbox = open({ retention: 200, attempts: 1, observer })
       await send(inbox, 'Bad')
       await send(inbox, 'Good')
       work(inbox, (event) => {
         if (event.changeType === 'Bad') throw new Error('bad')
       })
-      await until(async () => (await inbox.stats()).dead === 1)
+      await until(async () => handled.length === 1 && (await inbox.stats()).dead === 1)
       await until(async () => (await inbox.stats()).done === 0)
       expect((await inbox.stats()).dead).toBe(1)
       expect(await inbox.purge({ state: 'dead', olderThan: 60_000 })).toBe(0)

@@ -43,7 +43,7 @@ async function sqlite(): Promise<Engine> {
   return {
     entry: 'geohook/sqlite',
     factory: 'createSqliteInbox',
-    options: { path, lease: 3_000 },
+    options: { path, lease: 6_000 },
     async requireSound() {
       const database = openDatabase(path)
       try {
@@ -100,7 +100,7 @@ async function redis(): Promise<Engine> {
   return {
     entry: 'geohook/redis',
     factory: 'createRedisInbox',
-    options: { url: server.url, lease: 3_000 },
+    options: { url: server.url, lease: 6_000 },
     requireSound: checkNothing,
     server: { kill: server.crash, start: server.start },
     remove: server.remove,

@@ -33,7 +33,7 @@ await describeWith(POSTGRES, (connectionString) => {
         }
         const receiver = { handle: async () => {}, handleTogether }
         for (const id of [taken, waiting, kept]) await first.put({ ...deliveryWithId(id), rawBody })
-        first.work(receiver, { coalesce: { by: 'service', wait: 500 } })
+        first.work(receiver, { coalesce: { by: 'service', wait: 3_000 } })
         await until(() => sizes.length === 1)
         // Fail two jobs, as pg-boss does when a process sends no heartbeats. Another process takes one of them.
         await withBoss((boss, queue) => boss.fail(queue, [taken, waiting]))

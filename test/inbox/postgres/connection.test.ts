@@ -139,7 +139,7 @@ await describeWith(POSTGRES, (connectionString) => {
       expect((await claims).sort()).toEqual(['busy', 'busy', 'claimed'])
       const handled: string[] = []
       inboxes[0]?.work({ handle: async ({ id }) => void handled.push(id) })
-      await expect.poll(() => handled).toEqual([ID])
+      await expect.poll(() => handled, { timeout: 60_000 }).toEqual([ID])
       expect((await inboxes[1]?.stats())?.waiting).toBe(1)
     })
 

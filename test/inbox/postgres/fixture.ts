@@ -7,6 +7,7 @@ import {
 import pg from 'pg'
 import { PgBoss } from 'pg-boss'
 import { afterAll, afterEach, beforeAll } from 'vitest'
+import { createTables } from '../../helpers/boss-tables.ts'
 
 /** Provides a schema for one test file, a queue for each test, a SQL client and pg-boss. */
 export function useSchema(connectionString: string, name: string) {
@@ -15,7 +16,10 @@ export function useSchema(connectionString: string, name: string) {
   let closing: { close(): Promise<void> }[] = []
   let number = 0
   let queue = ''
-  beforeAll(() => client.connect())
+  beforeAll(async () => {
+    await client.connect()
+    await createTables(connectionString, schema)
+  })
   afterEach(async () => {
     await Promise.all(closing.map((store) => store.close()))
     closing = []

@@ -43,8 +43,8 @@ await describeWith(POSTGRES, (connectionString) => {
       expect(await duplicates.claim(idOf(2))).toBe('claimed')
       await endConnections()
       await until(() =>
-        duplicates.claim(idOf(2)).then(
-          (result) => result === 'busy',
+        duplicates.claim(idOf(3)).then(
+          (result) => result === 'claimed',
           () => false,
         ),
       )

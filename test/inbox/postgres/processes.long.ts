@@ -1,5 +1,6 @@
 import pg from 'pg'
 import { afterAll, describe } from 'vitest'
+import { createTables } from '../../helpers/boss-tables.ts'
 import { describeWith, POSTGRES } from '../../helpers/services.ts'
 import { describeProcesses } from '../processes.ts'
 
@@ -16,9 +17,11 @@ await describeWith(POSTGRES, (url) => {
     describeProcesses({
       url,
       attemptAfterKill: 2,
-      name() {
-        schemas.push(`geohook_many_${process.pid}_${Date.now()}_${schemas.length}`)
-        return `postgres:${schemas.at(-1)}`
+      async name() {
+        const schema = `geohook_many_${process.pid}_${Date.now()}_${schemas.length}`
+        schemas.push(schema)
+        await createTables(url, schema)
+        return `postgres:${schema}`
       },
     })
   })

@@ -70,20 +70,23 @@ await describeWith(POSTGRES, (connectionString) => {
       const [first, second] = [open(), open()]
       await Promise.all([first.put(deliveryWithId(idOf(1))), second.put(deliveryWithId(idOf(1)))])
       // The delay lets both statements insert their first job before one reaches a job that the other has inserted.
-      await withTrigger('perform pg_sleep(0.1);', async () => {
+      await client.query(`create sequence ${schema}.rows`)
+      await withTrigger(`perform nextval('${schema}.rows'); perform pg_sleep(0.1);`, async () => {
         const puts = await Promise.all([
           ...[2, 3].map((digit) => first.put(deliveryWithId(idOf(digit)))),
           ...[3, 2].map((digit) => second.put(deliveryWithId(idOf(digit)))),
         ])
         expect(puts.sort()).toEqual(['duplicate', 'duplicate', 'stored', 'stored'])
       })
+      // After a deadlock, the inbox would have inserted rows again. A rollback does not reset a sequence.
+      const { rows } = await client.query(`select last_value from ${schema}.rows`)
+      expect(rows).toEqual([{ last_value: '4' }])
     })
 
     it('repeats a statement that PostgreSQL cancelled because of a deadlock', async () => {
       const inbox = open()
       await inbox.put(deliveryWithId(idOf(1)))
       await client.query(`create sequence ${schema}.inserts`)
-      // Count the inserts with a sequence, because a rollback does not reset a sequence.
       const cancel = `if nextval('${schema}.inserts') = 1 then raise exception using errcode = '40P01'; end if;`
       await withTrigger(cancel, async () => {
         const puts = await Promise.all([2, 1, 3].map((digit) => inbox.put(deliveryWithId(idOf(digit)))))

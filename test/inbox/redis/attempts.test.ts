@@ -13,7 +13,7 @@ await describeWith(REDIS, (url) => {
 
   describe('attempts of single deliveries in Redis', () => {
     it('renews the lease of a delivery in progress before it expires', async () => {
-      const inbox = open({ lease: 2_000 })
+      const inbox = open({ lease: 8_000 })
       const delivery = deliveryOf()
       await inbox.put(delivery)
       const { gate, release } = createGate()

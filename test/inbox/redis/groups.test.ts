@@ -69,19 +69,19 @@ await describeWith(REDIS, (url) => {
     it.each([1, 2])(
       'a group does not contain the deliveries taken while the event loop was blocked: %i of 2',
       async (count) => {
-        const { inbox, ends } = openRecorded({ lease: 6_000 })
-        const { calls } = gather(inbox, 3_000)
+        const { inbox, ends } = openRecorded({ lease: 8_000 })
+        const { calls } = gather(inbox, 4_000)
         const [first = ''] = await putEdits(inbox, 1)
         await isActive(inbox, 1)
         const takenAt = await takenAtOf(first)
         // The lease of the second delivery is less than half over when the group is due.
-        await until(() => Date.now() > takenAt + 400)
+        await until(() => Date.now() > takenAt + 530)
         const ids = [first, ...(await putEdits(inbox, 1))]
         await isActive(inbox, 2)
         const [taken, kept] = [ids.slice(0, count), ids.slice(count)]
         for (const id of taken) await takeOver(id)
         // The group is due before the worker can renew the leases. It checks them if half of a lease has passed.
-        blockEventLoop(takenAt + 3_150 - Date.now())
+        blockEventLoop(takenAt + 4_200 - Date.now())
         await until(() => ends.size === 2)
         expect(calls.map((call) => call.ids)).toEqual(kept.length > 0 ? [kept] : [])
         for (const id of taken) expect(ends.get(id)).toEqual([`failed 1 ${LOST}`])
@@ -90,13 +90,13 @@ await describeWith(REDIS, (url) => {
     )
 
     it('a group keeps a delivery whose lease expired if no other process has taken it', async () => {
-      const { inbox, ends } = openRecorded({ lease: 1_500 })
-      const { calls } = gather(inbox, 900)
+      const { inbox, ends } = openRecorded({ lease: 3_000 })
+      const { calls } = gather(inbox, 1_800)
       const ids = await putEdits(inbox, 2)
       await isActive(inbox, 2)
       // End the leases too late for BullMQ to return the deliveries to the queue before the group is due.
       const takenAt = await takenAtOf(ids[0] ?? '')
-      await until(() => Date.now() > takenAt + 600)
+      await until(() => Date.now() > takenAt + 1_200)
       await expireLeases(ids)
       await until(() => ends.size === 2)
       expect(calls.map((call) => call.ids)).toEqual([ids])
@@ -108,11 +108,11 @@ await describeWith(REDIS, (url) => {
       async (end) => {
         const { inbox, ends, troubles } = openRecorded({ retryDelay: 600_000, maxRetryDelay: 600_000 })
         const { gate, release } = createGate()
-        const { calls, workers } = gather(inbox, 300, async () => {
+        const [lost = '', kept = ''] = await putEdits(inbox, 2)
+        const { calls, workers } = gather(inbox, 1_000, async () => {
           await gate
           if (end === 'failure') throw new Error('no service')
         })
-        const [lost = '', kept = ''] = await putEdits(inbox, 2)
         await until(() => calls.length === 1)
         await takeOver(lost)
         await isNoticed(inbox, troubles, lost)
@@ -137,12 +137,12 @@ await describeWith(REDIS, (url) => {
 
     it('the signal of a group is aborted as soon as other processes have taken all its deliveries', async () => {
       const { inbox, ends } = openRecorded()
+      const ids = await putEdits(inbox, 2)
       const { calls } = gather(
         inbox,
-        300,
+        1_000,
         ({ signal }) => new Promise((resolve) => signal.addEventListener('abort', resolve)),
       )
-      const ids = await putEdits(inbox, 2)
       await until(() => calls.length === 1)
       for (const id of ids) await takeOver(id)
       await until(() => ends.size === 2)
@@ -155,11 +155,11 @@ await describeWith(REDIS, (url) => {
       const { gate, release } = createGate()
       const leases: (string | null)[] = []
       const leaseOf = (id: string) => client.get(`${keyOf(id)}:lock`)
-      const { calls } = gather(inbox, 300, async () => {
+      const [lost = '', kept = ''] = await putEdits(inbox, 2)
+      const { calls } = gather(inbox, 1_000, async () => {
         if (calls.length === 1) return gate
         leases.push(await leaseOf(lost))
       })
-      const [lost = '', kept = ''] = await putEdits(inbox, 2)
       await until(() => calls.length === 1)
       await takeOver(lost)
       await isNoticed(inbox, troubles, lost)
@@ -179,10 +179,10 @@ await describeWith(REDIS, (url) => {
     })
 
     it('another process does not repeat a successful group whose end was recorded only in part', async () => {
-      const { inbox, ends } = openRecorded()
+      const { inbox, ends } = openRecorded({ lease: 5_000 }) // so that it does not take the delivery again itself
       const [unrecorded = '', recorded = ''] = await putEdits(inbox, 2)
       // Without its lock, BullMQ cannot record the end of the job.
-      const { calls, workers } = gather(inbox, 300, () => client.del(`${keyOf(unrecorded)}:lock`))
+      const { calls, workers } = gather(inbox, 1_000, () => client.del(`${keyOf(unrecorded)}:lock`))
       await until(() => ends.has(recorded))
       await workers.close()
       expect((await inbox.get(unrecorded))?.state).not.toBe('done')

@@ -2,7 +2,7 @@
 
 import { copyFileSync, rmSync } from 'node:fs'
 import { createSqliteInbox } from 'geohook/sqlite'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { until } from '../../contract/inbox/fixture.ts'
 import { openDatabase } from '../../helpers/sqlite.ts'
 import { describeDeletedLog } from './deleted-log.ts'
@@ -13,6 +13,9 @@ describe('an inbox whose write-ahead log is deleted while it is open', () => {
 
   const ENDS = [['-wal'], ['-shm'], ['-wal', '-shm']]
   it.each(ENDS)('returns 503 once and keeps all 150 deliveries: %s %s', async (...ends) => {
+    // Without its check every second, the inbox notices the deleted file in the next call.
+    vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
+    onTestFinished(() => void vi.useRealTimers())
     await Promise.all(Array.from({ length: 150 }, () => fixture.server.post()))
     for (const end of ends) rmSync(`${fixture.path}${end}`)
     expect(await fixture.server.post()).toMatchObject({

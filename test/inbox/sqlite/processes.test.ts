@@ -8,10 +8,13 @@ import { deliver, KEY } from '../../helpers/deliver.ts'
 import { createFolder } from '../../helpers/folder.ts'
 import { createGate } from '../../helpers/gate.ts'
 import { type Started, startNode } from '../../helpers/process.ts'
+import { openDatabase } from '../../helpers/sqlite.ts'
 import { root } from '../../package/entries.ts'
 
 /** Lease in milliseconds. On a busy machine, a process may fail to renew a shorter lease in time. */
 const LEASE = 3_000
+/** Lease of tests in which no lease has to expire. */
+const LONG_LEASE = 30_000
 
 let folder: ReturnType<typeof createFolder>
 let path = ''
@@ -43,8 +46,8 @@ async function start(program: string): Promise<Started> {
   return child
 }
 
-const workerProgram = (handle: string): string => `
-  const inbox = createSqliteInbox({ path, lease: ${LEASE} })
+const workerProgram = (handle: string, lease = LEASE): string => `
+  const inbox = createSqliteInbox({ path, lease: ${lease} })
   const handle = async ({ id }, { attempt }) => { console.log('handles ' + id + ' ' + attempt); ${handle} }
   inbox.work({ handle }, { concurrency: 5 })`
 
@@ -60,11 +63,31 @@ async function send(count: number): Promise<string[]> {
   return ids.sort()
 }
 
+/** Suspends a process, but not while it locks the file. */
+async function suspend({ child }: Started): Promise<void> {
+  const db = openDatabase(path)
+  db.exec('PRAGMA busy_timeout = 0')
+  try {
+    await until(() => {
+      child.kill('SIGSTOP')
+      try {
+        db.exec('BEGIN IMMEDIATE; ROLLBACK')
+        return true
+      } catch {
+        child.kill('SIGCONT')
+        return false
+      }
+    })
+  } finally {
+    db.close()
+  }
+}
+
 const handledBy = ({ stdout }: Started): string[] =>
   [...stdout.matchAll(/handles (\w+)/g)].map(([, id = '']) => id)
 
 it('three processes share the deliveries, and handle each once', async () => {
-  await Promise.all([start(workerProgram('')), start(workerProgram('')), start(workerProgram(''))])
+  await Promise.all(Array.from({ length: 3 }, () => start(workerProgram('', LONG_LEASE))))
   const ids = await send(100)
   await until(async () => (await inbox.stats()).done === 100)
   await until(() => children.flatMap(handledBy).length >= 100)
@@ -99,7 +122,7 @@ it('a process that was suspended does not end or renew the newer attempt of anot
     inbox.work({ handle })`)
   const ids = await send(2)
   await until(() => handledBy(child).length === 2)
-  child.child.kill('SIGSTOP')
+  await suspend(child)
   // Both leases expire now, so both deliveries become suspects. A process takes one suspect at a time.
   const other = await start(`
     import { existsSync } from 'node:fs'
