@@ -29,15 +29,19 @@ describe('download', () => {
     const data = Buffer.from(bytes).toString('base64')
     const changes = createChanges({ origins: [ORIGIN] })
     await changes.download({ data: '' } as Attachment) // loads the code
-    const start = performance.now()
-    const stream = await changes.download({ data } as Attachment)
-    const decoded = performance.now()
-    const text = atob(data)
-    const copy = new Uint8Array(text.length)
-    for (let index = 0; index < text.length; index++) copy[index] = text.charCodeAt(index)
-    const copied = performance.now()
-    expect(decoded - start).toBeLessThan(8 * (copied - decoded))
-    expect(Buffer.from(await new Response(stream).arrayBuffer()).equals(copy)).toBe(true)
+    const [decoding, copying] = [[] as number[], [] as number[]]
+    for (let run = 0; run < 3; run++) {
+      const start = performance.now()
+      const stream = await changes.download({ data } as Attachment)
+      const decoded = performance.now()
+      const text = atob(data)
+      const copy = new Uint8Array(text.length)
+      for (let index = 0; index < text.length; index++) copy[index] = text.charCodeAt(index)
+      decoding.push(decoded - start)
+      copying.push(performance.now() - decoded)
+      expect(Buffer.from(await new Response(stream).arrayBuffer()).equals(copy)).toBe(true)
+    }
+    expect(Math.min(...decoding)).toBeLessThan(8 * Math.min(...copying))
   })
 
   it.each([

@@ -14,9 +14,9 @@ const FILE: Attachment = {
 const read = (stream: ReadableStream<Uint8Array>): Promise<string> => new Response(stream).text()
 
 /** Downloads an attachment from a server that answers with the replies. */
-async function download(replies: Record<string, Reply>, members: Partial<Attachment> = {}) {
+async function download(replies: Record<string, Reply>, members: Partial<Attachment> = {}, timeout?: number) {
   const server = await startHostile(replies)
-  const changes = createChanges({ token: TOKEN, origins: [server.origin], pollInterval: FAST, timeout: 1000 })
+  const changes = createChanges({ token: TOKEN, origins: [server.origin], pollInterval: FAST, timeout })
   const stream = changes.download({ ...FILE, url: `${server.origin}/a`, ...members })
   return { server, text: stream.then(read) }
 }
@@ -70,7 +70,7 @@ describe('download', () => {
     expect(await (await download({ a: page }, { contentType: 'text/html' })).text).toBe('<p>')
   })
 
-  it.each<[string, Reply, object]>([
+  it.each<[string, Reply, object, number?]>([
     [
       'an error with the status 200',
       { error: { code: 404, message: 'gone' } },
@@ -80,10 +80,10 @@ describe('download', () => {
     ['a login page', raw(200, '<p>', { 'content-type': 'text/html' }), { code: 'changes_malformed' }],
     ['the status 404', raw(404, 'no'), { code: 'changes_failed', serviceCode: 404 }],
     ['a closed connection', (res) => res.destroy(), { code: 'changes_unavailable' }],
-    ['no response', () => {}, { code: 'changes_timeout' }],
+    ['no response', () => {}, { code: 'changes_timeout' }, 1000],
     ['a redirect to http', redirect('http://gis.example.com/'), { code: 'changes_url_refused' }],
-  ])('reports %s', async (_, reply, expected) => {
-    const { text } = await download({ a: reply })
+  ])('reports %s', async (_, reply, expected, timeout) => {
+    const { text } = await download({ a: reply }, {}, timeout)
     await expect(text).rejects.toMatchObject(expected)
   })
 

@@ -38,7 +38,7 @@ it('the state of a job that quotes the token is not in the error and not in a st
     token: TOKEN,
     origins: [server.origin],
     pollInterval: FAST,
-    timeout: 1000,
+    timeout: 3000,
     observer: { around: async ({ step, run }) => step === 'poll' && states.push((await run()).state) },
   })
   const error = await changes.of(server.event).catch((thrown: unknown) => thrown)

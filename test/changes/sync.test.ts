@@ -45,7 +45,12 @@ async function startMock({ onTestFinished }: TestContext) {
       },
     ],
     // Deliveries to a stopped app fail, and must not disable the webhook.
-    settings: { notificationAttempts: 1, numberOfFailures: 1000, daysInPast: 1 },
+    settings: {
+      notificationAttempts: 1,
+      notificationTimeOutInSeconds: 60,
+      numberOfFailures: 1000,
+      daysInPast: 1,
+    },
     extractChanges: { polls: 0 },
   })
   onTestFinished(() => service.close())
@@ -133,6 +138,7 @@ async function mirrorAtRandom(
 
 it.concurrent(`examples/sync mirrors features and attachments in SQLite, also after it was killed (seed ${seed})`, {
   tags: ['sqlite'],
+  timeout: 300_000,
 }, async (context) => {
   const folder = createFolder()
   context.onTestFinished(folder.remove)
@@ -150,7 +156,9 @@ it.concurrent(`examples/sync mirrors features and attachments in SQLite, also af
 })
 
 await describeWith(POSTGRES, (connectionString) => {
-  it.concurrent(`examples/sync mirrors features and attachments in PostgreSQL, also after it was killed (seed ${seed})`, async (context) => {
+  it.concurrent(`examples/sync mirrors features and attachments in PostgreSQL, also after it was killed (seed ${seed})`, {
+    timeout: 300_000,
+  }, async (context) => {
     const { env, readRows } = await openSchema(context, connectionString)
     await mirrorAtRandom(context, env, readRows)
   })

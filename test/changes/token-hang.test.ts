@@ -10,7 +10,7 @@ it('a token source that did not answer once is asked again by the next call', as
   const changes = createChanges({
     token,
     origins: [server.origin],
-    timeout: 1000,
+    timeout: 5000,
     pollInterval: { min: 1, max: 2 },
   })
   await expect(changes.of(server.event)).rejects.toMatchObject({ code: 'changes_timeout' })

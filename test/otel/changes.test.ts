@@ -112,7 +112,7 @@ describe('createOtelChangesObserver', () => {
       },
     })
     await expect(changes.of(service.event(), controller)).rejects.toBeInstanceOf(LeaseLost)
-    await expect.poll(() => spans()[0]?.attributes['error.type']).toBe('LeaseLost')
+    await expect.poll(() => spans()[0]?.attributes['error.type'], { timeout: 60_000 }).toBe('LeaseLost')
     expect(JSON.stringify(spans()[0]?.attributes)).not.toContain('parcel 7')
   })
 

@@ -95,7 +95,7 @@ async function run(
 ): Promise<Service> {
   const service = await startService(options)
   service.service.faults.add(seed)
-  const timeout = isTimeout(outcome) ? 1000 : 30_000
+  const timeout = isTimeout(outcome) ? 2000 : 30_000
   const used = await extractFrom(service, use, {
     options: { origins: [service.origin], pollInterval: FAST, timeout },
   })

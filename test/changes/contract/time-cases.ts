@@ -34,8 +34,13 @@ export const TIME_CASES: readonly Case[] = [
     name: `${name}: changes_timeout`,
     async run(use: Start) {
       const server = await startHostile(replies)
-      const { error } = await extract(use, server, { timeout: 1000 })
-      expect(error).toMatchObject({ code: 'changes_timeout', message: expect.stringContaining('1000 ms') })
+      // A state is known only after some requests.
+      const timeout = state === undefined ? 1000 : 2000
+      const { error } = await extract(use, server, { timeout })
+      expect(error).toMatchObject({
+        code: 'changes_timeout',
+        message: expect.stringContaining(`${timeout} ms`),
+      })
       expect(error?.state).toBe(state)
     },
   })),
@@ -50,7 +55,7 @@ export const TIME_CASES: readonly Case[] = [
         abortAfter: 200,
       })
       expect(used.error).toMatchObject({ message: 'stop' })
-      expect(performance.now() - started).toBeLessThan(5000)
+      expect(performance.now() - started).toBeLessThan(60_000) // the default timeout is 300 s
     },
   })),
   {

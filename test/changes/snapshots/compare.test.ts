@@ -142,8 +142,12 @@ describe('compare()', () => {
       return performance.now() - begin
     }
     await measure(10)
-    const [few, many] = [await measure(20), await measure(200)]
-    expect(many / few, `${few} ms, ${many} ms`).toBeLessThan(40)
+    const [few, many] = [[] as number[], [] as number[]]
+    for (let run = 0; run < 3; run++) {
+      few.push(await measure(20))
+      many.push(await measure(200))
+    }
+    expect(Math.min(...many) / Math.min(...few), `${few} ms, ${many} ms`).toBeLessThan(40)
   })
 
   it('uses the attribute of the option idField', async () => {

@@ -52,9 +52,11 @@ describe('trigger', () => {
     const ended = new Promise((resolve) => service.on(resolve))
     const { status, body } = await call(service, 'POST', '/trigger', { ...CREATED, wait: false })
     expect([status, body]).toEqual([202, { deliveries: [] }])
+    const hasEnded = (milliseconds?: number) => milliseconds !== undefined
+    expect(service.deliveries.filter(({ milliseconds }) => hasEnded(milliseconds))).toEqual([])
     while (receiver.requests.length === 0) await new Promise((resolve) => setImmediate(resolve))
     release()
-    expect(await ended).toMatchObject({ type: 'attempt' })
+    expect(await ended).toMatchObject({ type: 'attempt', attempt: { answer: { status: 200 } } })
   })
 
   it.each<[string, unknown, RegExp]>([
@@ -241,14 +243,15 @@ describe('snapshot, restore and reset', () => {
 
   it('responses to changes wait for save', async () => {
     const saved: string[] = []
-    const { service } = await startWithReceiver(
-      {},
-      {
-        save: async ({ webhooks }) => void saved.push(webhooks.map(({ name }) => name).join()),
-      },
-    )
+    const save = async ({ webhooks }: { webhooks: { name: string }[] }) => {
+      await new Promise((resolve) => setTimeout(resolve, 50)) // a response that does not wait would be sooner
+      saved.push(webhooks.map(({ name }) => name).join())
+    }
+    const { service } = await startWithReceiver({}, { save })
     await call(service, 'POST', '/restore', {})
+    expect(saved).toEqual([''])
     await call(service, 'POST', '/reset')
+    expect(saved).toEqual(['', FEATURE.name])
     await call(service, 'POST', '/settings', { daysInPast: 7 })
     expect(saved).toEqual(['', FEATURE.name, FEATURE.name])
   })

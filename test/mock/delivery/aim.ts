@@ -35,7 +35,7 @@ export async function aim(
   const handled: string[] = []
   const receiver = createReceiver({
     signatureKey: KEY,
-    bodyTimeout: 150,
+    bodyTimeout: 1_000,
     observer: recorder.observer,
     duplicates,
   }).on('*', async ({ changeType }) => {

@@ -105,11 +105,11 @@ describe('faults of the connection', () => {
     '%s: the timeout ends an attempt whose receiver waits for the rest',
     async (fault) => {
       const receiver = await receive() // this receiver responds only after it has received the whole body
-      const settings = { notificationTimeOutInSeconds: 1, notificationElapsedTimeInSeconds: 0 }
+      const settings = { notificationTimeOutInSeconds: 3, notificationElapsedTimeInSeconds: 0 }
       const { service } = createAt(named(receiver.url, { a: {} }), { settings })
       service.faults.add({ fault })
       const [first, second] = await service.trigger(CREATED)
-      expect(first?.error).toBe('no answer within 1 s')
+      expect(first?.error).toBe('no answer within 3 s')
       expect(second?.answer?.status).toBe(200)
     },
   )

@@ -186,11 +186,18 @@ describe('a first handshake', () => {
   })
 
   it('uses no more than the slots of concurrency, and every delivery is sent', async () => {
-    const { url, requests } = await switchable()
+    let atOnce = 0
+    let most = 0
+    const { url, requests } = await handshaker(async ({ url }, res) => {
+      most = Math.max(most, ++atOnce)
+      await new Promise((resolve) => setTimeout(resolve, 5)) // others would arrive meanwhile
+      atOnce--
+      res.end(rightAnswer(url))
+    })
     const webhooks = Array.from({ length: 20 }, (_, n) => toHook(url, { id: `w${n}`, name: `w${n}` }))
     const { service } = createAt(webhooks, { handshake: true, concurrency: 1 })
     expect(statusesOf(await service.trigger(CREATED))).toEqual(Array(20).fill(200))
-    expect(requests.length).toBe(40)
+    expect([requests.length, most]).toEqual([40, 1])
   })
 })
 

@@ -43,9 +43,9 @@ describe('a running clock', () => {
     const wait = clock.wait(3_600_000).then(() => {
       isOver = true
     })
-    await clock.advance(3_599_000)
+    await clock.advance(3_597_000)
     expect(isOver).toBe(false)
-    await wait // the last second passes in real time
+    await wait // the last seconds pass in real time
     await expect(clock.wait(10, AbortSignal.abort('early'))).rejects.toBe('early')
     const stop = new AbortController()
     const aborted = clock.wait(3_600_000, stop.signal)
@@ -91,8 +91,14 @@ describe('a running clock', () => {
       gather: 'always',
       settings: { notificationAttempts: 3, notificationElapsedTimeInSeconds: 600 },
     })
-    const attempts = service.trigger(CREATED)
-    await clock.advance(3_600_000)
+    let hasEnded = false
+    const attempts = service.trigger(CREATED).finally(() => {
+      hasEnded = true
+    })
+    // An advance does not wait for a slow attempt, so a busy machine may need another advance.
+    const isSlow = ({ milliseconds = Number.POSITIVE_INFINITY }) => milliseconds >= 200
+    do await clock.advance(3_600_000)
+    while (!hasEnded && service.deliveries.some(isSlow))
     expect((await attempts).map(({ number }) => number)).toEqual([1, 2, 3])
     expect(requests).toHaveLength(3)
   })

@@ -119,12 +119,12 @@ describe('query', () => {
 
   it('orders by the first mention of a field, however often it is repeated', async () => {
     const row = { attributes: { kind: 'oak', count: 1 } }
-    const service = await startFeatures([{ ...TREES, features: Array.from({ length: 200 }, () => row) }])
+    const service = await startFeatures([{ ...TREES, features: Array.from({ length: 2_000 }, () => row) }])
     const started = performance.now()
     const orderByFields = `height DESC,${'HEIGHT,'.repeat(100_000)}OBJECTID DESC`
     const { objectIds } = await post(service, `${LAYER}/query`, { orderByFields, returnIdsOnly: true })
-    expect(objectIds.slice(0, 2)).toEqual([200, 199])
-    expect(performance.now() - started).toBeLessThan(1000)
+    expect(objectIds.slice(0, 2)).toEqual([2_000, 1_999])
+    expect(performance.now() - started).toBeLessThan(15_000)
   })
 
   it('finds features by their global ids', async () => {
