@@ -281,7 +281,7 @@ describe('a client that resets its stream while the next handler runs', () => {
     // The server has seen the reset when it answers a ping that follows it.
     await new Promise((resolve) => session.ping(resolve))
     release()
-    await expect.poll(() => calls.length).toBe(2)
+    await expect.poll(() => calls.length, { timeout: 60_000 }).toBe(2)
     const retry = await answerOf(begin(session, '{}', signatureOf('{}')).end('{}'))
     return [calls[1]?.name, calls[1]?.outcome?.status, ...retry]
   }
@@ -324,5 +324,7 @@ it.each([
   const stream = begin(session, '{}', signatureOf('{}')).on('error', () => {})
   if (sent === '{}') stream.end(sent)
   else stream.write(sent)
-  await expect.poll(() => calls.map(({ name, code }) => [name, code])).toEqual([['refused', 'body_aborted']])
+  await expect
+    .poll(() => calls.map(({ name, code }) => [name, code]), { timeout: 60_000 })
+    .toEqual([['refused', 'body_aborted']])
 })

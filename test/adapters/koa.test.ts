@@ -233,7 +233,7 @@ describe('a response whose body is a stream', () => {
     const closed = new Promise((resolve) => response.on('error', () => {}).on('close', resolve))
     write(body, response.resume().socket)
     await closed
-    await expect.poll(() => calls.length).toBe(2)
+    await expect.poll(() => calls.length, { timeout: 60_000 }).toBe(2)
     return [calls[1]?.name, calls[1]?.outcome?.status, calls[1]?.error?.cause]
   }
 

@@ -172,7 +172,7 @@ it('spans and metrics have the status that the next handler sent', async () => {
     await send(mounted.url, request)
     await mounted.close()
   }
-  await expect.poll(() => telemetry.spans().length).toBe(3)
+  await expect.poll(() => telemetry.spans().length, { timeout: 60_000 }).toBe(3)
   const reported = telemetry
     .spans()
     .map(({ attributes, status }) => [

@@ -82,7 +82,7 @@ it('close() waits until a large response is sent', async () => {
   })
   onTestFinished(() => server.close())
   await send(server.url, signed)
-  await vi.waitFor(() => expect(order.length).toBe(2))
+  await vi.waitFor(() => expect(order.length).toBe(2), { timeout: 60_000 })
   expect(order).toEqual(['sent', 'closed'])
 })
 
@@ -99,7 +99,7 @@ it('in Koa, close() waits until a large response is sent', async () => {
   const server = await listen(app.callback())
   onTestFinished(() => server.close())
   await send(server.url, signed)
-  await vi.waitFor(() => expect(order.length).toBe(2))
+  await vi.waitFor(() => expect(order.length).toBe(2), { timeout: 60_000 })
   expect(order).toEqual(['sent', 'closed'])
 })
 

@@ -271,7 +271,7 @@ it('lets finished() resolve for a request whose body arrived with its headers', 
   const body = '{"events":[]}'
   const headers = { 'content-type': JSON_TYPE, 'x-service': signatureOf(body) }
   expect((await fetch(mounted.url, { method: 'POST', headers, body })).status).toBe(200)
-  await vi.waitFor(() => expect(ended.length).toBe(1))
+  await vi.waitFor(() => expect(ended.length).toBe(1), { timeout: 60_000 })
   await Promise.all(ended)
 })
 

@@ -65,7 +65,9 @@ describe('remoteAddress', () => {
     await expect(
       send(mounted.url, { headers: { ...headers, 'content-length': 9 }, body: '{' }),
     ).rejects.toThrow()
-    await expect.poll(() => seen.map(({ remoteAddress }) => remoteAddress)).toEqual(['127.0.0.1'])
+    await expect
+      .poll(() => seen.map(({ remoteAddress }) => remoteAddress), { timeout: 60_000 })
+      .toEqual(['127.0.0.1'])
   })
 
   it.each([

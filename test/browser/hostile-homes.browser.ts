@@ -118,7 +118,7 @@ describe.each(MODES)('markup is shown as text, $mode', ({ javaScriptEnabled }) =
       { concurrency: 1 },
     )
     onTestFinished(() => workers.close())
-    await expect.poll(async () => (await inbox.stats()).dead).toBe(1)
+    await expect.poll(async () => (await inbox.stats()).dead, { timeout: 60_000 }).toBe(1)
     const { url } = await serveInspector(inbox)
     const page = await open(url)
     await look(page, url, ['/inbox'])

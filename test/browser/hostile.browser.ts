@@ -155,10 +155,19 @@ it('the Content-Security-Policy blocks an inline script, an inline style and oth
       const { found, isOwned } = globalThis as unknown as { found: Set<string>; isOwned?: boolean }
       return { found: [...found].sort(), isOwned }
     })
-  await vi.waitFor(async () =>
-    expect(await read()).toEqual({
-      found: ['connect-src', 'frame-src', 'img-src', 'script-src-attr', 'script-src-elem', 'style-src-attr'],
-      isOwned: undefined,
-    }),
+  await vi.waitFor(
+    async () =>
+      expect(await read()).toEqual({
+        found: [
+          'connect-src',
+          'frame-src',
+          'img-src',
+          'script-src-attr',
+          'script-src-elem',
+          'style-src-attr',
+        ],
+        isOwned: undefined,
+      }),
+    { timeout: 60_000 },
   )
 })

@@ -7,7 +7,7 @@ import { idsOf } from './receiver.ts'
 
 // flawed.long.ts runs all scenarios against each of them.
 it.each(Object.entries(FLAWS))('finds a receiver that %s', async (_, flaw) => {
-  const { timeout = 500, finds, triggers = [] } = flaw
+  const { timeout = 2_000, finds, triggers = [] } = flaw
   await using server = await serveFlawed(timeout, flaw)
   const { url, observer } = server
   const report = await checkReceiver({

@@ -26,7 +26,7 @@ it.each([429, 503])('is undecided about every refusal that a rate limit replaces
   const report = await checkListener(
     limiting(code, (status) => status >= 400),
     {
-      timeout: 2000,
+      timeout: 10_000,
       only: [
         'signatures',
         'methods',

@@ -9,7 +9,7 @@ export async function checkListener(
   options: Partial<CheckOptions> = {},
 ): Promise<CheckReport> {
   const { url } = await serve(listener)
-  return checkReceiver({ url: `${url}/hook`, signatureKey: KEY, timeout: 500, ...options })
+  return checkReceiver({ url: `${url}/hook`, signatureKey: KEY, timeout: 2_000, ...options })
 }
 
 /** Returns the ids of the results with a verdict. */

@@ -41,5 +41,7 @@ afterAll(async () => {
   const changed = [...names].filter((name) => state.get(name) !== before.state.get(name))
   expect(changed, 'global state that a test did not restore').toEqual([])
   // Waits, because a handle closes slightly later than its server or process.
-  await vi.waitFor(() => expect(openHandles(), 'handles that a test left open').toEqual(before.handles))
+  await vi.waitFor(() => expect(openHandles(), 'handles that a test left open').toEqual(before.handles), {
+    timeout: 60_000,
+  })
 })

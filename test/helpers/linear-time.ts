@@ -39,8 +39,8 @@ async function isBelow(bound: number, run: (text: string) => unknown, short: str
   for (let i = 0; i < 3 || (i < 50 && ratio() >= bound); i++) {
     shortTime = Math.min(shortTime, await millisecondsOf(() => run(short)))
     longTime = Math.min(longTime, await millisecondsOf(() => run(long)))
-    expect(longTime, 'milliseconds, also on a busy machine').toBeLessThan(1_000)
   }
+  expect(longTime, 'milliseconds, also on a busy machine').toBeLessThan(1_000)
   return ratio() < bound
 }
 

@@ -77,7 +77,7 @@ it('only a limited number of pages get live updates, until others are closed', a
   for (const { status } of await Promise.all(opened)) expect(status).toBe(200)
   expect((await fetch(`${origin}/live`)).status).toBe(503)
   stop.abort()
-  await expect.poll(() => source.listeners).toBe(0)
+  await expect.poll(() => source.listeners, { timeout: 60_000 }).toBe(0)
   const again = new AbortController()
   expect((await fetch(`${origin}/live`, { signal: again.signal })).status).toBe(200)
   again.abort()

@@ -59,7 +59,7 @@ it('a page that does not read its stream gets a new one, in place of a longer qu
   socket.on('error', () => {})
   socket.write(`GET /live HTTP/1.1\r\nhost: 127.0.0.1:${port}\r\n\r\n`)
   socket.pause()
-  await vi.waitFor(() => expect(source.listeners).toBe(1))
+  await vi.waitFor(() => expect(source.listeners).toBe(1), { timeout: 60_000 })
   source.emit(Array.from({ length: 5_001 }, (_, index) => `d${index}`))
   expect(source.listeners).toBe(0)
   socket.destroy()
@@ -149,7 +149,7 @@ it('a response that other code has sent already does not end the process', async
     void page(req, res).then(done, done)
   })
   expect(await (await fetch(url)).text()).toBe('too late')
-  await vi.waitFor(() => expect(done).toHaveBeenCalledWith(undefined))
+  await vi.waitFor(() => expect(done).toHaveBeenCalledWith(undefined), { timeout: 60_000 })
 })
 
 it('a partly hidden header is not sent again, and not in the curl command', async () => {

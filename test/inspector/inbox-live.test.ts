@@ -114,7 +114,7 @@ it('streams new and changed deliveries, and updates of the panel', async () => {
   const all = counting(inbox)
   const page = await openPage(all.inbox)
   const stream = await openStream(page.url)
-  await vi.waitUntil(() => all.calls.stats > 0)
+  await vi.waitUntil(() => all.calls.stats > 0, { timeout: 60_000 })
   const [id = ''] = await fill(inbox, payloads(1))
   expect(await stream.until(/event: rows\ndata: .*\n\n/)).toContain(id)
   await handleAll(inbox, 'away')
@@ -143,10 +143,10 @@ it('does not poll an inbox without open pages, and stops when the last page is c
 
   const first = await openStream(page.url)
   const second = await openStream(page.url)
-  await vi.waitUntil(() => all.calls.stats >= 2, { timeout: 10_000 })
+  await vi.waitUntil(() => all.calls.stats >= 2, { timeout: 60_000 })
   first.close()
   const before = all.calls.stats
-  await vi.waitUntil(() => all.calls.stats > before, { timeout: 10_000 })
+  await vi.waitUntil(() => all.calls.stats > before, { timeout: 60_000 })
   second.close()
   let last = -1
   // No call in three intervals. While the stream closes, one more poll can begin.
@@ -156,7 +156,7 @@ it('does not poll an inbox without open pages, and stops when the last page is c
       last = all.calls.stats
       return isQuiet
     },
-    { timeout: 20_000, interval: 3_000 },
+    { timeout: 60_000, interval: 3_000 },
   )
 })
 
@@ -177,7 +177,7 @@ it('starts the next poll only after the last one has ended', async () => {
   }
   const page = await openPage(slow)
   const streams = await Promise.all([openStream(page.url), openStream(page.url)])
-  await vi.waitUntil(() => ended === 2, { timeout: 30_000 })
+  await vi.waitUntil(() => ended === 2, { timeout: 60_000 })
   for (const stream of streams) stream.close()
   expect(most).toBe(1)
 })
@@ -248,9 +248,10 @@ await describeWith({ name: 'redis-server', url: '' }, () => {
     }
 
     await redis.start()
-    await vi.waitUntil(async () => (await page.get('/')).status === 200, { timeout: 30_000 })
+    await vi.waitUntil(async () => (await page.get('/')).status === 200, { timeout: 60_000 })
     expect(idsIn(await page.get('/'))).toEqual([id])
-    await stream.until(/event: panels/)
+    const [next = ''] = await fill(inbox, payloads(1))
+    await stream.until(new RegExp(`event: rows\\ndata: .*${next}`))
     stream.close()
   })
 })

@@ -179,7 +179,7 @@ describe('the live stream', () => {
     expect((await reader?.read())?.value).toContain('connected')
     expect(source.listeners).toBe(1)
     client.abort()
-    await expect.poll(() => source.listeners).toBe(0)
+    await expect.poll(() => source.listeners, { timeout: 60_000 }).toBe(0)
   })
 
   it('sends the markup of changed rows, and the ids of those that do not match', async () => {

@@ -329,6 +329,6 @@ it('answers an unexpected error with 500, without its text', async () => {
   const response = await fetch(`${origin}/deliveries/d1`)
   expect(response.status).toBe(500)
   expect(await response.text()).not.toContain('password')
-  await expect.poll(() => warnings).toHaveLength(1)
+  await expect.poll(() => warnings, { timeout: 60_000 }).toHaveLength(1)
   expect(warnings[0]).toMatch(/^the inspector failed: Error at .*pages\.test\.ts/)
 })

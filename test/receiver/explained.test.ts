@@ -88,7 +88,7 @@ describe('explained', () => {
     for (const time of [0, 5000]) {
       now.mockReturnValue(time)
       await deliver(receiver, payloadOf('A'), forged(`${KEY}\n`))
-      await vi.waitFor(() => expect(called.length).toBe(time === 0 ? 1 : 2))
+      await vi.waitFor(() => expect(called.length).toBe(time === 0 ? 1 : 2), { timeout: 60_000 })
     }
     expect(called).toEqual(['key_whitespace', 'key_whitespace'])
   })
@@ -101,7 +101,7 @@ describe('explained', () => {
     const refuse = async (milliseconds: number, count: number) => {
       await deliver(receiver, payloadOf('A'), forged(`${KEY}\n`))
       await vi.advanceTimersByTimeAsync(milliseconds)
-      await vi.waitFor(() => expect(report).toHaveBeenCalledTimes(count))
+      await vi.waitFor(() => expect(report).toHaveBeenCalledTimes(count), { timeout: 60_000 })
     }
     await refuse(29_000, 1)
     await refuse(3000, 1)

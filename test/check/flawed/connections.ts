@@ -7,6 +7,7 @@ import { requireRight } from './verify.ts'
 export const CONNECTION_FLAWS: Flaws = {
   'has no limit for the body': {
     finds: ['too-large-length', 'too-large-chunked'],
+    timeout: 5_000,
     // The upload ends later than the check's timeout, so that only a limit can end it before.
     change: () => ({ limit: Number.POSITIVE_INFINITY, uploadTime: 12_000 }),
   },

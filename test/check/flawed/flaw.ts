@@ -12,7 +12,7 @@ export interface Flaw {
   acceptsForgeries?: true
   profile?: 'arcgis'
   hasSideEffects?: true
-  /** Timeout of the short check in milliseconds. Default 500. */
+  /** Timeout of the short check in milliseconds. Default 2,000. */
   timeout?: number
   /** A proxy in front of the receiver: returns the bytes to forward of those that arrived together. */
   forward?(bytes: Buffer): Buffer

@@ -9,6 +9,7 @@ import { createFolder } from '../../helpers/cli.ts'
 import { useGeohook } from '../../helpers/cli-host.ts'
 import { KEY } from '../../helpers/deliver.ts'
 import { serve } from '../../helpers/served.ts'
+import { unusedUrl } from '../../helpers/target.ts'
 
 const { geohook } = useGeohook()
 const env = { SIGNATURE_KEY: KEY }
@@ -85,8 +86,7 @@ describe('the exit code', () => {
   })
 
   it('is 3 for an unreachable receiver', async () => {
-    const { url, close } = await serve(acceptsAll)
-    await close()
+    const url = await unusedUrl()
     const { code, stdout } = await geohook(['check', url], { env })
     expect({ code, stdout }).toEqual({ code: 3, stdout: `cannot reach ${url}: connection refused\n` })
   })

@@ -7,10 +7,10 @@ import { createFolder, geohook, parseEvents, startGeohook, withoutProgress } fro
 import { withTarget } from '../../helpers/cli-servers.ts'
 import { fill, handleAll, ONE_ATTEMPT, payloads } from '../../helpers/dead-letters.ts'
 import { type Answer, send } from '../../helpers/http.ts'
-import { findPort } from '../../helpers/port.ts'
 import { createPrivateRedis, findRedis } from '../../helpers/private-redis.ts'
 import type { Started } from '../../helpers/process.ts'
 import { describeWith } from '../../helpers/services.ts'
+import { unusedUrl } from '../../helpers/target.ts'
 
 const TOKEN = 'Geheimnis0123456789'
 const folder = createFolder()
@@ -149,7 +149,7 @@ describe('geohook inbox ui', () => {
   })
 
   it('exits with 3 if the server of the store is unreachable', async () => {
-    const store = `redis://:${TOKEN}@127.0.0.1:${await findPort()}`
+    const store = `redis://:${TOKEN}@${new URL(await unusedUrl()).host}`
     const { code, stdout, stderr } = await geohook(['inbox', 'ui', '--port', '0', '--store', store])
     expect({ code, stdout }).toEqual({ code: 3, stdout: '' })
     expect(stderr).toMatch(/^error: cannot reach Redis at 127\.0\.0\.1:\d+: /)

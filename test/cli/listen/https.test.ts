@@ -87,6 +87,7 @@ describe('geohook listen --https', () => {
     const socket = connect(port, '127.0.0.1').on('error', () => {})
     onTestFinished(() => void socket.destroy())
     await once(socket, 'connect')
+    // The server closes this connection 10 s after it was accepted, so the time counts from before.
     // When a later connection is accepted, this one is as well.
     expect(await run([...SEND, url], { env })).toMatchObject({ code: 0 })
     const started = performance.now()

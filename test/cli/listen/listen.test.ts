@@ -162,9 +162,9 @@ describe.concurrent('geohook listen', () => {
     )
   })
 
-  it('with --answer, sends this status for verified deliveries only, after --delay', async () => {
+  it('with --answer, sends this status for verified deliveries only', async () => {
     await withListener(
-      ['--answer', '503', '--delay', '20', '--json', '--profile', 'arcgis'],
+      ['--answer', '503', '--json', '--profile', 'arcgis'],
       async (url) => {
         const headers = { ...JSON_TYPE, 'x-esriHook-Signature': signatureOf(body) }
         expect(await send(url, { headers, body })).toMatchObject({ status: 503, text: '' })

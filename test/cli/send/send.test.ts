@@ -112,7 +112,7 @@ describe.concurrent('geohook send', () => {
     // The command with --json starts first. When the second reports its wait, the first has waited at least as long.
     await target.arrived(1)
     const started = startGeohook(args, { env })
-    await started.printed(/waiting for .* \(1 s\)\n/)
+    await started.printed(/waiting for .* \(\d+ s\)\n/)
     target.release()
     expect([await started.exited, await quiet.exited]).toEqual([0, 0])
     await target.close()
