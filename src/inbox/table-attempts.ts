@@ -150,7 +150,8 @@ export function createTableAttempts(options: TableAttemptsOptions): TableAttempt
     const kept = new Set(await table.renew(owner, [...attempts.keys()], lease))
     for (const [id, attempt] of asked) {
       if (kept.has(id)) attempt.heldAt = askedAt
-      else lose(attempt) // no effect on an attempt that ended during the call
+      // An attempt may have ended during the call. Losing it has no effect, because its stop signal has no listeners.
+      else lose(attempt)
     }
     return true
   }

@@ -25,7 +25,7 @@ it('finds that a receiver of geohook conforms, and reports each scenario once', 
   const seen: string[] = []
   const report = await checkListener(correct, {
     timeout: 10_000, // for a busy machine
-    skip: ['uniform-refusal-time'], // correct.long.ts has it; it measures time
+    skip: ['uniform-refusal-time'], // measures time; correct.long.ts runs it
     onResult: ({ id }, { done, total }) => {
       seen.push(id)
       expect([done, total]).toEqual([seen.length, SCENARIOS.length])

@@ -3,7 +3,7 @@ import { KEY } from '../helpers/deliver.ts'
 import { CORRECT } from './correct/index.ts'
 import { checkUrl, expectConforms } from './expectations.ts'
 
-// All scenarios, also those that send deliveries twice and that measure times.
+// Checks all scenarios, also those that send deliveries twice.
 it.each(Object.entries(CORRECT))('finds nothing wrong in a receiver with %s', async (_, start) => {
   const names: unknown[] = []
   const { url, close } = await start(KEY, (payload) =>
@@ -12,7 +12,7 @@ it.each(Object.entries(CORRECT))('finds nothing wrong in a receiver with %s', as
   try {
     const observer = (id: string): number => names.filter((name) => name === `geohook check ${id}`).length
     expectConforms(await checkUrl(url, { observer, sideEffects: true }))
-    // Again, if other tests disturb it.
+    // Repeat the scenario that measures times until it passes, because other tests can disturb it.
     const times = { only: ['uniform-refusal-time'], skip: [] }
     await vi.waitFor(async () => expectConforms(await checkUrl(url, times)), { timeout: 120_000 })
   } finally {

@@ -7,8 +7,8 @@ import { KEY } from '../helpers/deliver.ts'
 import { checkListener, resultOf } from './receiver.ts'
 
 /**
- * Verifies deliveries, and answers some of them `milliseconds` later. `isSlow` gets whether the signature is wrong from the start,
- * and the number of the comparison, from 0.
+ * Verifies deliveries, and delays some responses by `milliseconds`. `isSlow` gets whether the signature is wrong from
+ * its first character, and the number of the comparison, from 0.
  */
 function slow(
   isSlow: (isWrongFromStart: boolean, comparison: number) => boolean,
@@ -26,10 +26,7 @@ function slow(
   }
 }
 
-/**
- * Checks until the result is the expected one. The delay doubles each time, because a busy machine can hide a short
- * one.
- */
+/** Checks until the result is the expected one. The delay doubles each time: a busy machine hides a short delay. */
 function expectResult(isSlow: Parameters<typeof slow>[0], expected: object): Promise<void> {
   let delay = 1.5
   return vi.waitFor(

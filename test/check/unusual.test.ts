@@ -54,6 +54,7 @@ describe('no false alarm about a receiver', () => {
         if (req.headers['content-length'] === '1073741824') delay = 3_200
         setTimeout(correct, delay, req, res)
       },
+      // The delay is longer than the 2.9 s that the check waits at first, and shorter than the 5.8 s that it waits at most.
       { only: ['too-large-length'], timeout: 2_900 },
     )
     expect(resultOf(report, 'too-large-length')).toMatchObject({ verdict: 'passed' })

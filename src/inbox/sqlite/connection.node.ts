@@ -144,7 +144,7 @@ function readVersion(db: Database, path: string): number {
   if (application === APPLICATION_ID) {
     if (version >= 1 && version <= UPGRADES.length) return version
     throw configInvalid(
-      `${path} has version ${version} of the inbox tables, and this geohook supports 1 to ${UPGRADES.length}`,
+      `${path} has version ${version} of the inbox tables, but this version of geohook supports only 1 to ${UPGRADES.length}`,
       'If a newer version of geohook created the file, use that version. Otherwise, use another path.',
     )
   }

@@ -34,7 +34,7 @@ export const TIME_CASES: readonly Case[] = [
     name: `${name}: changes_timeout`,
     async run(use: Start) {
       const server = await startHostile(replies)
-      // A state is known only after some requests.
+      // Before the client knows a state, it has to make some requests.
       const timeout = state === undefined ? 1000 : 2000
       const { error } = await extract(use, server, { timeout })
       expect(error).toMatchObject({

@@ -183,6 +183,18 @@ describe.concurrent('geohook listen', () => {
     })
   })
 
+  it('with --answer and --delay, sends the response after the delay', async () => {
+    await withListener(
+      ['--answer', '503', '--delay', '1000'],
+      async (url) => {
+        const started = performance.now()
+        expect((await send(url, { headers: signed(body), body })).status).toBe(503)
+        expect(performance.now() - started).toBeGreaterThan(990)
+      },
+      { env },
+    )
+  })
+
   it('with --answer, reports a sender that does not wait for the delay, and ends the delay when it stops', async () => {
     const request = [
       'POST / HTTP/1.1\r\nhost: a',

@@ -51,15 +51,20 @@ export function describeLimits(kind: InboxEngineKind): void {
     })
 
     it('removes done deliveries after retention, and dead letters after deadRetention', async () => {
-      const handled: string[] = []
-      const observer = { handled: ({ delivery }: AttemptEnded) => handled.push(delivery.id), dead() {} }
-      const inbox = open({ retention: 200, deadRetention: 4_000, attempts: 1, observer })
+      const ended: string[] = []
+      const note = ({ delivery }: AttemptEnded) => ended.push(delivery.id)
+      const inbox = open({
+        retention: 200,
+        deadRetention: 6_000,
+        attempts: 1,
+        observer: { handled: note, dead: note },
+      })
       await send(inbox, 'Bad')
       await send(inbox, 'Good')
       work(inbox, (event) => {
         if (event.changeType === 'Bad') throw new Error('bad')
       })
-      await until(async () => handled.length === 1 && (await inbox.stats()).dead === 1)
+      await until(() => ended.length === 2)
       await until(async () => (await inbox.stats()).done === 0)
       expect((await inbox.stats()).dead).toBe(1)
       await until(async () => (await inbox.stats()).dead === 0)

@@ -3,7 +3,7 @@ import { createServer } from 'node:net'
 import { inspect } from 'node:util'
 import { createPostgresDuplicates, createPostgresInbox } from 'geohook/postgres'
 import pg from 'pg'
-import { afterAll, describe, expect, it } from 'vitest'
+import { afterAll, describe, expect, it, vi } from 'vitest'
 import { describeWith, POSTGRES } from '../../helpers/services.ts'
 import { deliveryWithId } from '../deliveries.ts'
 
@@ -131,11 +131,11 @@ await describeWith(POSTGRES, (connectionString) => {
       const inboxes = ['a', 'b', 'b'].map((queue) => createPostgresInbox({ connectionString, schema, queue }))
       const stores = [1, 2, 3].map(() => createPostgresDuplicates({ connectionString, schema }))
       closing.push(...inboxes, ...stores)
-      const claims = Promise.all(stores.map((store) => store.claim(ID)))
-      // A call may fail while another store creates the schema, but the next call succeeds.
-      const put = async (inbox: (typeof inboxes)[number]) =>
-        inbox.put(deliveryWithId(ID)).catch(() => inbox.put(deliveryWithId(ID)))
-      expect((await Promise.all(inboxes.map(put))).sort()).toEqual(['duplicate', 'stored', 'stored'])
+      // Calls may fail while another store creates the schema, so retry them.
+      const retry = <T>(call: () => Promise<T>) => vi.waitFor(call, { timeout: 60_000 })
+      const claims = Promise.all(stores.map((store) => retry(() => store.claim(ID))))
+      const puts = inboxes.map((inbox) => retry(() => inbox.put(deliveryWithId(ID))))
+      expect((await Promise.all(puts)).sort()).toEqual(['duplicate', 'stored', 'stored'])
       expect((await claims).sort()).toEqual(['busy', 'busy', 'claimed'])
       const handled: string[] = []
       inboxes[0]?.work({ handle: async ({ id }) => void handled.push(id) })

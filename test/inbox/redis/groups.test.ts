@@ -179,7 +179,7 @@ await describeWith(REDIS, (url) => {
     })
 
     it('another process does not repeat a successful group whose end was recorded only in part', async () => {
-      const { inbox, ends } = openRecorded({ lease: 5_000 }) // so that it does not take the delivery again itself
+      const { inbox, ends } = openRecorded({ lease: 5_000 }) // so that these workers do not take the delivery again
       const [unrecorded = '', recorded = ''] = await putEdits(inbox, 2)
       // Without its lock, BullMQ cannot record the end of the job.
       const { calls, workers } = gather(inbox, 1_000, () => client.del(`${keyOf(unrecorded)}:lock`))

@@ -113,7 +113,9 @@ describe('the connection to a SQLite file', () => {
     [
       'an inbox without a version',
       'application_id = 1734699115',
-      expect.stringMatching(/^has version 0 of the inbox tables, and this geohook supports 1 to \d+$/),
+      expect.stringMatching(
+        /^has version 0 of the inbox tables, but this version of geohook supports only 1 to \d+$/,
+      ),
       expect.stringContaining('use another path'),
     ],
   ])('is rejected for %s', async (_, pragma, problem, hint) => {

@@ -63,7 +63,7 @@ async function send(count: number): Promise<string[]> {
   return ids.sort()
 }
 
-/** Suspends a process, but not while it locks the file. */
+/** Suspends a process while it holds no lock on the file. Otherwise, the other processes could not write. */
 async function suspend({ child }: Started): Promise<void> {
   const db = openDatabase(path)
   db.exec('PRAGMA busy_timeout = 0')
@@ -73,7 +73,8 @@ async function suspend({ child }: Started): Promise<void> {
       try {
         db.exec('BEGIN IMMEDIATE; ROLLBACK')
         return true
-      } catch {
+      } catch (error) {
+        if (!/locked|busy/.test(String(error))) throw error
         child.kill('SIGCONT')
         return false
       }

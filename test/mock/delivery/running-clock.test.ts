@@ -95,7 +95,7 @@ describe('a running clock', () => {
     const attempts = service.trigger(CREATED).finally(() => {
       hasEnded = true
     })
-    // An advance does not wait for a slow attempt, so a busy machine may need another advance.
+    // An advance waits at most 250 ms for an attempt (PATIENCE in running.ts), so a busy machine may need another one.
     const isSlow = ({ milliseconds = Number.POSITIVE_INFINITY }) => milliseconds >= 200
     do await clock.advance(3_600_000)
     while (!hasEnded && service.deliveries.some(isSlow))
