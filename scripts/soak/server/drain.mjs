@@ -2,8 +2,8 @@
 const TIMEOUT = 60_000
 
 /**
- * Returns a function that waits for the inbox to handle all deliveries. If some are still pending after the timeout, it
- * reports them. Later calls do not wait for these deliveries, so the run ends in spite of the fault.
+ * Returns a function that resolves as soon as all deliveries are handled. After the timeout, it reports the deliveries
+ * that are left. Later calls do not wait for these, so that the run ends in spite of the fault.
  *
  * @param {{ stats(): Promise<{ waiting: number, active: number }> }} inbox
  * @param {string[]} troubles failures of the inbox, which the function takes from here
