@@ -1,8 +1,11 @@
+import { createHmac } from 'node:crypto'
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
 import { createReceiver } from 'geohook'
+import { checkReceiver } from 'geohook/check'
 import { webhook } from 'geohook/node'
 import { describe, expect, it } from 'vitest'
 import { KEY } from '../helpers/deliver.ts'
+import { serve } from '../helpers/served.ts'
 import { always, checkListener, idsOf, resultOf } from './receiver.ts'
 
 const receiverWith = (bodyTimeout: number): RequestListener =>
@@ -58,6 +61,26 @@ describe('no false alarm about a receiver', () => {
       { only: ['too-large-length'], timeout: 2_900 },
     )
     expect(resultOf(report, 'too-large-length')).toMatchObject({ verdict: 'passed' })
+  })
+
+  it('that accepts the first digits of a signature, which another scenario reports', async () => {
+    const { url } = await serve((req, res) => {
+      const hash = createHmac('sha256', KEY)
+      req.on('data', (chunk) => hash.update(chunk))
+      req.on('end', () => {
+        const isRight = hash.digest('hex').startsWith(String(req.headers['x-service']))
+        res.writeHead(isRight ? 200 : 401).end()
+      })
+    })
+    // Each signature starts with the same digit in one of 16 rounds.
+    for (let round = 0; round < 200; round++) {
+      const report = await checkReceiver({
+        url,
+        signatureKey: KEY,
+        only: ['signature-malformed', 'signature-odd-hex'],
+      })
+      expect(report).toMatchObject({ conclusion: 'conforms' })
+    }
   })
 
   it('that has a header which changes now and then', async () => {

@@ -1,5 +1,6 @@
 import { judgeEach, refuses } from '../judge.ts'
 import type { Scenario } from '../scenario.ts'
+import type { Sender } from '../sender.ts'
 
 const KEY_FIX = 'Respond with 401, before you use any part of the body.'
 
@@ -42,11 +43,12 @@ export const SIGNATURES: readonly Scenario[] = [
     reason:
       'In some languages, comparing values of different lengths throws, and the receiver responds with 5xx. The sender may then retry, and may disable the webhook after several failures.',
     fix: 'Check the length and the alphabet of the header before you compare. Respond with 401.',
-    run: (probe) =>
-      judgeEach(
+    run(probe) {
+      const { body } = probe.sender.create()
+      return judgeEach(
         probe,
         [
-          ['of one character', 'a'],
+          ['of one character', wrongStart(probe.sender, body)],
           ['of 6,000 characters', 'a'.repeat(6000)],
           ['with characters outside ASCII', '\u00e9'.repeat(32)],
           ['of 64 letters that are not hex digits', 'z'.repeat(64)],
@@ -54,13 +56,10 @@ export const SIGNATURES: readonly Scenario[] = [
           ['of JSON', '{"a":1}'],
           ['with two values', `${'0'.repeat(64)}, ${'0'.repeat(64)}`],
           ['with broken percent-encoding', '%zz%'],
-        ].map(([what, credential = '']) => ({
-          sent: `a signature ${what}`,
-          body: probe.sender.create().body,
-          credential,
-        })),
+        ].map(([what, credential = '']) => ({ sent: `a signature ${what}`, body, credential })),
         refuses,
-      ),
+      )
+    },
   },
   {
     id: 'signature-odd-hex',
@@ -73,11 +72,15 @@ export const SIGNATURES: readonly Scenario[] = [
     run: (probe) =>
       judgeEach(
         probe,
-        [63, 65, 62, 66, 3, 128].map((length) => ({
-          sent: `a signature of ${length} hex digits`,
-          body: probe.sender.create().body,
-          credential: probe.sender.prefix + 'ab'.repeat(64).slice(0, length),
-        })),
+        [63, 65, 62, 66, 3, 128].map((length) => {
+          const { body } = probe.sender.create()
+          const digits = wrongStart(probe.sender, body).repeat(length)
+          return {
+            sent: `a signature of ${length} hex digits`,
+            body,
+            credential: probe.sender.prefix + digits,
+          }
+        }),
         refuses,
       ),
   },
@@ -106,3 +109,12 @@ export const SIGNATURES: readonly Scenario[] = [
       ),
   },
 ]
+
+/**
+ * Returns a hex digit with which the right signature does not start. A receiver that compares only as many characters as
+ * it gets would accept the right digit, and `signature-truncated` is about such receivers.
+ */
+function wrongStart(sender: Sender, body: Uint8Array): string {
+  const right = sender.credential(body, { prefix: '' })
+  return right.toLowerCase().startsWith('a') ? 'b' : 'a'
+}

@@ -49,7 +49,6 @@ export const SIGNATURE_FLAWS: Flaws = {
   },
   'compares only as many characters as it gets': {
     finds: ['signature-truncated'],
-    also: ['signature-malformed'],
     change: ({ key }) =>
       verifyWith(({ body }, signature) => {
         const expected = hmac(key, body).toString('hex').slice(0, signature.length)
