@@ -68,7 +68,7 @@ export function startLimited(
 }
 
 /** Milliseconds after which a connection is not accepted: it may wait in the operating system. */
-const NOT_ACCEPTED = 5_000
+const NOT_ACCEPTED = 15_000
 
 /** Opens a connection. Resolves when the server has responded to a GET, or with undefined if it does not accept it. */
 export async function openConnection(port: number): Promise<Socket | undefined> {

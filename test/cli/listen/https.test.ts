@@ -8,6 +8,7 @@ import { issue, issueCa, serveSecurely } from '../../helpers/certificates.ts'
 import { geohook, parseEvents, startGeohook } from '../../helpers/cli.ts'
 import { useGeohook } from '../../helpers/cli-host.ts'
 import { KEY, payloadOf, signatureOf } from '../../helpers/deliver.ts'
+import { findPort } from '../../helpers/port.ts'
 import { createPage, onlyId, textOf } from '../../inspector/helpers/reception-support.ts'
 import { createCaFolder, listenSecurely } from './https-support.ts'
 
@@ -171,10 +172,9 @@ describe('geohook listen --https', () => {
     const other = await listenSecurely(['--forward-to', target.url], env)
     expect(await run([...SEND, other.url], { env })).toMatchObject({ code: 1 })
     await other.listener.printed(/forwarded: the certificate of .* is not trusted .* --ca/)
-    const [, port = ''] = /:(\d+)\/$/.exec(other.url) ?? []
+    const port = String(await findPort())
     for (const host of ['localhost', '127.0.0.1']) {
       const loop = ['listen', '--https', '--port', port, '--forward-to', `https://${host}:${port}/`]
-      await other.listener.stop()
       const { code, stderr } = await run(loop, { env })
       expect([code, stderr]).toEqual([2, expect.stringContaining('is the address of the listener itself')])
     }
