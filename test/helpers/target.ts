@@ -44,12 +44,17 @@ export async function startTarget(
 
 /**
  * Returns a URL that refuses connections for as long as this process runs. An open client socket occupies its port, so
- * no server of another test can listen on it.
+ * the system assigns it to no server of another test. The socket has a local address, so that the system does not take
+ * the port for the client's end of a connection to this URL either: such a connection would reach itself.
  */
 export async function unusedUrl(): Promise<string> {
   const server = createListener((socket) => socket.unref()).listen(0, '127.0.0.1')
   await once(server, 'listening')
-  const socket = connect((server.address() as AddressInfo).port, '127.0.0.1').unref()
+  const socket = connect({
+    port: (server.address() as AddressInfo).port,
+    host: '127.0.0.1',
+    localAddress: '127.0.0.1',
+  }).unref()
   await Promise.all([once(socket, 'connect'), once(server, 'connection')])
   server.close()
   return `http://127.0.0.1:${socket.localPort}`
