@@ -36,25 +36,35 @@ interface Compared {
   before: Reply
 }
 
-/** Compares two refusals once more, because some headers change only now and then, for example those with a time. */
+/** How often a difference between two refusals must occur again. */
+const REPEATS = 8
+
+/**
+ * Compares two refusals again and again, because some responses change now and then: headers with a time, or those of
+ * several servers behind one address.
+ */
 async function compareAgain(
   probe: Probe,
   changing: Set<string>,
   compared: readonly [Compared, Compared],
 ): Promise<Finding> {
-  const replies: Reply[] = []
-  for (const { attempt, before } of compared) {
-    const reply = await deliver(probe, attempt)
-    for (const name of changingHeaders(before, reply)) changing.add(name)
-    replies.push(reply)
+  let evidence = ''
+  for (let repeat = 0; repeat < REPEATS; repeat++) {
+    const replies: Reply[] = []
+    for (const { attempt, before } of compared) {
+      const reply = await deliver(probe, attempt)
+      for (const name of changingHeaders(before, reply)) changing.add(name)
+      replies.push(reply)
+    }
+    evidence = compared
+      .map(({ attempt }, index) => `sent ${attempt.sent}: ${describe(replies[index]!)}`)
+      .join('; ')
+    const shapes = replies.map((reply) => shape(reply, changing))
+    if (shapes.some((text, index) => text !== shape(compared[index]!.before, changing)))
+      return undecided(`the response differs between two equal requests; ${evidence}`)
+    if (shapes[0] === shapes[1]) return passed(evidence)
   }
-  const evidence = compared
-    .map(({ attempt }, index) => `sent ${attempt.sent}: ${describe(replies[index]!)}`)
-    .join('; ')
-  const shapes = replies.map((reply) => shape(reply, changing))
-  if (shapes.some((text, index) => text !== shape(compared[index]!.before, changing)))
-    return undecided(`the response differs between two equal requests; ${evidence}`)
-  return shapes[0] === shapes[1] ? passed(evidence) : failed(evidence)
+  return failed(evidence)
 }
 
 const deliver = (probe: Probe, { body, sent: _, ...parts }: Attempt): Promise<Reply> =>
@@ -153,10 +163,13 @@ async function measureTimes(probe: Probe): Promise<Measured> {
 
 const unclear = (finding: Finding): Measured => ({ finding, isClear: false, isLonger: false })
 
-/** Returns the right signature with other characters from a part of its length on. */
+/**
+ * Returns the right signature with other digits from a part of its length on. 0 and 4 are digits of hex and of base64,
+ * where not every digit is valid in the last place (RFC 4648 section 3.5).
+ */
 function wrongFrom({ sender }: Probe, body: Uint8Array, part: number): string {
   const right = sender.credential(body, { prefix: '' })
   const from = Math.floor(right.length * part)
-  const wrong = right.slice(from).replace(/[0-9A-Za-z]/g, (character) => (character === '0' ? '1' : '0'))
+  const wrong = right.slice(from).replace(/[0-9A-Za-z+/]/g, (digit) => (digit === '0' ? '4' : '0'))
   return sender.prefix + right.slice(0, from) + wrong
 }

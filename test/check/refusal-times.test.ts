@@ -18,7 +18,7 @@ function slow(
   const connections = new Set<Socket>()
   return (req, res) => {
     // In the signature that is wrong from the start, the check replaced all characters.
-    const isWrongFromStart = /^[01]+$/.test(String(req.headers['x-service']))
+    const isWrongFromStart = /^[04]+$/.test(String(req.headers['x-service']))
     // Each comparison has a connection of its own, and begins with such a signature.
     if (isWrongFromStart) connections.add(req.socket)
     const delay = isSlow(isWrongFromStart, connections.size - 1) ? milliseconds : 0

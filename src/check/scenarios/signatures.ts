@@ -53,9 +53,9 @@ export const SIGNATURES: readonly Scenario[] = [
           ['with characters outside ASCII', '\u00e9'.repeat(32)],
           ['of 64 letters that are not hex digits', 'z'.repeat(64)],
           ['of invalid base64', `${'*'.repeat(43)}=`],
-          ['of JSON', '{"a":1}'],
+          ['of JSON', '{"signature":"none"}'],
           ['with two values', `${'0'.repeat(64)}, ${'0'.repeat(64)}`],
-          ['with broken percent-encoding', '%zz%'],
+          ['with broken percent-encoding', '%zz%signature%'],
         ].map(([what, credential = '']) => ({ sent: `a signature ${what}`, body, credential })),
         refuses,
       )
