@@ -5,7 +5,8 @@ type Point = readonly [x: number, y: number]
 /** Distance of new coordinates to those of an existing feature: a kilometre in degrees, or 100 metres. */
 const stepAt = ([x, y]: Point): number => (Math.max(Math.abs(x), Math.abs(y)) <= 360 ? 0.01 : 100)
 
-const round = (value: number): number => Math.round(value * 1e6) / 1e6
+/** Rounds to six decimal places. Adds 0, because -0 becomes 0 in JSON, and clients would see another number. */
+const round = (value: number): number => Math.round(value * 1e6) / 1e6 + 0
 
 /** A place near one of the geometries, or anywhere on the map without geometries. */
 function createPlace(random: Random, geometries: readonly object[]): Point {

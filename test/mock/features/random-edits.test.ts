@@ -33,6 +33,15 @@ const contentOf = (features: FeatureService): unknown =>
   )
 
 describe('randomEdits', () => {
+  it('creates only numbers that JSON can represent', () => {
+    const layers: LayerSeed[] = [{ name: 'trees', features: [{ attributes: {}, geometry: { x: 0, y: 0 } }] }]
+    const services = [{ serviceName: 'Parcels', serviceType: 'FeatureServer', layers }] as const
+    const features = create([], { services }).features('Parcels')
+    // With this seed, one coordinate is between -0.0000005 and 0.
+    const edits = features.randomEdits({ seed: 595, count: 100 })
+    expect(JSON.parse(JSON.stringify(edits))).toEqual(edits)
+  })
+
   it('creates edits that apply without an error, request after request', () => {
     const features = service().features('Parcels')
     const kinds = { adds: 0, updates: 0, deletes: 0, files: 0, deletedFiles: 0 }
