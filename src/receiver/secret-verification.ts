@@ -1,8 +1,9 @@
 import { importKey } from '#hmac'
+import { parsePayload } from '../payload/parse.ts'
 import { fromBinary, toBinary, utf8 } from '../signature/bytes.ts'
 import { decodeSignature } from '../signature/encoding.ts'
+import type { Hmac, HmacKey } from '../signature/hmac.ts'
 import { isEmpty, type Keyring } from '../signature/keyring.ts'
-import { startCheck } from '../signature/verify.ts'
 import { type HeaderBag, readHeader } from './headers.ts'
 import type { Config } from './options.ts'
 import type { RequestHead } from './request.ts'
@@ -26,7 +27,7 @@ export async function startSecretVerification(
   headers: HeaderBag,
 ): Promise<Verification> {
   const secret = readHeader(headers, config.secretHeader as string)
-  if (secret === undefined || isEmpty(secret)) return startMissing(config)
+  if (secret === undefined || isEmpty(secret)) return startMissing(request, config)
   const keys = await config.findKeys(request)
   const keyIndex = await findKey(secret, keys.keyring)
   requireKey(keyIndex, keys)
@@ -35,16 +36,19 @@ export async function startSecretVerification(
   return {
     update: hmac.update.bind(hmac),
     async end(body) {
-      if (isRegistration(body)) return undefined
+      if (isRegistration(body) && !hasEvents(body, request)) return undefined
       return { id: await toId(toDigest(await hmac.digest())), keyIndex }
     },
   }
 }
 
-function startMissing(config: Config): Verification {
+function startMissing(request: RequestHead, config: Config): Verification {
   return {
     update() {},
-    end: async (body) => (isRegistration(body) ? undefined : startUnsigned(config).end(body)),
+    async end(body) {
+      const isAnswered = isRegistration(body) && !(config.acceptUnsigned && hasEvents(body, request))
+      return isAnswered ? undefined : startUnsigned(config).end(body)
+    },
   }
 }
 
@@ -53,15 +57,21 @@ let challenge: Uint8Array | undefined
 
 /**
  * Returns the index of the key that equals the text, or -1. Compares HMACs of random bytes, so the time of a comparison
- * depends neither on the keys nor on how much of one is right, and every key is tried.
+ * depends neither on the keys nor on how much of one is right, and every key is tried. HMAC takes some keys of
+ * different lengths for the same key, so the lengths are compared too.
  */
 async function findKey(secret: string, keyring: Keyring): Promise<number> {
   challenge ??= crypto.getRandomValues(new Uint8Array(32))
-  const given = importKey(toBytes(secret)).start()
-  given.update(challenge)
-  const check = startCheck(keyring)
-  check.update(challenge)
-  return check.end(toDigest(await given.digest()))
+  const given = importKey(toBytes(secret))
+  const digest = toDigest(await macOf(given, challenge).digest())
+  const matches = await Promise.all(keyring.map((key) => macOf(key, challenge as Uint8Array).matches(digest)))
+  return keyring.findIndex((key, index) => matches[index] && key.length === given.length)
+}
+
+function macOf(key: HmacKey, message: Uint8Array): Hmac {
+  const hmac = key.start()
+  hmac.update(message)
+  return hmac
 }
 
 const toDigest = (hex: string): Uint8Array => decodeSignature(hex, 'hex') as Uint8Array
@@ -69,12 +79,22 @@ const toDigest = (hex: string): Uint8Array => decodeSignature(hex, 'hex') as Uin
 /** Platforms decode headers as Latin-1: one character per byte. Text with other characters was decoded as UTF-8. */
 const toBytes = (text: string): Uint8Array => (/[^\0-\xff]/.test(text) ? utf8(text) : fromBinary(text))
 
+/** The beginning of an object and its member, as JSON or in the form field `payload`. */
+const OBJECT = /^(?:payload=)?\s*(?:\{|%7[Bb])/
+const MEMBER = /(?:"|%22)WebhookRegistry(?:"|%22)(?:\s|\+|%20)*(?::|%3[Aa])/
+
 /**
- * Returns true for a body that registers a webhook: it contains the word `WebhookRegistry`, and lacks a member that
- * every delivery of an organization has. Nothing is parsed, because the sender may not have proved who it is.
+ * Returns true for a body that has the form of a registration: an object with the member `WebhookRegistry`. Nothing is
+ * parsed, because the sender may not have proved who it is.
  */
 function isRegistration(body: Uint8Array): boolean {
   if (body.length > MAX_REGISTRATION) return false
   const text = toBinary(body)
-  return text.includes('WebhookRegistry') && !(text.includes('info') && text.includes('events'))
+  return OBJECT.test(text) && MEMBER.test(text)
+}
+
+/** True if handlers could miss something. Call it only if the sender may deliver, because it parses the body. */
+function hasEvents(body: Uint8Array, { headers }: RequestHead): boolean {
+  const parsed = parsePayload({ body, contentType: readHeader(headers, 'content-type') })
+  return parsed.ok && parsed.changeTypes.length > 0
 }

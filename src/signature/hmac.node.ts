@@ -47,7 +47,7 @@ export function importKey(key: Uint8Array | string): HmacKey {
   block.set(bytes.length > BLOCK ? createHash('sha256').update(bytes).digest() : bytes)
   const innerPad = block.map((byte) => byte ^ 0x36)
   const outerPad = block.map((byte) => byte ^ 0x5c)
-  return { start: () => new NodeHmac(innerPad, outerPad) }
+  return { length: bytes.length, start: () => new NodeHmac(innerPad, outerPad) }
 }
 
 /**

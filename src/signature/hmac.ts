@@ -1,5 +1,7 @@
 /** An imported key for HMAC-SHA256 (RFC 2104, FIPS 180-4). `#hmac` resolves to the implementation for the platform. */
 export interface HmacKey {
+  /** Number of bytes. HMAC alone cannot tell some keys of different lengths apart (RFC 2104, section 2). */
+  readonly length: number
   /** Starts one HMAC. */
   start(): Hmac
 }

@@ -14,6 +14,7 @@ export function importKey(key: Uint8Array | string): HmacKey {
       'verify',
     ]))
   return {
+    length: copy.length,
     start(): Hmac {
       const chunks: Uint8Array[] = []
       return {

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import { createReceiver, portal, type ReceiverOptions, type SecretProfile } from 'geohook'
 import { createMemoryDuplicates, createMemoryInbox } from 'geohook/inbox'
 import { createPayload } from 'geohook/testing'
@@ -7,6 +8,8 @@ import { createRecorder } from '../helpers/recorder.ts'
 import { warningsOf } from '../helpers/warnings.ts'
 
 const BODY = JSON.stringify(createPayload('add', { dialect: 'organization', when: 1730385704000 }))
+const LONG_KEY = 'k'.repeat(65)
+const sha256 = (text: string) => createHash('sha256').update(text).digest().toString('latin1')
 const UNSIGNED = { 'x-service': '' }
 
 /** Creates a portal receiver, and returns functions that deliver to it. */
@@ -56,6 +59,31 @@ describe('a receiver with the profile portal', () => {
       read: () => expect.unreachable(),
     })
     expect([status, recorder.lines]).toEqual([401, ['refused signature_mismatch']])
+  })
+
+  // HMAC takes each of these for the key: it hashes keys of more than 64 bytes, and pads shorter ones with zeros.
+  it.each<[string, string, string]>([
+    ['the SHA-256 of a key over 64 bytes', LONG_KEY, sha256(LONG_KEY)],
+    ['the key and a NUL', KEY, `${KEY}\0`],
+    ['the key and NULs up to 64 bytes', KEY, KEY.padEnd(64, '\0')],
+    ['the key without its NUL', `${KEY}\0`, KEY],
+  ])('refuses %s', async (_, signatureKey, secret) => {
+    const { receiver, recorder } = createPortal({ signatureKey: ['old', signatureKey] })
+    const ask = async (value: string) => {
+      const headers = { secret: value, 'content-type': 'application/json' }
+      const read = () => Buffer.from(BODY)
+      return (await receiver.receive({ method: 'POST', url: '/', headers, read })).status
+    }
+    expect([await ask(secret), await ask(signatureKey)]).toEqual([401, 200])
+    expect(recorder.lines[0]).toBe('refused signature_mismatch')
+  })
+
+  it('finds the key among others that HMAC takes for the same key', async () => {
+    const { receiver, recorder } = createPortal({ signatureKey: [`${KEY}\0`, KEY] })
+    const headers = { secret: KEY, 'content-type': 'application/json' }
+    const read = () => Buffer.from(BODY)
+    expect((await receiver.receive({ method: 'POST', url: '/', headers, read })).status).toBe(200)
+    expect(recorder.calls[0]?.delivery?.keyIndex).toBe(1)
   })
 
   it('compares with every key of the ring, and names the one that matched', async () => {
@@ -186,12 +214,30 @@ describe('the registration of a portal webhook', () => {
   })
 
   it.each([
-    ['no body with its name', {}, 401],
-    ['its name with info', { WebhookRegistry: {}, info: {} }, 200],
-    ['its name with events', { WebhookRegistry: {}, events: [] }, 200],
-    ['its name with both members of a delivery', { WebhookRegistry: {}, info: {}, events: [] }, 401],
+    ['no body with its name', '{}', 401],
+    ['its name with other members', '{"id":"w1", "WebhookRegistry" : {"events":["/"]},"info":{}}', 200],
+    ['a form', 'payload=%7B%0A%22WebhookRegistry%22+%3A+true%7D', 200],
+    ['its name as a value', '{"name":"WebhookRegistry"}', 401],
+    ['its name in a text', '{"name":"\\"WebhookRegistry\\":"}', 401],
+    ['its name outside an object', '["WebhookRegistry"]', 401],
+    ['the bare name', 'WebhookRegistry', 401],
   ])('is recognised in a request without the secret: %s', async (_, body, status) => {
-    expect((await createPortal().send({}, JSON.stringify(body))).status).toBe(status)
+    expect((await createPortal().send({}, body)).status).toBe(status)
+  })
+
+  it.each([
+    ['a value', { events: [{ operation: 'update', when: 1, id: 'WebhookRegistry' }] }],
+    ['a value, of another dialect', { changeTypes: ['update'], name: 'WebhookRegistry' }],
+    ['a member', { WebhookRegistry: {}, info: {}, events: [{ operation: 'update', when: 1 }] }],
+    ['a member, of another dialect', { WebhookRegistry: {}, changeTypes: ['update'] }],
+  ])('never hides a delivery that has its name as %s', async (_, payload) => {
+    const body = JSON.stringify(payload)
+    for (const options of [{}, { unsigned: 'accept' }] as const) {
+      const { send, recorder } = createPortal(options)
+      const headers: Record<string, string> = 'unsigned' in options ? {} : { secret: KEY }
+      expect((await send(headers, body)).status).toBe(200)
+      expect(recorder.lines).toEqual(['accepted', 'handled'])
+    }
   })
 })
 
