@@ -21,7 +21,12 @@ export type ServiceResponse = Record<string, unknown>
 /** Client for the administration of a service, and for the control API of a mock service. */
 export interface ServiceClient {
   get(path: string, parameters?: Record<string, string>): Promise<ServiceResponse>
-  /** Posts a form to the administration, as docs/specification.md requires. */
+  /**
+   * Reads a resource in order to send it back. `exact` can contain the token; `shown`, like the responses of the other
+   * methods, cannot.
+   */
+  read(path: string): Promise<{ exact: ServiceResponse; shown: ServiceResponse }>
+  /** Posts a form to the administration, as docs/specification.md requires. Some services read the token only there. */
   postForm(path: string, form?: Record<string, string>): Promise<ServiceResponse>
   /** Posts JSON to the control API. */
   postJson(path: string, body: object): Promise<ServiceResponse>
@@ -56,12 +61,12 @@ export async function createClient({ url, ca, ...tokens }: ClientOptions): Promi
   /** Replaces the token, because a service may quote it in error messages. */
   const redact = (text: string): string => (token ? text.replaceAll(token, '***') : text)
 
-  async function request(
+  async function send(
     method: string,
     path: string,
     contentType = '',
     body = '',
-  ): Promise<ServiceResponse> {
+  ): Promise<{ text: string; shown: ServiceResponse }> {
     const headers: [string, string][] = [['accept', 'application/json']]
     if (token) headers.push(['authorization', `Bearer ${token}`])
     if (method === 'POST') headers.push(['content-type', contentType])
@@ -71,18 +76,26 @@ export async function createClient({ url, ca, ...tokens }: ClientOptions): Promi
       { method, headers, body: Buffer.from(body) },
       { timeout: TIMEOUT, limit: MAX_RESPONSE, trust },
     )
-    return parseResponse(response.status, redact(response.body.toString()), target)
+    const text = response.body.toString()
+    return { text, shown: parseResponse(response.status, redact(text), target) }
   }
+
+  const request = async (...args: Parameters<typeof send>): Promise<ServiceResponse> =>
+    (await send(...args)).shown
 
   return {
     get: (path, parameters = {}) =>
       request('GET', `${path}?${new URLSearchParams({ f: 'json', ...parameters })}`),
+    async read(path) {
+      const { text, shown } = await send('GET', `${path}?f=json`)
+      return { exact: JSON.parse(text), shown }
+    },
     postForm: (path, form = {}) =>
       request(
         'POST',
         path,
         'application/x-www-form-urlencoded',
-        new URLSearchParams({ ...form, f: 'json' }).toString(),
+        new URLSearchParams({ ...form, ...(token ? { token } : {}), f: 'json' }).toString(),
       ),
     postJson: (path, body) => request('POST', path, 'application/json', JSON.stringify(body)),
     delete: (path) => request('DELETE', path),
@@ -97,7 +110,7 @@ function parseResponse(status: number, text: string, { origin, pathname }: URL):
   } catch {}
   if (!response) throw notAService(`the response from ${origin} (${status}) is not that of a webhook service`)
   const error = toRecord(response.error)
-  if (response.status !== 'error' && !error && status < 400) return response
+  if (response.status !== 'error' && response.success !== false && !error && status < 400) return response
   const messages = error ? [error.message] : Array.isArray(response.messages) ? response.messages : []
   const reason = messages.filter((message) => typeof message === 'string').join('; ')
   const { code: number } = error ?? response

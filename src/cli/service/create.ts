@@ -1,11 +1,18 @@
 import { Command } from 'commander'
 import { httpUrl } from '../options/values.ts'
 import { addExamples } from '../terminal/help.ts'
-import { printJson } from '../terminal/output.ts'
+import { colours, print, printJson } from '../terminal/output.ts'
 import { withProgress } from '../terminal/progress.ts'
-import { addClientOptions, type ClientOptions, createClient } from './client.ts'
+import { addClientOptions, type ClientOptions, createClient, type ServiceResponse } from './client.ts'
 import { addWebhookOptions, readWebhookOptions, type WebhookOptions } from './webhook-options.ts'
-import { printWebhook, redactKeys, type ServicePath, servicePath, webhooksPath } from './webhooks.ts'
+import {
+  describeKey,
+  redactKeys,
+  type ServicePath,
+  servicePath,
+  toPrintable,
+  webhooksPath,
+} from './webhooks.ts'
 
 export function createCreateCommand(): Command {
   const command = new Command('create')
@@ -32,7 +39,15 @@ export function createCreateCommand(): Command {
         client.postForm(`${webhooksPath(service)}/create`, parameters),
       )
       if (options.json) printJson(redactKeys(created))
-      else printWebhook('created', created, 'signatureKey' in parameters ? 'set' : 'none')
+      else printCreated(created)
     },
   )
+}
+
+function printCreated({ id, name, hookUrl, changeTypes, active, signatureKey }: ServiceResponse): void {
+  print(`${colours.green('created')} ${toPrintable(name)} (${toPrintable(id)})`)
+  print(`  hookUrl      ${toPrintable(hookUrl)}`)
+  print(`  changeTypes  ${toPrintable(changeTypes)}`)
+  print(`  active       ${toPrintable(active)}`)
+  print(`  key          ${describeKey(signatureKey, 'set')}`)
 }

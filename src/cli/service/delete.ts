@@ -1,5 +1,5 @@
 import { Command } from 'commander'
-import { usageError } from '../errors.ts'
+import { CliError, usageError } from '../errors.ts'
 import { addExamples } from '../terminal/help.ts'
 import { colours, count, print, printJson } from '../terminal/output.ts'
 import { withProgress } from '../terminal/progress.ts'
@@ -43,7 +43,14 @@ export function createDeleteCommand(): Command {
         return webhooks
       }
       const found = [...new Set(names.map((name) => findWebhook(webhooks, name)))]
-      for (const { id } of found) await client.postForm(`${path}/${encodeURIComponent(id)}/delete`)
+      for (const [index, { id }] of found.entries()) {
+        await client.postForm(`${path}/${encodeURIComponent(id)}/delete`).catch((error: unknown) => {
+          if (index === 0 || !(error instanceof CliError)) throw error
+          const before = found.slice(0, index).map(({ id }) => id)
+          const message = `${error.message}; already deleted: ${before.join(', ')}`
+          throw new CliError(error.exitCode, error.code, message, error.hint)
+        })
+      }
       return found
     })
     if (options.json) return printJson({ deleted: deleted.map(({ id }) => id) })

@@ -1,8 +1,9 @@
 import { Command } from 'commander'
-import { usageError } from '../errors.ts'
+import { CliError, EXIT, toCliError, usageError } from '../errors.ts'
+import { toRecord } from '../io/json.ts'
 import { httpUrl } from '../options/values.ts'
 import { addExamples } from '../terminal/help.ts'
-import { printJson } from '../terminal/output.ts'
+import { colours, print, printJson } from '../terminal/output.ts'
 import { withProgress } from '../terminal/progress.ts'
 import {
   addClientOptions,
@@ -14,11 +15,12 @@ import {
 import { addWebhookOptions, readWebhookOptions, type WebhookOptions } from './webhook-options.ts'
 import {
   findWebhook,
+  isHiddenKey,
   listWebhooks,
-  printWebhook,
   redactKeys,
   type ServicePath,
   servicePath,
+  toPrintable,
   webhooksPath,
 } from './webhooks.ts'
 
@@ -30,8 +32,8 @@ export function createEditCommand(): Command {
   const command = new Command('edit')
     .summary('change a webhook')
     .description(
-      'Changes a webhook. Required members that you leave out keep their values. ' +
-        'Only a key option changes the key, not SIGNATURE_KEY.',
+      'Changes a webhook, and prints what changed. Members that you leave out are sent again with their values, ' +
+        'so they are not lost. Only a key option changes the key, not SIGNATURE_KEY.',
     )
     .argument('<service>', 'for example Parcels.FeatureServer', servicePath)
     .argument('<webhook>', 'id or name of the webhook')
@@ -53,24 +55,161 @@ export function createEditCommand(): Command {
     const edited = await withProgress(`asking ${options.url.origin}`, options.json === true, () =>
       edit(client, service, idOrName, changes),
     )
-    if (options.json) printJson(redactKeys(edited))
-    else printWebhook('edited', edited, 'signatureKey' in changes ? 'changed' : 'unchanged')
+    const [changed, different, unknown] = (['changed', 'different', 'unknown'] as const).map((state) =>
+      [...edited.states.keys()].filter((name) => edited.states.get(name) === state),
+    )
+    if (options.json) printJson({ ...redactKeys(edited.after), edit: { changed, different, unknown } })
+    else printEdited(edited)
+    if (different?.length) {
+      throw new CliError(
+        EXIT.failure,
+        'edit_differs',
+        `the webhook is not as requested: ${different.join(', ')}`,
+        'The service ignores or adjusts these members, or somebody else edited the webhook at the same time.',
+      )
+    }
   })
 }
 
+/** The parameters of an edit (docs/specification.md, "Edit a webhook"). An edit can set no other member. */
+const PARAMETERS = [
+  'name',
+  'hookUrl',
+  'changeTypes',
+  'active',
+  'contentType',
+  'payloadFormat',
+  'scheduleInfo',
+  'signatureKey',
+]
+
+/** Members that every edit changes, or that belong to the response. */
+const IGNORED: ReadonlySet<string> = new Set(['modified', 'modifiedId', 'status', 'success'])
+
+/** `different`: not as requested, or changed without a request. `unknown`: the service does not show it. */
+type State = 'unchanged' | 'changed' | 'different' | 'unknown'
+
+/** A webhook before and after an edit, without the token. */
+interface Edited {
+  before: ServiceResponse
+  after: ServiceResponse
+  states: ReadonlyMap<string, State>
+}
+
+/** Sends every member that the service shows, because a service may reset those that an edit omits. */
 async function edit(
   client: ServiceClient,
   service: ServicePath,
   idOrName: string,
   changes: Record<string, string>,
-): Promise<ServiceResponse> {
-  const { id, name, hookUrl, changeTypes } = findWebhook(await listWebhooks(client, service), idOrName)
-  // All services require the name and payload URL, and feature services also the change types (docs/specification.md,
-  // "Edit a webhook").
-  const required: Record<string, string> = { name, hookUrl }
-  if (service.serviceType === 'FeatureServer') required.changeTypes = JSON.stringify(changeTypes)
-  return client.postForm(`${webhooksPath(service)}/${encodeURIComponent(id)}/edit`, {
-    ...required,
-    ...changes,
+): Promise<Edited> {
+  const { id } = findWebhook(await listWebhooks(client, service), idOrName)
+  const path = `${webhooksPath(service)}/${encodeURIComponent(id)}`
+  const before = await client.read(path)
+  requireShown(before.exact, service, changes)
+  const wanted = merge(before.exact, changes)
+  const form = Object.entries(wanted).map(([name, value]) => [name, toParameter(value)])
+  await client.postForm(`${path}/edit`, Object.fromEntries(form))
+  const after = await client.read(path).catch((error: unknown) => {
+    const message = `the service accepted the edit, but did not show the result: ${toCliError(error).message}`
+    throw new CliError(EXIT.failure, 'edit_unverified', message, '"geohook list" shows the webhooks.')
   })
+  const names = new Set([...PARAMETERS, ...Object.keys(before.exact), ...Object.keys(after.exact)])
+  // Geoprocessing webhooks have no schedule.
+  if (service.serviceType === 'GPServer' && !('scheduleInfo' in changes)) names.delete('scheduleInfo')
+  const states = new Map<string, State>()
+  for (const name of names) {
+    const given = name in changes ? wanted[name] : undefined
+    if (!IGNORED.has(name)) states.set(name, compare(name, before.exact[name], after.exact[name], given))
+  }
+  return { before: before.shown, after: after.shown, states }
+}
+
+function compare(name: string, before: unknown, after: unknown, given: unknown): State {
+  const isSame = covers(before, after) && covers(after, before)
+  if (!PARAMETERS.includes(name)) return isSame ? 'unchanged' : 'changed'
+  if (!isShown(name, after)) return 'unknown'
+  if (given !== undefined && !covers(given, after)) return 'different'
+  if (isSame) return 'unchanged'
+  if (given !== undefined) return 'changed'
+  return isShown(name, before) ? 'different' : 'unknown'
+}
+
+const isShown = (name: string, value: unknown): boolean =>
+  name === 'signatureKey' ? !isHiddenKey(value) : value !== undefined && value !== null
+
+/** @throws {CliError} exit code 1 if the edit could erase a required member or the key */
+function requireShown(
+  webhook: ServiceResponse,
+  { serviceType }: ServicePath,
+  changes: Record<string, string>,
+): void {
+  const required = [
+    ['name', '--name'],
+    ['hookUrl', '--hook-url'],
+    ...(serviceType === 'FeatureServer' ? [['changeTypes', '--change-types'] as const] : []),
+    ['signatureKey', '--key-file'],
+  ] as const
+  const hidden = required.filter(([name]) => !(name in changes) && !isShown(name, webhook[name]))
+  if (hidden.length === 0) return
+  throw new CliError(
+    EXIT.failure,
+    'member_hidden',
+    `the service does not show ${hidden.map(([name]) => name).join(', ')}, which the edit could erase`,
+    `Give the present value with ${hidden.map(([, option]) => option).join(', ')}, or a new one.`,
+  )
+}
+
+/** Lays the changes over the members that the service shows. A schedule keeps the members that are not given. */
+function merge(webhook: ServiceResponse, changes: Record<string, string>): ServiceResponse {
+  const kept = PARAMETERS.filter((name) => isShown(name, webhook[name]) && !isEmpty(webhook[name]))
+  const wanted: ServiceResponse = Object.fromEntries(kept.map((name) => [name, webhook[name]]))
+  for (const [name, text] of Object.entries(changes)) {
+    if (name === 'changeTypes') wanted[name] = JSON.parse(text)
+    else if (name === 'scheduleInfo') wanted[name] = { ...toRecord(wanted[name]), ...JSON.parse(text) }
+    else wanted[name] = text
+  }
+  return wanted
+}
+
+const isEmpty = (value: unknown): boolean => value === '' || toParameter(value) === '{}'
+
+const toParameter = (value: unknown): string =>
+  typeof value === 'object' ? JSON.stringify(value) : String(value)
+
+/** Returns true if `actual` has everything that `wanted` has. The order of a list does not matter. */
+function covers(wanted: unknown, actual: unknown): boolean {
+  const members = toRecord(wanted)
+  if (members)
+    return Object.entries(members).every(([name, value]) => covers(value, toRecord(actual)?.[name]))
+  return toComparable(wanted) === toComparable(actual)
+}
+
+const toComparable = (value: unknown): string =>
+  Array.isArray(value) ? JSON.stringify(value.map(toParameter).sort()) : toParameter(value)
+
+function printEdited({ before, after, states }: Edited): void {
+  print(`${colours.green('edited')} ${toPrintable(after.name)} (${toPrintable(after.id)})`)
+  const [old, now] = [redactKeys(before), redactKeys(after)]
+  for (const [name, state] of states) {
+    if (state === 'unchanged' && !PARAMETERS.includes(name)) continue
+    const [label, text] =
+      name === 'signatureKey'
+        ? ['key', toKeyText(state, after[name])]
+        : [name, toText(state, old[name], now[name])]
+    print(`  ${toPrintable(label).padEnd(13)} ${text}`)
+  }
+}
+
+function toText(state: State, before: unknown, after: unknown): string {
+  const was = `${toPrintable(after)} (was ${toPrintable(before)}`
+  if (state === 'unknown') return 'not shown by the service'
+  if (state === 'unchanged') return toPrintable(after)
+  return state === 'changed' ? `${was})` : `${was}; not as requested)`
+}
+
+function toKeyText(state: State, key: unknown): string {
+  if (state === 'unknown') return 'not shown by the service'
+  if (state === 'different') return key === '' ? 'erased by the service' : 'not as requested'
+  return key === '' ? 'none' : state
 }

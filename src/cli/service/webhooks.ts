@@ -1,7 +1,6 @@
 import { InvalidArgumentError } from 'commander'
 import { CliError, EXIT } from '../errors.ts'
 import { toRecord } from '../io/json.ts'
-import { colours, print } from '../terminal/output.ts'
 import { printable } from '../terminal/printable.ts'
 import { notAService, type ServiceClient, type ServiceResponse } from './client.ts'
 
@@ -58,8 +57,18 @@ function parseWebhook(value: unknown): ListedWebhook | undefined {
 
 /** Finds a webhook by its id or, if no id matches, by its name. @throws {CliError} exit code 1 */
 export function findWebhook(webhooks: readonly ListedWebhook[], idOrName: string): ListedWebhook {
-  const found = webhooks.find(({ id }) => id === idOrName) ?? webhooks.find(({ name }) => name === idOrName)
-  if (found) return found
+  const named = webhooks.filter(({ name }) => name === idOrName)
+  const found = webhooks.find(({ id }) => id === idOrName) ?? named[0]
+  if (found && (found.id === idOrName || named.length === 1)) return found
+  if (found) {
+    const ids = named.map(({ id }) => id).join(', ')
+    throw new CliError(
+      EXIT.failure,
+      'ambiguous',
+      `${named.length} webhooks are named ${idOrName}`,
+      `Give an id: ${ids}.`,
+    )
+  }
   const message = `webhook ${idOrName} not found`
   throw new CliError(EXIT.failure, 'not_found', message, '"geohook list" shows the webhooks.')
 }
@@ -69,6 +78,17 @@ const SECRET_MEMBER = /^(signature_?key|secret|password|token)$/i
 /** Replaces keys and other secrets at any depth of a response with `***`. */
 export const redactKeys = (response: ServiceResponse): ServiceResponse =>
   JSON.parse(JSON.stringify(response, (name, value) => (SECRET_MEMBER.test(name) && value ? '***' : value)))
+
+/**
+ * Returns true if a service does not show a webhook's key: the member is missing, or a mask such as `****1f2e`. An empty
+ * key is shown: the webhook has none.
+ */
+export const isHiddenKey = (key: unknown): boolean =>
+  typeof key !== 'string' || /^[^\p{L}\p{N}]+$|\*{3}|[•●]{2}|^<.*>$|^\[.*\]$/u.test(key)
+
+/** Describes the key of a response without showing it. */
+export const describeKey = (key: unknown, set: string): string =>
+  key === '' ? 'none' : isHiddenKey(key) ? 'not shown' : set
 
 /** Formats one member of a response as printable text. */
 export function toPrintable(value: unknown): string {
@@ -82,25 +102,7 @@ export const WEBHOOK_COLUMNS = ['service', 'id', 'name', 'change types', 'active
 export function toWebhookRow({ folderName, serviceName, serviceType, ...webhook }: ListedWebhook): string[] {
   const { id, name, changeTypes, active, signatureKey, hookUrl } = webhook
   const service = `${folderName ? `${folderName}/` : ''}${serviceName}.${serviceType}`
-  const key = signatureKey ? '***' : 'none'
-  return [service, id, name, changeTypes.join(','), active === false ? 'no' : 'yes', key, hookUrl].map(
-    toPrintable,
-  )
-}
-
-/**
- * Prints a created or edited webhook.
- *
- * @param key text that says whether the key was set; never the key itself
- */
-export function printWebhook(
-  verb: string,
-  { id, name, hookUrl, changeTypes, active }: ServiceResponse,
-  key: string,
-): void {
-  print(`${colours.green(verb)} ${toPrintable(name)} (${toPrintable(id)})`)
-  print(`  hookUrl      ${toPrintable(hookUrl)}`)
-  print(`  changeTypes  ${toPrintable(changeTypes)}`)
-  print(`  active       ${toPrintable(active)}`)
-  print(`  key          ${key}`)
+  const isActive = typeof active === 'boolean' ? (active ? 'yes' : 'no') : 'not shown'
+  const key = describeKey(signatureKey, '***')
+  return [service, id, name, changeTypes.join(','), isActive, key, hookUrl].map(toPrintable)
 }

@@ -26,7 +26,7 @@ describe.concurrent('the key', () => {
       'Parcels.FeatureServer',
       'w1',
       '--name',
-      'x',
+      'edits',
       '--url',
       target.url,
       '--json',

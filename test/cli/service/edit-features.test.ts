@@ -219,7 +219,7 @@ describe.concurrent('geohook edit-features', () => {
     expect({ code, stdout }).toEqual({ code: 0, stdout: 'updated 1 feature: 3\n' })
     const edit = target.requests.find(({ method }) => method === 'POST')
     const form = new URLSearchParams(String(edit?.body))
-    expect([...form.keys()]).toEqual(['updates', 'f'])
+    expect([...form.keys()]).toEqual(['updates', 'token', 'f'])
     expect(JSON.parse(form.get('updates') ?? '')).toMatchObject([
       { attributes: { FID: 3, kind: 'oak', isOld: 1 }, geometry: { spatialReference: { wkid: 4326 } } },
       { attributes: { FID: 5 } },
