@@ -99,6 +99,7 @@ it('runs only the selected scenarios, and always the valid delivery', async () =
     'valid-json',
     'signature-missing',
     'other-methods',
+    'signed-methods',
     'method-not-allowed',
   ])
   expect(resultOf(report, 'get-request')).toMatchObject({ verdict: 'skipped', evidence: 'not selected' })

@@ -1,5 +1,5 @@
 import { writeChunk, writeHead } from '../http/write-request.ts'
-import { accepts, judgeEach } from '../judge.ts'
+import { accepts, judgeEach, skipped, undecided } from '../judge.ts'
 import type { Scenario } from '../scenario.ts'
 import { signedForm } from '../signed-form.ts'
 
@@ -22,6 +22,31 @@ export const ACCEPTANCE: readonly Scenario[] = [
     async run(probe) {
       const form = await signedForm(probe.sender, probe.sender.create().body)
       return accepts(await probe.deliver(form.body, form.parts), 'a valid delivery as a form')
+    },
+  },
+  {
+    id: 'form-decoded-once',
+    level: 'must',
+    title: 'decodes a form exactly once',
+    reason:
+      'After a second decoding, text such as %22 in a payload has become another character. The JSON is then invalid, or means something else.',
+    fix: 'Decode the form with one call of a form parser, and do not decode its field again.',
+    async run(probe) {
+      const { sender } = probe
+      if (sender.isSigned && sender.dialect === 'hosted')
+        return skipped('the sender does not percent-encode its forms')
+      const forms = ['plain', '%22 %26payload=%7B', '100% & a+b %zz'].map(
+        (note) => sender.create({ note }).body,
+      )
+      let finding = undecided('nothing was sent')
+      for (const json of forms) {
+        const { body, parts } = await signedForm(sender, json)
+        finding = accepts(await probe.deliver(body, parts), 'a valid form with percent signs in its payload')
+        if (finding.verdict === 'failed' && json === forms[0])
+          return skipped('the receiver does not accept forms (valid-form)')
+        if (finding.verdict !== 'passed') return finding
+      }
+      return finding
     },
   },
   {
@@ -65,7 +90,7 @@ export const ACCEPTANCE: readonly Scenario[] = [
       'String.replace changes $& in a replacement, and templates change {{x}}. If the body goes through one of them before it is verified, the signature does not match.',
     fix: 'Compute the signature over the bytes of the body, as they arrived. Until then, do not pass it to String.replace, a template or a shell command.',
     async run(probe) {
-      const value = "$& $1 $$ $` $' {{x}} %s %n \\0 `id`"
+      const value = "$& $1 $$ $` $' {{x}} %s %n %22 \\0 `id`"
       const { body } = probe.sender.create({ note: value })
       return accepts(await probe.deliver(body), 'a valid delivery with $&')
     },

@@ -1,5 +1,5 @@
-import { isRefusal } from '../http/reply.ts'
-import { describe, isLimited, judgeEach, passed, refuses, undecided } from '../judge.ts'
+import { isRefusal, isSuccess } from '../http/reply.ts'
+import { describe, failed, isLimited, judgeEach, passed, refuses, undecided } from '../judge.ts'
 import type { Scenario } from '../scenario.ts'
 import { FORM_TYPE } from '../signed-form.ts'
 
@@ -144,6 +144,41 @@ export const BODIES: readonly Scenario[] = [
         })),
         refuses,
       )
+    },
+  },
+  {
+    id: 'content-type-confused',
+    level: 'must',
+    needsSignature: true,
+    title: 'does not find another payload in a signed body that arrives with another content type',
+    reason:
+      'The signature does not cover the content type. If a JSON body is sent again as a form, text inside the JSON can become the field `payload`, and so a forged delivery.',
+    fix: 'Refuse a form that begins with { or [, and parse JSON only as a whole.',
+    async run(probe) {
+      const { create } = probe.sender
+      const inner = create().body.toString()
+      const jsonWith = (text: string): Buffer =>
+        create({ note: `&payload=${encodeURIComponent(text)}&a=` }).body
+      let finding = undecided('nothing was sent')
+      // Each body has a twin without a payload in its text: a receiver that does not read the text accepts both.
+      for (const { sent, contentType, bodies } of [
+        { sent: 'signed JSON as a form', contentType: FORM_TYPE, bodies: [jsonWith(inner), jsonWith('{')] },
+        {
+          sent: 'a signed form as JSON',
+          contentType: 'application/json',
+          bodies: [inner, ''].map((text) => Buffer.from(`payload=none&note=${text}`)),
+        },
+      ]) {
+        const [reply, twin] = [
+          await probe.deliver(bodies[0]!, { contentType }),
+          await probe.deliver(bodies[1]!, { contentType }),
+        ]
+        const evidence = `sent ${sent}, with a payload in its text: ${describe(reply)}; with invalid JSON there: ${describe(twin)}`
+        if (isLimited(reply) || isLimited(twin)) return undecided(evidence)
+        finding = isSuccess(reply) && !isSuccess(twin) ? failed(evidence) : passed(evidence)
+        if (finding.verdict !== 'passed') return finding
+      }
+      return finding
     },
   },
   {

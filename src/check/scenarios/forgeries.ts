@@ -1,5 +1,6 @@
-import { judgeEach, refuses } from '../judge.ts'
+import { type Attempt, judgeEach, refuses } from '../judge.ts'
 import type { Scenario } from '../scenario.ts'
+import type { Sender } from '../sender.ts'
 
 /** Signatures that look right. */
 export const FORGERIES: readonly Scenario[] = [
@@ -67,6 +68,16 @@ export const FORGERIES: readonly Scenario[] = [
       ),
   },
   {
+    id: 'signature-partly-right',
+    level: 'must',
+    needsSignature: true,
+    title: 'refuses a signature that is right only in a part, in hex and in base64',
+    reason:
+      'A receiver that compares only some of the bytes, their sum, or base64 without its case, accepts signatures that take far fewer guesses.',
+    fix: 'Decode the signature to 32 bytes, and compare all of them with a constant-time function.',
+    run: (probe) => judgeEach(probe, partlyRight(probe.sender), refuses),
+  },
+  {
     id: 'signature-repeated',
     level: 'should',
     title: 'refuses two signature headers',
@@ -122,3 +133,38 @@ export const FORGERIES: readonly Scenario[] = [
 /** Percent-encodes the first character, and all that are not letters or digits. */
 const percentEncodeAll = (text: string): string =>
   text.replace(/^.|[^0-9A-Za-z]/g, (character) => `%${character.charCodeAt(0).toString(16)}`)
+
+/** Numbers of bytes at the start of a signature, and at its end. */
+const RIGHT_AT_START = [4, 8, 16, 31]
+const RIGHT_AT_END = [4, 31]
+
+/** Deliveries whose signatures have 32 bytes, of which some are right. */
+function partlyRight({ create, credential, prefix }: Sender): Attempt[] {
+  const changes: [string, (right: Buffer) => Buffer][] = [
+    ...RIGHT_AT_START.map((count): [string, (right: Buffer) => Buffer] => [
+      `right only in its first ${count} bytes`,
+      (right) => right.map((byte, at) => (at < count ? byte : ~byte)) as Buffer,
+    ]),
+    ...RIGHT_AT_END.map((count): [string, (right: Buffer) => Buffer] => [
+      `right only in its last ${count} bytes`,
+      (right) => right.map((byte, at) => (at >= right.length - count ? byte : ~byte)) as Buffer,
+    ]),
+    ['with the right bytes in reverse', (right) => Buffer.from(right).reverse()],
+  ]
+  const attempts = (['hex', 'base64'] as const).flatMap((encoding) =>
+    changes.map(([what, change]): Attempt => {
+      const { body } = create()
+      const right = Buffer.from(credential(body, { encoding: 'hex', prefix: '' }), 'hex')
+      return {
+        sent: `a signature in ${encoding}, ${what}`,
+        body,
+        credential: prefix + Buffer.from(change(right)).toString(encoding),
+      }
+    }),
+  )
+  const { body } = create()
+  const swapped = credential(body, { encoding: 'base64', prefix: '' }).replace(/[a-z]/gi, (letter) =>
+    letter === letter.toLowerCase() ? letter.toUpperCase() : letter.toLowerCase(),
+  )
+  return [...attempts, { sent: 'the right base64 in the other case', body, credential: prefix + swapped }]
+}

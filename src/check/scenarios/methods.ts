@@ -1,4 +1,4 @@
-import { headerOf, isRefusal } from '../http/reply.ts'
+import { headerOf, isRefusal, isSuccess } from '../http/reply.ts'
 import { describe, failed, isLimited, passed, skipped, undecided } from '../judge.ts'
 import type { Probe } from '../probe.ts'
 import type { Scenario } from '../scenario.ts'
@@ -28,6 +28,28 @@ export const METHODS: readonly Scenario[] = [
     reason: 'Deliveries are POST requests. A route for all methods may skip the verification for others.',
     fix: 'Accept POST, and GET only for handshakes. Respond to other methods with 405.',
     run: (probe) => refusesMethods(probe, ['PUT', 'PATCH', 'DELETE']),
+  },
+  {
+    id: 'signed-methods',
+    level: 'must',
+    title: 'refuses a valid delivery that is not sent with POST',
+    reason:
+      'The signature does not cover the method. If a receiver handles other methods too, limits and filters for POST, for example in a proxy, do not apply to them.',
+    fix: 'Accept deliveries only with POST. Respond to other methods with 405.',
+    async run(probe) {
+      let evidence = ''
+      for (const method of ['PUT', 'PATCH', 'DELETE', 'GET', 'HEAD', 'OPTIONS']) {
+        const reply = await probe.deliver(probe.sender.create().body, { method })
+        evidence = `sent ${method} with the right ${probe.sender.isSigned ? 'signature' : 'key'}: ${describe(reply)}`
+        if (isLimited(reply)) return undecided(evidence)
+        if (!isSuccess(reply)) continue
+        // Some URLs respond alike to everybody, for example to OPTIONS. Other scenarios are about PUT and GET.
+        const credential = probe.sender.wrongCredential()
+        const forged = await probe.deliver(probe.sender.create().body, { method, credential })
+        if (!isSuccess(forged)) return failed(evidence)
+      }
+      return passed(evidence)
+    },
   },
   {
     id: 'get-request',

@@ -17,7 +17,9 @@ export const SERVER_OPTIONS = {
 export function parse(body: Uint8Array, contentType = ''): unknown {
   const text = new TextDecoder('utf-8', { fatal: true }).decode(body)
   const isForm = /^application\/x-www-form-urlencoded/i.test(contentType)
-  return JSON.parse(isForm ? (new URLSearchParams(text).get('payload') ?? '') : text)
+  if (!isForm) return JSON.parse(text)
+  if (!text.startsWith('payload=')) throw new Error('not a form')
+  return JSON.parse(new URLSearchParams(text).get('payload') ?? '')
 }
 
 /** Returns a function that handles each signature once. It returns the status of the response. */

@@ -1,6 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import type { Flaws } from './flaw.ts'
-import { hmac, Refusal } from './steps.ts'
+import { hmac, Refusal, type Steps } from './steps.ts'
 import { matches } from './verify.ts'
 
 /** Responses that come late, have the wrong status, or reveal something. */
@@ -109,6 +109,21 @@ export const ANSWER_FLAWS: Flaws = {
         }
       },
     }),
+  },
+  'accepts a valid delivery with every method': {
+    finds: ['signed-methods'],
+    change(steps) {
+      const accept: Steps['get'] = async (req, res) => {
+        try {
+          const given = { req, res, body: await steps.read(req), type: 'application/json' }
+          steps.verify(given, req.headers['x-service'] as string | undefined)
+          res.writeHead(200).end()
+        } catch (error) {
+          steps.refuse(res, error)
+        }
+      }
+      return { get: accept, other: accept }
+    },
   },
   'stops after an error in an event listener': {
     finds: ['alive-afterwards'],

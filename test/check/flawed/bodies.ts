@@ -93,6 +93,43 @@ export const BODY_FLAWS: Flaws = {
       },
     }),
   },
+  'reads fields in a form that is JSON': {
+    finds: ['content-type-confused'],
+    change: ({ parse }) => ({
+      parse(given) {
+        if (given.type !== 'application/x-www-form-urlencoded') return parse(given)
+        return JSON.parse(new URLSearchParams(given.body.toString()).get('payload') ?? '')
+      },
+    }),
+  },
+  'looks for JSON anywhere in the body': {
+    finds: ['content-type-confused'],
+    change: ({ parse }) => ({
+      parse(given) {
+        if (given.type !== 'application/json') return parse(given)
+        return parse({ ...given, body: given.body.subarray(Math.max(0, given.body.indexOf('{'))) })
+      },
+    }),
+  },
+  'decodes the field of a form again': {
+    finds: ['form-decoded-once'],
+    change: ({ parse }) => ({
+      parse(given) {
+        if (given.type !== 'application/x-www-form-urlencoded') return parse(given)
+        parse(given)
+        return JSON.parse(decodeURIComponent(new URLSearchParams(given.body.toString()).get('payload') ?? ''))
+      },
+    }),
+  },
+  'decodes a form before it parses the form': {
+    finds: ['form-decoded-once'],
+    change: ({ parse }) => ({
+      parse(given) {
+        if (given.type !== 'application/x-www-form-urlencoded') return parse(given)
+        return parse({ ...given, body: Buffer.from(decodeURIComponent(given.body.toString())) })
+      },
+    }),
+  },
   'does not know forms': {
     finds: ['valid-form'],
     change: ({ parse }) => ({

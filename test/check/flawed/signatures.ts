@@ -3,6 +3,10 @@ import type { Flaws } from './flaw.ts'
 import { hmac, Refusal } from './steps.ts'
 import { matches, requireRight, verifyWith } from './verify.ts'
 
+const matchesIn = (signature: string, expected: Buffer, start: number, end: number): boolean =>
+  /^[0-9a-f]{64}$/i.test(signature) &&
+  expected.subarray(start, end).equals(Buffer.from(signature, 'hex').subarray(start, end))
+
 /** Mistakes in how a receiver reads and compares signatures. */
 export const SIGNATURE_FLAWS: Flaws = {
   'compares hex with ===': {
@@ -54,6 +58,24 @@ export const SIGNATURE_FLAWS: Flaws = {
         const expected = hmac(key, body).toString('hex').slice(0, signature.length)
         return /^[0-9a-f]{1,64}$/i.test(signature) && signature.toLowerCase() === expected
       }),
+  },
+  'compares only the first 8 bytes': {
+    finds: ['signature-partly-right'],
+    change: ({ key }) => verifyWith((given, signature) => matchesIn(signature, hmac(key, given.body), 0, 8)),
+  },
+  'compares only the last 4 bytes': {
+    finds: ['signature-partly-right'],
+    change: ({ key }) =>
+      verifyWith((given, signature) => matchesIn(signature, hmac(key, given.body), 28, 32)),
+  },
+  'compares base64 without its case': {
+    finds: ['signature-partly-right'],
+    change: ({ key, verify }) => ({
+      verify(given, signature = '') {
+        const base64 = signature.replace(/^sha256=/, '').toLowerCase()
+        if (base64 !== hmac(key, given.body).toString('base64').toLowerCase()) verify(given, signature)
+      },
+    }),
   },
   'answers 500 if the lengths differ': {
     finds: ['signature-odd-hex'],

@@ -83,6 +83,7 @@ export const createSteps = (key: string, senderTimeout: number): Steps => {
       const text = new TextDecoder('utf-8', { fatal: true }).decode(body)
       if (type === 'application/json') return JSON.parse(text)
       if (type !== 'application/x-www-form-urlencoded') throw new Refusal(415, 'content type')
+      if (!text.startsWith('payload=')) throw new Refusal(400, 'not a form')
       return JSON.parse(new URLSearchParams(text).get('payload') ?? '')
     },
     async deliver({ body }, handle) {

@@ -205,5 +205,31 @@ class LeavesBodyUnread(Receiver):
         self.respond(error.status if isinstance(error, Refusal) else 400, 'refused\n')
 
 
+class ComparesFirstBytes(Receiver):
+    def verify(self, body):
+        signature = self.signature().removeprefix('sha256=')
+        if len(signature) != 64 or signature.lower()[:32] != sign(body)[:32]:
+            raise Refusal(401)
+
+
+class AcceptsEveryMethod(Receiver):
+    do_GET = do_PUT = do_PATCH = do_DELETE = Receiver.do_POST
+
+
+class ReadsFieldsInJson(Receiver):
+    def parse(self, body):
+        if self.media_type() == FORM:
+            return json.loads(parse_qs(body.decode(), max_num_fields=100)['payload'][0])
+        return super().parse(body)
+
+
+class DecodesFormTwice(Receiver):
+    def parse(self, body):
+        payload = super().parse(body)
+        if self.media_type() == FORM:
+            payload = json.loads(unquote(parse_qs(body.decode())['payload'][0]))
+        return payload
+
+
 if __name__ == '__main__':
     serve(globals()[sys.argv[1]])

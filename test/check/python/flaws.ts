@@ -6,6 +6,7 @@ const MALFORMED = [
   'signature-odd-hex',
   'signature-truncated',
   'signature-other-algorithm',
+  'signature-partly-right',
   'signature-double-encoded',
 ] as const
 
@@ -48,5 +49,9 @@ export const PYTHON_FLAWS: Readonly<Record<string, Finds>> = {
   DecodesForms: { fails: ['form-decoded'] },
   SendsTraces: { fails: ['no-stack-trace'] },
   HandlesAgain: { fails: ['duplicate-in-turn', 'duplicate-at-once'], hasSideEffects: true },
+  ComparesFirstBytes: { fails: ['signature-partly-right'] },
+  AcceptsEveryMethod: { fails: ['signed-methods'] },
+  ReadsFieldsInJson: { fails: ['content-type-confused'] },
+  DecodesFormTwice: { fails: ['form-decoded-once'] },
   LeavesBodyUnread: { fails: ['smuggled-request', 'keep-alive-after-refusal', 'pipelined'] },
 }

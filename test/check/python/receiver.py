@@ -139,7 +139,7 @@ class Receiver(BaseHTTPRequestHandler):
         text = body.decode()
         if self.media_type() == 'application/json':
             return json.loads(text)
-        if self.media_type() == FORM:
+        if self.media_type() == FORM and text.startswith('payload='):
             return json.loads(parse_qs(text, max_num_fields=100)['payload'][0])
         raise Refusal(415)
 
