@@ -1,6 +1,8 @@
-import { arcgisToGeoJSON } from '@terraformer/arcgis'
-import { malformed, type Position, readGeometry } from './geometry.ts'
-import type { Feature } from './types.ts'
+import { ChangesError } from './errors.ts'
+import { malformed, type Position, readLines, readNumber, readPositions } from './geometry.ts'
+import { isObject } from './json.ts'
+import { toPolygons } from './rings.ts'
+import type { Feature, Geometry } from './types.ts'
 
 /** A geometry of GeoJSON (RFC 7946). */
 export type GeoJsonGeometry =
@@ -38,23 +40,60 @@ export function toGeoJSON<Attributes extends object>({
   attributes,
   geometry,
 }: Feature<Attributes>): GeoJsonFeature<Attributes> {
-  const esri = { attributes, ...(geometry ? { geometry: readGeometry(geometry) } : {}) }
-  try {
-    const converted = arcgisToGeoJSON(esri as Parameters<typeof arcgisToGeoJSON>[0], findIdField(attributes))
-    return converted as unknown as GeoJsonFeature<Attributes>
-  } catch {
-    throw malformed('cannot be converted to GeoJSON')
+  if (!isObject(attributes))
+    throw new ChangesError('changes_malformed', {
+      message: 'a feature has no attributes',
+      hint: 'Pass a feature of the result of changes.of().',
+    })
+  const id = findId(attributes)
+  return {
+    type: 'Feature',
+    ...(id === undefined ? {} : { id }),
+    geometry: geometry ? convertGeometry(geometry) : null,
+    properties: { ...attributes },
   }
 }
 
-/**
- * Finds the field of the object id in any case; the library knows only upper case. A layer that was imported from a file
- * can have a field `FID` besides its object id.
- */
-function findIdField(attributes: object): string | undefined {
+/** Finds the object id. A layer that was imported from a file can have a field `FID` besides its object id. */
+function findId(attributes: object): number | string | undefined {
   const entries = Object.entries(attributes)
   for (const id of ['objectid', 'fid'])
     for (const [name, value] of entries)
-      if (name.toLowerCase() === id && (typeof value === 'number' || typeof value === 'string')) return name
+      if (name.toLowerCase() === id && (typeof value === 'number' || typeof value === 'string')) return value
   return undefined
+}
+
+function convertGeometry(geometry: Geometry): GeoJsonGeometry | null {
+  if (!isObject(geometry)) throw malformed('is not an object')
+  const { points, paths, rings, hasZ, curveRings, curvePaths } = geometry
+  if (curveRings || curvePaths)
+    throw malformed('has curves', 'GeoJSON has no curves. Convert the curves of the layer to lines.')
+  if (rings) {
+    const polygons = toPolygons(readLines(rings, 'rings', hasZ === true))
+    const [only] = polygons
+    if (only && polygons.length === 1) return { type: 'Polygon', coordinates: only }
+    return { type: 'MultiPolygon', coordinates: polygons }
+  }
+  if (paths) {
+    const lines = readLines(paths, 'paths', hasZ === true)
+    const [only] = lines
+    if (only && lines.length === 1) return { type: 'LineString', coordinates: only }
+    return { type: 'MultiLineString', coordinates: lines }
+  }
+  if (points) return { type: 'MultiPoint', coordinates: readPositions(points, 'points', hasZ === true) }
+  const [x, y, z, xmin, ymin, xmax, ymax] = ['x', 'y', 'z', 'xmin', 'ymin', 'xmax', 'ymax'].map((name) =>
+    readNumber(geometry[name]),
+  )
+  if (xmin !== undefined && ymin !== undefined && xmax !== undefined && ymax !== undefined) {
+    const corners = [
+      [xmax, ymax],
+      [xmin, ymax],
+      [xmin, ymin],
+      [xmax, ymin],
+      [xmax, ymax],
+    ]
+    return { type: 'Polygon', coordinates: [corners] }
+  }
+  if (x === undefined || y === undefined) return null
+  return { type: 'Point', coordinates: z === undefined ? [x, y] : [x, y, z] }
 }

@@ -1,4 +1,5 @@
-import { geojsonToArcGIS } from '@terraformer/arcgis'
+import { arcgisToGeoJSON, geojsonToArcGIS } from '@terraformer/arcgis'
+import fc from 'fast-check'
 import { toGeoJSON } from 'geohook/changes'
 import { describe, expect, it } from 'vitest'
 
@@ -44,22 +45,79 @@ describe('toGeoJSON of rings', () => {
     expect(convert([open, line, square(0, 0, 1)])).toEqual({ type: 'MultiPolygon', coordinates })
   })
 
-  it('converts 1,600 rings, and throws changes_malformed for 2,000', () => {
-    const rings = (count: number) =>
-      Array.from({ length: count / 2 }, (_, index) => [
-        outer(index * 10, 0, 5),
-        square(index * 10 + 1, 1, 1),
-      ]).flat()
-    expect(convert(rings(1600))).toMatchObject({ type: 'MultiPolygon', coordinates: { length: 800 } })
-    expect(() => convert(rings(2_000))).toThrow(
-      expect.objectContaining({ code: 'changes_malformed', hint: expect.stringContaining('Simplify') }),
+  it('converts rings like the library, apart from their order', () => {
+    // Quarters are exact, so that the results do not depend on rounding.
+    const coordinate = fc.integer({ min: -20, max: 20 }).map((quarters) => quarters / 4)
+    const ring = fc.array(fc.tuple(coordinate, coordinate), { minLength: 3, maxLength: 8 })
+    fc.assert(
+      fc.property(fc.array(ring, { minLength: 1, maxLength: 8 }), (rings) => {
+        const sorted = rings.toSorted((a, b) => Math.abs(areaOf(b)) - Math.abs(areaOf(a)))
+        expect(convert(rings)).toEqual(arcgisToGeoJSON({ rings: sorted } as never))
+      }),
+      { numRuns: 500 },
     )
   })
 
-  it('throws changes_malformed for a ring with 100,000 positions around 400 holes', () => {
-    const many = outer(0, 0, 10).flatMap((position) => Array.from({ length: 20_000 }, () => position))
-    const holes = Array.from({ length: 400 }, (_, index) => square(5 + index / 1000, 5, 1))
-    expect(() => convert([many, ...holes])).toThrow(expect.objectContaining({ code: 'changes_malformed' }))
+  it('converts 4,000 rings and holes', () => {
+    const rings = Array.from({ length: 2000 }, (_, i) => [
+      outer(i * 10, 0, 5),
+      square(i * 10 + 1, 1, 1),
+    ]).flat()
+    expect(convert(rings)).toMatchObject({ type: 'MultiPolygon', coordinates: { length: 2000 } })
+  })
+
+  const HUGE = 1e308
+  /** Fills 1 MB of JSON with rings. */
+  const fill = (ringOf: (index: number) => number[][]): number[][][] => {
+    const rings: number[][][] = []
+    for (let bytes = 0; bytes < 1e6; bytes += JSON.stringify(rings.at(-1)).length)
+      rings.push(ringOf(rings.length))
+    return rings
+  }
+  const circle = (radius: number, positions: number): number[][] =>
+    Array.from({ length: positions }, (_, index) => {
+      const angle = (2 * Math.PI * index) / (positions - 1)
+      return [radius * Math.cos(angle), radius * Math.sin(angle)].map((value) => Number(value.toFixed(2)))
+    })
+  const triangle = (x: number, y: number): number[][] => [
+    [x, y],
+    [x + 1, y],
+    [x, y + 1],
+    [x, y],
+  ]
+
+  it.each<[string, number[][][]]>([
+    ['holes without a ring', fill((index) => square((index % 1000) * 2, Math.floor(index / 1000) * 2, 1))],
+    ['rings without an area', fill((index) => [...triangle(index % 9, 0).slice(0, 2), [0, 0], [0, 0]])],
+    [
+      'coordinates of 1e308',
+      fill(() => square(-1, -1, 2).map((position) => position.map((value) => value * HUGE))),
+    ],
+    ['a ring apart from its holes', [outer(-9, 0, 1), ...fill((index) => triangle(index % 1000, 0))]],
+    ['rings and holes', fill((index) => (index % 2 ? triangle(0, 0) : triangle(0, 0).reverse()))],
+    ['two long holes that do not touch', [circle(1000, 30_000), circle(999, 30_000)]],
+    ['a long hole in a long ring', [circle(1000, 30_000).reverse(), circle(999, 30_000)]],
+    [
+      'holes in a long ring',
+      [circle(1000, 30_000).reverse(), ...fill((i) => triangle(i % 500, 0)).slice(0, 9000)],
+    ],
+    ['nested rings', fill((i) => (i % 2 ? square(i, i, 9e4 - 2 * i) : outer(i, i, 9e4 - 2 * i)))],
+    ['rings with two corners', fill(() => triangle(0, 0).slice(0, 2))],
+    ['one ring', [circle(1000, 60_000)]],
+  ])('converts or refuses 1 MB of %s in less than 0.5 s of CPU time', (_, rings) => {
+    const run = (): number => {
+      const before = process.cpuUsage()
+      try {
+        convert(rings)
+      } catch (error) {
+        expect(error).toMatchObject({ code: 'changes_malformed', hint: expect.stringContaining('Simplify') })
+      }
+      return process.cpuUsage(before).user / 1000
+    }
+    // Other work on the machine makes a run slower: one of several counts.
+    let milliseconds = run()
+    for (let runs = 1; runs < 5 && milliseconds >= 500; runs++) milliseconds = run()
+    expect(milliseconds).toBeLessThan(500)
   })
 })
 
@@ -73,3 +131,10 @@ const square = (x: number, y: number, size: number): number[][] => [
 ]
 
 const sorted = (polygon: number[][][]): string[] => polygon.map((ring) => JSON.stringify(ring)).sort()
+
+/** Twice the area of a ring, as the library computes it. */
+const areaOf = (ring: readonly (readonly [number, number])[]): number =>
+  [...ring, ring[0] ?? [0, 0]].reduce((sum, [x, y], index, closed) => {
+    const [nextX, nextY] = closed[index + 1] ?? [x, y]
+    return sum + (nextX - x) * (nextY + y)
+  }, 0)

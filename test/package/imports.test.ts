@@ -4,7 +4,6 @@ import { builtinsOf, builtinsOnDemand, closureOf, type Format, type Loaded, load
 
 /** Packages that an entry may load, including their dependencies. Entries not listed must not load any package. */
 const PACKAGES: Readonly<Record<string, readonly string[]>> = {
-  changes: ['@terraformer/arcgis'],
   otel: ['@opentelemetry/api'],
   inspector: ['diff'],
   // Express depends on `debug`, which loads `supports-color` if it is installed.

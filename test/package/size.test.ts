@@ -88,9 +88,9 @@ describe('createChanges', async () => {
     expect(sizeOf(more.filter((path) => !first.includes(path)))).toBeLessThan(10 * 1024)
   })
 
-  it('imports no built-in modules', async () => {
+  it('imports no built-in modules and no packages', async () => {
     const { externals } = await bundle('changes.js')
-    expect(externals).toEqual(['@terraformer/arcgis'])
+    expect(externals).toEqual([])
   })
 })
 

@@ -1,0 +1,130 @@
+import { malformed, type Position } from './geometry.ts'
+
+interface Ring {
+  /** Closed, and in the direction of GeoJSON, which is the opposite of the service's. */
+  line: Position[]
+  x: Float64Array
+  y: Float64Array
+  /** Twice the area: at least 0 for outer rings, NaN if the coordinates are too large. */
+  area: number
+  west: number
+  east: number
+  south: number
+  north: number
+}
+
+/** Maximum number of comparisons: comparing all rings takes quadratic time, and editors of features choose them. */
+const MAX_COMPARISONS = 20_000_000
+
+/** Two rings that are not in the cache take as long as several positions. */
+const PER_RING = 4
+
+/**
+ * Sorts rings into polygons: each hole into the smallest ring around it, otherwise into the smallest one that it crosses.
+ * Holes without such a ring become polygons. Rings with fewer than three corners are left out.
+ *
+ * @throws {WebhookError} `changes_malformed`
+ */
+export function toPolygons(lines: readonly Position[][]): Position[][][] {
+  const rings = lines
+    .map(readRing)
+    .filter(({ line }) => line.length >= 4)
+    .sort((a, b) => Math.abs(b.area) - Math.abs(a.area))
+  const isOuter = ({ area }: Ring): boolean => area >= 0
+  const polygons = rings.filter(isOuter).map((outer) => ({ outer, lines: [outer.line] }))
+  const budget = { left: MAX_COMPARISONS }
+  const place = (hole: Ring, isIn: typeof isCrossing): boolean => {
+    // The last ones are the smallest.
+    const polygon = polygons.findLast(({ outer }) => isIn(hole, outer, budget))
+    polygon?.lines.push(hole.line)
+    return polygon !== undefined
+  }
+  const holes = rings.filter((ring) => !isOuter(ring)).reverse()
+  const others = holes.filter((hole) => !place(hole, isContained)).reverse()
+  for (const hole of others)
+    if (!place(hole, isCrossing)) polygons.push({ outer: hole, lines: [[...hole.line].reverse()] })
+  return polygons.map((polygon) => polygon.lines)
+}
+
+function readRing(positions: Position[]): Ring {
+  const [first] = positions
+  if (!first) throw malformed('has a ring without positions')
+  const isClosed = first.every((value, index) => value === positions.at(-1)?.[index])
+  const line = isClosed ? [...positions] : [...positions, first]
+  const x = new Float64Array(line.length)
+  const y = new Float64Array(line.length)
+  const ring = { line, x, y, area: 0, west: Infinity, east: -Infinity, south: Infinity, north: -Infinity }
+  for (let i = 0; i < line.length; i++) {
+    x[i] = line[i]![0]!
+    y[i] = line[i]![1]!
+    if (i > 0) ring.area += (x[i]! - x[i - 1]!) * (y[i]! + y[i - 1]!)
+    ring.west = Math.min(ring.west, x[i]!)
+    ring.east = Math.max(ring.east, x[i]!)
+    ring.south = Math.min(ring.south, y[i]!)
+    ring.north = Math.max(ring.north, y[i]!)
+  }
+  for (const list of [line, x, y]) list.reverse()
+  return ring
+}
+
+interface Budget {
+  left: number
+}
+
+/** True if the hole begins inside of the ring, and does not cross it. */
+function isContained(hole: Ring, ring: Ring, budget: Budget): boolean {
+  spend(budget, PER_RING)
+  const { x, y } = ring
+  const px = hole.x[0]!
+  const py = hole.y[0]!
+  if (px < ring.west || px > ring.east || py < ring.south || py > ring.north) return false
+  spend(budget, x.length)
+  let isInside = false
+  for (let i = 1; i < x.length; i++) {
+    const y1 = y[i]!
+    const y2 = y[i - 1]!
+    if (y1 <= py === y2 <= py) continue
+    if (px < ((x[i - 1]! - x[i]!) * (py - y1)) / (y2 - y1) + x[i]!) isInside = !isInside
+  }
+  return isInside && !isCrossing(hole, ring, budget)
+}
+
+/** True if an edge of the hole has a point in common with an edge of the ring. */
+function isCrossing(hole: Ring, ring: Ring, budget: Budget): boolean {
+  spend(budget, PER_RING)
+  const { west, east, south, north } = hole
+  if (ring.east < west || ring.west > east || ring.north < south || ring.south > north) return false
+  const { x, y } = ring
+  spend(budget, x.length)
+  for (let i = 1; i < x.length; i++) {
+    const x1 = x[i - 1]!
+    const x2 = x[i]!
+    if ((x1 < west && x2 < west) || (x1 > east && x2 > east)) continue
+    const y1 = y[i - 1]!
+    const y2 = y[i]!
+    if ((y1 < south && y2 < south) || (y1 > north && y2 > north)) continue
+    spend(budget, hole.x.length)
+    if (isCrossed(hole, x1, y1, x2, y2)) return true
+  }
+  return false
+}
+
+/** True if an edge of the ring has a point in common with this edge. */
+function isCrossed({ x, y }: Ring, x1: number, y1: number, x2: number, y2: number): boolean {
+  for (let j = 1; j < x.length; j++) {
+    const dx = x[j]! - x[j - 1]!
+    const dy = y[j]! - y[j - 1]!
+    const both = dy * (x2 - x1) - dx * (y2 - y1)
+    const one = (dx * (y1 - y[j - 1]!) - dy * (x1 - x[j - 1]!)) / both
+    const other = ((x2 - x1) * (y1 - y[j - 1]!) - (y2 - y1) * (x1 - x[j - 1]!)) / both
+    if (both !== 0 && one >= 0 && one <= 1 && other >= 0 && other <= 1) return true
+  }
+  return false
+}
+
+function spend(budget: Budget, comparisons: number): void {
+  budget.left -= comparisons
+  if (budget.left >= 0) return
+  const hint = 'Simplify the geometry, or split the feature.'
+  throw malformed('has too many positions in its rings and holes', hint)
+}
