@@ -41,7 +41,7 @@ export type { Receiver, ReceiverStats } from './receiver/receiver-types.ts'
 export type { ReadOptions, ReceiverRequest, RequestHead } from './receiver/request.ts'
 export type { Body } from './signature/bytes.ts'
 export type { SignatureEncoding } from './signature/encoding.ts'
-export type { SignatureKey, SignatureKeys } from './signature/keyring.ts'
+export type { ReturnedKeys, SignatureKey, SignatureKeys, TenantKeys } from './signature/keyring.ts'
 export {
   arcgis,
   type Profile,

@@ -83,6 +83,7 @@ const EXAMPLES: Record<string, Example> = {
     async check(app, url) {
       const [roads, unknown] = ['roads', 'constructor'].map((name) => url.replace('parcels', name))
       expect(await deliver(roads ?? '', { signatureKey: 'roads2026' })).toBe(200)
+      await app.printed(/ of roads\b/)
       expect(await deliver(roads ?? '')).toBe(401)
       await app.printed(/signature_mismatch for roads/)
       expect(await deliver(unknown ?? '')).toBe(401)
@@ -118,6 +119,7 @@ const EXAMPLES: Record<string, Example> = {
     async check(app, url) {
       const [roads, unknown] = ['roads', '__proto__'].map((name) => url.replace('parcels', name))
       expect(await deliver(roads ?? '', { signatureKey: 'roads2026' })).toBe(200)
+      await app.printed(/ of roads\b/)
       expect(await deliver(roads ?? '')).toBe(401)
       await app.printed(/signature_mismatch for roads/)
       expect(await deliver(unknown ?? '')).toBe(401)

@@ -14,12 +14,15 @@ const keys = new Map([
   ['roads', ROADS_KEY],
 ])
 const receiver = createReceiver({
-  signatureKey: ({ params }) => keys.get(params.tenant), // if undefined, the delivery is refused with key_unknown
+  // The name gets into the delivery, also that of an unknown tenant, whose delivery is refused with key_unknown.
+  signatureKey: ({ params: { tenant } }) => ({ keys: keys.get(tenant), tenant }),
   observer: {
-    refused: ({ error, request }) => console.log(`refused: ${error.code} for ${request.params.tenant}`),
+    refused: ({ error, tenant }) => console.log(`refused: ${error.code} for ${tenant}`),
     failed: ({ error }) => console.error('failed:', error.cause),
   },
-}).on('*', (event) => console.log(`${event.changeType} on ${event.service.serviceName}`))
+}).on('*', (event, { tenant }) =>
+  console.log(`${event.changeType} on ${event.service.serviceName} of ${tenant}`),
+)
 
 const app = polka()
 app.post('/hooks/:tenant', webhook(receiver))

@@ -33,15 +33,20 @@ const delivery = (url, signature = FAR_MISS) => ({
 
 const handshake = (url) => ({ method: 'GET', url: `${url}?crc_token=abc`, headers: {}, read: () => BODY })
 
+const withSecret = (url) => {
+  const { headers, ...request } = delivery(url)
+  return { ...request, headers: { ...headers, secret: 'parcels2026-wrong' } }
+}
+
 /** @returns {Pair} requests to the same receiver. `code` is the error code that the observer must get for a side. */
-function pairOf(name, signatureKey, sides) {
+function pairOf(name, signatureKey, sides, profile = { ...arcgis, signatureHeader: 'x-service' }) {
   let actual
   const record = ({ error }) => {
     actual = error?.code ?? 'handshake'
   }
   const receiver = createReceiver({
     signatureKey,
-    profile: { ...arcgis, signatureHeader: 'x-service' },
+    profile,
     observer: { refused: record, handshake: record },
   })
   return {
@@ -62,14 +67,19 @@ const twoKeysForSome = (key) => (key.endsWith('0') ? [key, `${key}-old`] : key)
 function tenants(
   name,
   toKeys,
-  { lookUp = (keys) => keys, toRequest = delivery, code = 'signature_mismatch' } = {},
+  { lookUp = (keys) => keys, toRequest = delivery, code = 'signature_mismatch', profile } = {},
 ) {
   const keys = keysOfTenants(toKeys)
   const requestsOf = (tenant) => NUMBERS.map((number) => toRequest(`/${tenant}-${number}`))
-  return pairOf(name, ({ url }) => lookUp(keys.get(url.slice(1, 10))), [
-    { requests: requestsOf('tenant'), code },
-    { requests: requestsOf('absent'), code: 'key_unknown' },
-  ])
+  return pairOf(
+    name,
+    ({ url }) => lookUp(keys.get(url.slice(1, 10)), url.slice(1, 10)),
+    [
+      { requests: requestsOf('tenant'), code },
+      { requests: requestsOf('absent'), code: 'key_unknown' },
+    ],
+    profile,
+  )
 }
 
 /** @returns {Pair} requests for the 5 of 50 tenants with two keys, and for the others; each side has its own median */
@@ -98,6 +108,9 @@ function importKnown(keys) {
   if (keys !== undefined) createHmac('sha256', keys)
   return keys
 }
+
+const named = (keys, tenant) => ({ keys, tenant })
+const namedIfKnown = (keys, tenant) => keys && { keys, tenant }
 
 /** @returns {Send} compares digit by digit and stops at the first difference, as insecure code does */
 const compare = (signature) => () => {
@@ -168,6 +181,14 @@ export function createPairs(random) {
       toRequest: handshake,
       code: 'handshake',
     }),
+    tenants('50 named tenants: known, unknown', (key) => key, { lookUp: named }),
+    tenants('50 named tenants: known, unknown without a name', (key) => key, { lookUp: namedIfKnown }),
+    tenants('50 named tenants, handshake: known, unknown', (key) => key, {
+      lookUp: named,
+      toRequest: handshake,
+      code: 'handshake',
+    }),
+    tenants('50 tenants, portal: known, unknown', (key) => key, { toRequest: withSecret, profile: 'portal' }),
     isPublic(receivers('one key, 8 keys', 'parcels2026', ['parcels2026', ...OTHER_KEYS])),
     isPublic({
       name: 'signature in hex, in base64',

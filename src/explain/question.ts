@@ -1,6 +1,6 @@
 import type { ErrorCode } from '../error-statuses.ts'
 import type { SignatureEncoding } from '../signature/encoding.ts'
-import type { SignatureKeys } from '../signature/keyring.ts'
+import type { ReturnedKeys, SignatureKeys } from '../signature/keyring.ts'
 import type { Profile, ProfileName, SecretProfile } from '../signature/profiles.ts'
 import type { GivenRequest, Head } from './request.ts'
 
@@ -20,6 +20,4 @@ export interface Question extends GivenRequest {
 }
 
 /** Returns the keys for one request. */
-export type KeyFunction = (
-  request: Head,
-) => SignatureKeys | null | undefined | Promise<SignatureKeys | null | undefined>
+export type KeyFunction = (request: Head) => ReturnedKeys | Promise<ReturnedKeys>

@@ -1,5 +1,12 @@
 import { utf8 } from '../signature/bytes.ts'
-import { findKeyError, type SignatureKeys, toKeyList } from '../signature/keyring.ts'
+import {
+  findKeyError,
+  type ReadKeys,
+  type ReturnedKeys,
+  readReturned,
+  type TenantKeys,
+  toKeyList,
+} from '../signature/keyring.ts'
 import type { KeyFunction, Question } from './question.ts'
 import { type Head, readKeys } from './request.ts'
 import type { Finding } from './types.ts'
@@ -37,15 +44,16 @@ function createFunctionSource(given: KeyFunction, url: string): KeySource {
   let finding: Finding | undefined
   let isCalled = false
 
-  async function signatureKey(head: Head): Promise<SignatureKeys | null | undefined> {
+  async function signatureKey(head: Head): Promise<ReturnedKeys> {
     isCalled = true
     finding = {
       cause: 'key_unavailable',
       evidence: 'The signatureKey function throws or rejects for this request.',
     }
     const returned = await given(head)
-    finding = findInvalid(returned, url)
-    keys = finding ? [] : readKeys(returned)
+    const read = readReturned(returned)
+    finding = findInvalid(read, returned, url)
+    keys = finding ? [] : readKeys(read.keys)
     return returned
   }
 
@@ -65,23 +73,25 @@ function createFunctionSource(given: KeyFunction, url: string): KeySource {
 }
 
 /** Explains what a key function has returned, unless the receiver can use it. */
-function findInvalid(returned: SignatureKeys | null | undefined, url: string): Finding | undefined {
-  if (returned === null || returned === undefined || returned.length === 0) {
-    const what =
-      returned === null || returned === undefined
-        ? String(returned)
-        : returned === ''
-          ? 'an empty text'
-          : 'an empty list'
-    return {
-      cause: 'key_unknown',
-      evidence: `The signatureKey function returns ${what} for ${describePath(url)}.`,
-    }
+function findInvalid(
+  { keys, tenant, error }: ReadKeys,
+  returned: ReturnedKeys,
+  url: string,
+): Finding | undefined {
+  const keyError = error ?? (keys && findKeyError(keys, true))
+  if (keyError) {
+    const evidence = `The receiver rejects what the signatureKey function returns: ${keyError.message}.`
+    return { cause: 'key_invalid', evidence }
   }
-  const error = findKeyError(toKeyList(returned), true)
-  if (!error) return undefined
-  const evidence = `The receiver rejects what the signatureKey function returns: ${error.message}.`
-  return { cause: 'key_invalid', evidence }
+  if (keys) return undefined
+  const given = tenant === undefined ? returned : (returned as TenantKeys).keys
+  const what =
+    given === null || given === undefined ? String(given) : given === '' ? 'an empty text' : 'an empty list'
+  const name = tenant === undefined ? '' : ' and the name of a tenant'
+  return {
+    cause: 'key_unknown',
+    evidence: `The signatureKey function returns ${what}${name} for ${describePath(url)}.`,
+  }
 }
 
 /** Finds a key that is empty. Its signatures could match those of a sender whose key is empty too. */

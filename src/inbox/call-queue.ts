@@ -1,5 +1,5 @@
 import type { StoredDelivery } from '../receiver/delivery.ts'
-import { serviceOf } from './service-key.ts'
+import { groupOf } from './group-key.ts'
 
 /** Maximum number of deliveries in a group. */
 const MAX_MEMBERS = 1_000
@@ -20,7 +20,7 @@ export interface QueuedDelivery {
 
 /** Deliveries that one call of the handlers handles. */
 interface Call<Member> {
-  /** The service whose calls run one at a time; undefined if the call may run next to any other. */
+  /** The service, and its tenant, whose calls run one at a time; undefined if the call may run next to any other. */
   service: string | undefined
   members: Member[]
   bytes: number
@@ -137,7 +137,7 @@ export function createCallQueue<Member extends QueuedDelivery>(
       const bytes = member.delivery.rawBody.length
       total.members++
       total.bytes += bytes
-      const service = wait === undefined ? undefined : serviceOf(member.delivery)
+      const service = wait === undefined ? undefined : groupOf(member.delivery)
       if (service === undefined || member.isAlone) makeReady({ service, members: [member], bytes })
       else addToGroup(member, service)
     },

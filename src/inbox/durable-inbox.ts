@@ -77,11 +77,13 @@ export interface WorkOptions {
 }
 
 /**
- * How workers group deliveries, so that one call of the handlers handles a whole group. A delivery is handled alone if
- * an event has no `changesUrl`, if its events belong to several services, or if an earlier attempt failed or crashed.
+ * How workers group deliveries, so that one call of the handlers handles a whole group. Deliveries of two tenants are
+ * never in one group. A delivery is handled alone if an event has no `changesUrl`, if its events belong to several services, or if an earlier attempt failed or crashed.
  */
 export interface CoalesceOptions {
-  /** Groups by the feature service in the `changesUrl`. The workers handle one group per service at a time. */
+  /**
+   * Groups by the tenant and the feature service in the `changesUrl`. The workers handle one group of both at a time.
+   */
   by: 'service'
   /**
    * Milliseconds that a group waits for further deliveries, 1 to 60,000. A group stops waiting once it has 1,000

@@ -1,9 +1,8 @@
 import type { Delivery, StoredDelivery } from '../receiver/delivery.ts'
-import type { HeaderBag } from '../receiver/headers.ts'
 
 /** Copies the members of a delivery that inboxes store. Later changes to the original do not affect the copy. */
 export function copyDelivery(delivery: Delivery | StoredDelivery): StoredDelivery {
-  const { id, rawBody, contentType, headers, receivedAt, profile, keyIndex } = delivery
+  const { id, rawBody, contentType, headers, receivedAt, profile, keyIndex, tenant } = delivery
   return {
     id,
     rawBody: rawBody.slice(),
@@ -12,31 +11,27 @@ export function copyDelivery(delivery: Delivery | StoredDelivery): StoredDeliver
     receivedAt: new Date(receivedAt),
     profile,
     ...(keyIndex !== undefined && { keyIndex }),
+    ...(tenant !== undefined && { tenant }),
   }
 }
 
 /** Serializes a delivery as JSON, without its body, id and time of receipt. */
 export function toHead(delivery: StoredDelivery): string {
-  const { contentType, headers, profile, keyIndex } = delivery
-  return JSON.stringify({ contentType, headers, profile, keyIndex })
+  const { contentType, headers, profile, keyIndex, tenant } = delivery
+  return JSON.stringify({ contentType, headers, profile, keyIndex, tenant })
 }
 
 /** Restores a delivery from the output of {@link toHead}. */
 export function fromHead(head: string, id: string, rawBody: Uint8Array, receivedAt: number): StoredDelivery {
-  const { contentType, headers, profile, keyIndex } = JSON.parse(head) as {
-    contentType: string
-    headers: HeaderBag
-    profile: string
-    keyIndex?: number
-  }
+  const { contentType, headers, profile, ...optional } = JSON.parse(head) as StoredDelivery
   return copyDelivery({
+    ...optional,
     id,
     rawBody,
     contentType,
     headers,
     receivedAt: new Date(receivedAt),
     profile,
-    ...(keyIndex !== undefined && { keyIndex }),
   })
 }
 

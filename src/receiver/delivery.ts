@@ -1,5 +1,6 @@
 import { configInvalid } from '../errors.ts'
 import type { Parsed } from '../payload/event.ts'
+import { isTenant } from '../signature/keyring.ts'
 import type { HeaderBag } from './headers.ts'
 
 /**
@@ -12,7 +13,7 @@ export const CAUGHT_UP = 'caught_up'
  */
 export interface StoredDelivery {
   /**
-   * 32 hex digits. Every request with the same bytes and key has the same id, in every process. The id does not
+   * 32 hex digits. Every request with the same bytes, key and tenant has the same id, in every process. The id does not
    * disclose the signature or the key.
    */
   id: string
@@ -29,6 +30,11 @@ export interface StoredDelivery {
   profile: string
   /** The index of the key that matched the signature or, for such a profile, the header; 0 is the newest key. Absent if the delivery was unsigned. */
   keyIndex?: number
+  /**
+   * The tenant that the key function has named, with one of whose keys the request was signed. Nothing else says whose
+   * delivery it is: a tenant can sign a payload about the service of another one.
+   */
+  tenant?: string
 }
 
 /** A verified delivery: the stored part plus the decoded payload and its events. */
@@ -48,6 +54,8 @@ export function requireStored(stored: Partial<StoredDelivery> | null | undefined
       'handle(stored): stored.rawBody must be a Uint8Array with the bytes of the body',
       'Text or JSON cannot replace the bytes: store delivery.rawBody itself, for example in base64.',
     )
+  if ((stored.tenant ?? undefined) !== undefined && !isTenant(stored.tenant))
+    throw configInvalid('handle(stored): stored.tenant must be what delivery.tenant was')
 }
 
 /**

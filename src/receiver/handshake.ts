@@ -2,6 +2,7 @@ import { importKey } from '#hmac'
 import { WebhookError } from '../errors.ts'
 import { toBinary, utf8 } from '../signature/bytes.ts'
 import { encodeSignature } from '../signature/encoding.ts'
+import type { Seen } from './observer.ts'
 import type { Config } from './options.ts'
 import { handshakeOutcome, type Outcome } from './outcome.ts'
 import type { RequestHead } from './request.ts'
@@ -27,15 +28,15 @@ export const looksLikeToken = (body: Uint8Array): boolean =>
  * @throws {WebhookError} `handshake_invalid`, `key_unavailable`
  */
 export async function answerHandshake(
-  request: RequestHead,
+  seen: Seen,
   { findKeys }: Config,
   { parameter, member }: NonNullable<Config['profile']['handshake']>,
 ): Promise<Outcome> {
-  const token = readToken(request.url, parameter)
+  const token = readToken(seen.request.url, parameter)
   if (!TOKEN.test(token)) throw new WebhookError('handshake_invalid')
-  const { keyring, count, keyError, secret } = await findKeys(request)
+  const { keyring, count, tenant, keyError, secret } = await findKeys(seen)
   // Create the decoy even if there is a key, so that the response takes the same time in both cases.
-  const decoy = importKey(secret + tenantOf(request))
+  const decoy = importKey(secret + (tenant ?? guessTenant(seen.request)))
   const error = stacklessError('key_unknown', keyError)
   const hmac = ((count > 0 && keyring[0]) || decoy).start()
   hmac.update(utf8(token))
@@ -44,10 +45,10 @@ export async function answerHandshake(
 }
 
 /**
- * Identifies the tenant of a request by its route parameters or, without any, by its path. Each tenant has its
- * own decoy key, which stays the same while the process runs, as a real key would.
+ * Identifies the tenant that the key function has not named by the route parameters or, without any, by the path. Each
+ * tenant has its own decoy key, which stays the same while the process runs, as a real key would.
  */
-function tenantOf({ url, params }: RequestHead): string | undefined {
+function guessTenant({ url, params }: RequestHead): string | undefined {
   const named = JSON.stringify(params ?? {})
   return named === '{}' ? /^(\w+:\/\/[^/]*)?([^?#]*)/.exec(url)?.[2] : named
 }

@@ -25,7 +25,7 @@ interface WithUrl extends ArrivedEvent {
 }
 
 /**
- * Joins the events of each feature service, or of each version of its data, into one event: the newest event, with a
+ * Joins the events of each feature service, or of each version of its data, and of one tenant, into one event: the newest event, with a
  * `changesUrl` that covers all of them. Events without a valid `changesUrl` stay as they are.
  *
  * @param arrived oldest first
@@ -34,7 +34,7 @@ export function joinEvents(arrived: readonly ArrivedEvent[]): JoinedEvent[] {
   const groups = new Map<unknown, WithUrl[]>()
   for (const { event, delivery } of arrived) {
     const url = event.changesUrl === undefined ? undefined : parseChangesUrl(event.changesUrl)
-    const key = url ? joinKeyOf(url) : event
+    const key = url ? JSON.stringify([joinKeyOf(url), delivery.tenant]) : event
     const group = groups.get(key)
     if (group) group.push({ event, delivery, url })
     else groups.set(key, [{ event, delivery, url }])

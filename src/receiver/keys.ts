@@ -5,17 +5,19 @@ import type { HmacKey } from '../signature/hmac.ts'
 import {
   findKeyError,
   type Keyring,
+  type ReturnedKeys,
+  readReturned,
   type SignatureKey,
-  type SignatureKeys,
-  toKeyList,
 } from '../signature/keyring.ts'
 import { guard } from './guard.ts'
+import type { Seen } from './observer.ts'
 import type { RequestHead } from './request.ts'
 
-/** Returns the keys for one request; or null, undefined or an empty list for an unknown tenant. */
-export type KeyFunction = (
-  request: RequestHead,
-) => SignatureKeys | null | undefined | Promise<SignatureKeys | null | undefined>
+/**
+ * Returns the keys for one request, or `{ keys, tenant }` to also name the tenant whose keys they are; null, undefined
+ * or an empty list of keys for an unknown tenant.
+ */
+export type KeyFunction = (request: RequestHead) => ReturnedKeys | Promise<ReturnedKeys>
 
 /** The keys with which one request is verified. */
 export interface FoundKeys {
@@ -23,14 +25,16 @@ export interface FoundKeys {
   keyring: Keyring
   /** Number of valid keys in the keyring. 0 if there is no usable key for the request. */
   count: number
+  /** The tenant that the key function has named. */
+  tenant?: string | undefined
   /** The reason why the keys from the key function are unusable. */
   keyError?: WebhookErrorOptions | undefined
   /** The random text from which decoys are made; empty without a key function. */
   secret: string
 }
 
-/** @throws {WebhookError} `key_unavailable` */
-export type FindKeys = (request: RequestHead) => FoundKeys | Promise<FoundKeys>
+/** Finds the keys of a request. Sets `tenant` in what the observer gets. @throws {WebhookError} `key_unavailable` */
+export type FindKeys = (seen: Seen) => FoundKeys | Promise<FoundKeys>
 
 /**
  * Returns the function that finds the keys of each request. With a key function every request takes the same time, so
@@ -42,23 +46,26 @@ export function createKeyFinder(keys: Keyring | KeyFunction): FindKeys {
   if (typeof keys !== 'function') return () => ({ keyring: keys, count: keys.length, secret: '' })
   let secret = ''
   const decoys: SignatureKey[] = []
-  return async (request) => {
-    const given = await guard('key_unavailable', () => keys(request))
-    // Created on the first request, because Cloudflare Workers cannot generate random values before it.
-    secret ||= crypto.randomUUID()
-    decoys[0] ??= secret
-    const isKnown = given !== null && given !== undefined && given.length !== 0
-    const list = toKeyList(isKnown ? given : decoys)
-    const keyError = findKeyError(list, true)
-    const valid = keyError ? decoys : list
-    const keyring: HmacKey[] = []
-    for (let index = 0; index < Math.max(valid.length, decoys.length); index++) {
-      const key = valid[index] ?? (decoys[index] as SignatureKey)
-      decoys[index] = adaptDecoy(decoys[index] ?? secret, key, secret)
-      keyring.push(importKey(key))
-    }
-    return { keyring, count: isKnown && !keyError ? list.length : 0, keyError, secret }
-  }
+  return (seen) =>
+    // The result of a key function can throw whenever it is read.
+    guard('key_unavailable', async () => {
+      const { keys: given, tenant, error } = readReturned(await keys(seen.request))
+      seen.tenant = tenant
+      // Created on the first request, because Cloudflare Workers cannot generate random values before it.
+      secret ||= crypto.randomUUID()
+      decoys[0] ??= secret
+      const list = given ?? decoys
+      const listError = findKeyError(list, true)
+      const keyError = error ?? listError
+      const valid = keyError ? decoys : list
+      const keyring: HmacKey[] = []
+      for (let index = 0; index < Math.max(valid.length, decoys.length); index++) {
+        const key = valid[index] ?? (decoys[index] as SignatureKey)
+        decoys[index] = adaptDecoy(decoys[index] ?? secret, key, secret)
+        keyring.push(importKey(key))
+      }
+      return { keyring, count: given && !keyError ? list.length : 0, tenant, keyError, secret }
+    })
 }
 
 /** Returns a decoy of the type of `key`, and at least as long: strings take longer to import than bytes. */

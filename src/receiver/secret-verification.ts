@@ -5,9 +5,11 @@ import { decodeSignature } from '../signature/encoding.ts'
 import type { Hmac, HmacKey } from '../signature/hmac.ts'
 import { isEmpty, type Keyring } from '../signature/keyring.ts'
 import { type HeaderBag, readHeader } from './headers.ts'
+import type { Seen } from './observer.ts'
 import type { Config } from './options.ts'
 import type { RequestHead } from './request.ts'
-import { requireKey, startUnsigned, toId, type Verification } from './verification.ts'
+import { stacklessError } from './stackless-error.ts'
+import { proveUnsigned, requireKey, toProof, type Verification } from './verification.ts'
 
 /** Maximum size in bytes of the body of a registration. */
 const MAX_REGISTRATION = 4096
@@ -22,13 +24,13 @@ const MAX_REGISTRATION = 4096
  * @throws {WebhookError} `signature_missing`, `signature_mismatch`, `key_unknown`, `key_unavailable`
  */
 export async function startSecretVerification(
-  request: RequestHead,
+  seen: Seen,
   config: Config,
   headers: HeaderBag,
 ): Promise<Verification> {
   const secret = readHeader(headers, config.secretHeader as string)
-  if (secret === undefined || isEmpty(secret)) return startMissing(request, config)
-  const keys = await config.findKeys(request)
+  if (secret === undefined || isEmpty(secret)) return startMissing(seen, config)
+  const keys = await config.findKeys(seen)
   const keyIndex = await findKey(secret, keys.keyring)
   requireKey(keyIndex, keys)
   // Hashing with only the matching key reveals nothing, because the sender has proved that it has the key.
@@ -36,18 +38,20 @@ export async function startSecretVerification(
   return {
     update: hmac.update.bind(hmac),
     async end(body) {
-      if (isRegistration(body) && !hasEvents(body, request)) return undefined
-      return { id: await toId(toDigest(await hmac.digest())), keyIndex }
+      if (isRegistration(body) && !hasEvents(body, seen.request)) return undefined
+      return toProof(toDigest(await hmac.digest()), keys.tenant, keyIndex)
     },
   }
 }
 
-function startMissing(request: RequestHead, config: Config): Verification {
+async function startMissing(seen: Seen, { acceptUnsigned, findKeys }: Config): Promise<Verification> {
+  const keys = acceptUnsigned ? await findKeys(seen) : undefined
   return {
     update() {},
     async end(body) {
-      const isAnswered = isRegistration(body) && !(config.acceptUnsigned && hasEvents(body, request))
-      return isAnswered ? undefined : startUnsigned(config).end(body)
+      if (isRegistration(body) && !(keys && hasEvents(body, seen.request))) return undefined
+      if (!keys) throw stacklessError('signature_missing')
+      return proveUnsigned(body, keys)
     },
   }
 }

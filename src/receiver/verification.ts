@@ -1,12 +1,13 @@
 import { sha256 } from '#hmac'
 import { bodyFormat } from '../payload/media-type.ts'
+import { utf8 } from '../signature/bytes.ts'
 import { decodeSignature } from '../signature/encoding.ts'
 import { splitSignedForm } from '../signature/form-field.ts'
 import { type SignatureCheck, startCheck } from '../signature/verify.ts'
 import { readHeader } from './headers.ts'
 import type { FoundKeys } from './keys.ts'
+import type { Seen } from './observer.ts'
 import type { Config } from './options.ts'
-import type { RequestHead } from './request.ts'
 import { stacklessError } from './stackless-error.ts'
 
 /** The result of a successful verification. */
@@ -15,6 +16,8 @@ export interface Proof {
   id: string
   /** Index of the key that matched. Absent if the receiver accepted an unsigned request. */
   keyIndex?: number
+  /** The tenant that the key function has named. */
+  tenant?: string
 }
 
 /** The verification of one request: `update()` per chunk of the body, then `end()` once. */
@@ -35,25 +38,28 @@ export interface Verification {
  *
  * @throws {WebhookError} `signature_missing`, `signature_malformed`, `key_unavailable`
  */
-export async function startSignatureVerification(
-  request: RequestHead,
-  config: Config,
-): Promise<Verification> {
+export async function startSignatureVerification(seen: Seen, config: Config): Promise<Verification> {
+  const { request } = seen
   const { encoding, findKeys, signatureHeader } = config
   const signature = decodeSignature(readHeader(request.headers, signatureHeader), encoding)
   if (signature === 'signature_malformed') throw stacklessError(signature)
   if (signature !== 'signature_missing') {
-    const keys = await findKeys(request)
+    const keys = await findKeys(seen)
     const check = startCheck(keys.keyring)
     return { update: check.update, end: () => prove(check, signature, keys) }
   }
-  if (bodyFormat(readHeader(request.headers, 'content-type')) !== 'form') return startUnsigned(config)
-  const keys = await findKeys(request)
+  const isForm = bodyFormat(readHeader(request.headers, 'content-type')) === 'form'
+  if (!isForm) requireUnsignedAccepted(config)
+  const keys = await findKeys(seen)
+  if (!isForm) return { update() {}, end: (body) => proveUnsigned(body, keys) }
   return {
     update() {},
     async end(body) {
       const form = splitSignedForm(body, signatureHeader)
-      if (!form) return startUnsigned(config).end(body)
+      if (!form) {
+        requireUnsignedAccepted(config)
+        return proveUnsigned(body, keys)
+      }
       const formSignature = decodeSignature(form.signature, encoding)
       if (typeof formSignature === 'string') throw stacklessError(formSignature)
       const check = startCheck(keys.keyring)
@@ -63,21 +69,25 @@ export async function startSignatureVerification(
   }
 }
 
-/** @throws {WebhookError} `signature_missing`, unless the receiver accepts unsigned requests */
-export function startUnsigned({ acceptUnsigned }: Config): Verification {
+/** @throws {WebhookError} `signature_missing` */
+function requireUnsignedAccepted({ acceptUnsigned }: Config): void {
   if (!acceptUnsigned) throw stacklessError('signature_missing')
-  return { update() {}, end: async (body) => ({ id: await toId(body) }) }
 }
 
-async function prove(
-  check: SignatureCheck,
-  signature: Uint8Array,
-  { count, keyError }: FoundKeys,
-): Promise<Proof> {
+/**
+ * Accepts a request without a signature. Its keys matter only for the tenant that comes with them.
+ *
+ * @throws {WebhookError} `key_unknown` if nobody can say which tenant the delivery belongs to
+ */
+export async function proveUnsigned(body: Uint8Array, { tenant, keyError }: FoundKeys): Promise<Proof> {
+  if (keyError) throw stacklessError('key_unknown', keyError)
+  return toProof(body, tenant)
+}
+
+async function prove(check: SignatureCheck, signature: Uint8Array, keys: FoundKeys): Promise<Proof> {
   const keyIndex = await check.end(signature)
-  requireKey(keyIndex, { count, keyError })
-  // The id is derived from the signature, so that it stays the same when other keys are added or removed.
-  return { id: await toId(signature), keyIndex }
+  requireKey(keyIndex, keys)
+  return toProof(signature, keys.tenant, keyIndex)
 }
 
 /** @throws {WebhookError} `signature_mismatch`, `key_unknown` unless a key matched that is not a decoy */
@@ -90,7 +100,19 @@ export function requireKey(
 }
 
 /**
- * Returns 32 hex digits of a hash as the id. The signature itself would be unsafe as the id: anyone who knows it could
- * replay the delivery.
+ * The id is 32 hex digits of a hash. It is derived from the signature (or an unsigned body), so that it stays the same
+ * when other keys are added or removed. The signature itself would be unsafe as the id: anyone who knows it could
+ * replay the delivery. The same bytes of two tenants are two deliveries.
  */
-export const toId = async (bytes: Uint8Array): Promise<string> => (await sha256(bytes)).slice(0, 32)
+export async function toProof(
+  bytes: Uint8Array,
+  tenant: string | undefined,
+  keyIndex?: number,
+): Promise<Proof> {
+  const hash = await sha256(bytes)
+  const named = tenant === undefined ? hash : await sha256(utf8(`${hash} ${tenant}`))
+  const proof: Proof = { id: named.slice(0, 32) }
+  if (keyIndex !== undefined) proof.keyIndex = keyIndex
+  if (tenant !== undefined) proof.tenant = tenant
+  return proof
+}

@@ -9,6 +9,20 @@ export type SignatureKey = string | Uint8Array
 /** One key, or several during a key rotation, newest first. */
 export type SignatureKeys = SignatureKey | readonly SignatureKey[]
 
+/** The keys of one tenant, and its name. */
+export interface TenantKeys {
+  /** The tenant's keys, newest first; null, undefined or an empty list for an unknown tenant. */
+  keys: SignatureKeys | null | undefined
+  /**
+   * Name of the tenant: 1 to 200 characters, without control characters and unpaired surrogates. Name unknown tenants
+   * too, so that all paths of one get the same response to a handshake, as those of a known tenant do.
+   */
+  tenant: string
+}
+
+/** What a key function returns. */
+export type ReturnedKeys = SignatureKeys | TenantKeys | null | undefined
+
 /** The imported keys that are valid for one request, newest first. */
 export type Keyring = readonly HmacKey[]
 
@@ -32,6 +46,44 @@ export function createKeyring(keys: SignatureKeys, mustBeTrimmed = false): Keyri
   return list.map((key) => importKey(key))
 }
 
+const TENANT = /^[^\p{Cc}\p{Cs}]{1,200}$/u
+const MAX_TENANT = 400 // a character has at most two UTF-16 code units
+
+/** Returns true for the valid name of a tenant. */
+export const isTenant = (value: unknown): value is string =>
+  typeof value === 'string' && value.length <= MAX_TENANT && TENANT.test(value)
+
+/** What a key function has returned, before its keys are checked. */
+export interface ReadKeys {
+  /** Undefined for an unknown tenant. */
+  keys?: readonly SignatureKey[] | undefined
+  tenant?: string | undefined
+  /** Why neither keys nor tenant can be read. */
+  error?: WebhookErrorOptions | undefined
+}
+
+/** Reads what a key function has returned, which can be anything. @throws what its getters throw */
+export function readReturned(returned: ReturnedKeys): ReadKeys {
+  if (!isNamed(returned)) return { keys: toKeys(returned) }
+  const { keys, tenant } = returned
+  const isKnown = Object.keys(returned).every((name) => name === 'keys' || name === 'tenant')
+  if (!isKnown || !('keys' in returned)) return { error: { message: SHAPE } }
+  if (!isTenant(tenant)) return { error: { message: INVALID_TENANT } }
+  return { keys: toKeys(keys), tenant }
+}
+
+const isNamed = (returned: ReturnedKeys): returned is TenantKeys =>
+  typeof returned === 'object' &&
+  returned !== null &&
+  !Array.isArray(returned) &&
+  !(returned instanceof Uint8Array)
+
+const toKeys = (keys: SignatureKeys | null | undefined): readonly SignatureKey[] | undefined =>
+  keys === null || keys === undefined || keys.length === 0 ? undefined : toKeyList(keys)
+
+const SHAPE = 'the signatureKey function must return keys, or an object with the members keys and tenant only'
+const INVALID_TENANT =
+  'tenant must be a string of 1 to 200 characters, without control characters and unpaired surrogates'
 const UNTRIMMED = 'Remove the white space, or pass the key as bytes if the white space belongs to it.'
 
 /**

@@ -7,6 +7,7 @@ const { payload: _, events: __, changeTypes: ___, ...stored } = deliveryWithId(i
 it.each([
   ['a key index', { keyIndex: 0 }],
   ['another key index', { keyIndex: 3 }],
+  ['a tenant', { keyIndex: 0, tenant: '\u2028 __proto__ \ud83d\ude00' }],
   ['none', {}],
 ])('keeps a delivery with %s exactly', (_, more) => {
   // A part of a larger buffer, as Node's small buffers are.

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import type { Delivery } from 'geohook'
 import { createMemoryInbox, type DurableInbox } from 'geohook/inbox'
 import { createRedisInbox } from 'geohook/redis'
 import { createSqliteInbox } from 'geohook/sqlite'
@@ -51,6 +52,15 @@ function describePage(kind: Kind, tags: string[] = []): void {
       expect(idsIn(await page.get(`/?text=${done[0]}`))).toEqual([done[0]])
       expect(idsIn(await page.get('/?text=is+away')).sort()).toEqual([...dead].sort())
       expect(idsIn(await page.get('/?type=FeaturesUpdated')).sort()).toEqual([...dead].sort())
+    })
+
+    it('shows the tenant of a delivery', async () => {
+      const { inbox, done, page } = await openFilled(kind)
+      const delivery = (await inbox.get(done[0] ?? ''))?.delivery as Delivery
+      const id = 'ab'.repeat(16)
+      await inbox.put({ ...delivery, id, tenant: 'a <b>', changeTypes: [] })
+      expect(factIn(await page.get(`/deliveries/${id}`), 'Tenant')).toBe('a &lt;b&gt;')
+      expect(factIn(await page.get(`/deliveries/${done[0]}`), 'Tenant')).toBeUndefined()
     })
 
     it('shows the exact request of a delivery without credentials, and its last error', async () => {

@@ -30,6 +30,13 @@ describe('the inspector of a reception', () => {
     expect(textOf((await page.get(`/deliveries/${id}`)).text)).toContain('Delivery ')
   })
 
+  it('shows the tenant of a delivery', async () => {
+    const { hook, page } = await startInspected({ signatureKey: () => ({ keys: KEY, tenant: 'a <b>' }) })
+    await send(hook, { headers: signed, body })
+    const { text } = await page.get(`/deliveries/${await onlyId(page)}`)
+    expect(text).toContain('<dt>Tenant</dt><dd>a &lt;b&gt;</dd>')
+  })
+
   it('shows the error of a failed handler, without keys in it', async () => {
     const { hook, page } = await startInspected({}, (receiver) => {
       receiver.on('*', () => {

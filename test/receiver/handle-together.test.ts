@@ -52,6 +52,29 @@ it('leaves a single changesUrl as it is', async () => {
   expect(calls.map(({ event }) => event.changesUrl)).toEqual([changesUrl])
 })
 
+it('passes the events of each tenant separately, although they are about the same service', async () => {
+  const of = (tenant: string | undefined, gens: string) => ({
+    ...edited(urlOf(gens)),
+    ...(tenant !== undefined && { tenant }),
+  })
+  const { calls } = await callsFor([
+    of('a', '[1,2]'),
+    of('b', '[2,3]'),
+    of('a', '[3,4]'),
+    of(undefined, '[4,5]'),
+  ])
+  expect(calls.map(({ event }) => new URL(event.changesUrl ?? '').searchParams.get('serverGens'))).toEqual([
+    '[1,4]',
+    '[2,3]',
+    '[4,5]',
+  ])
+  expect(calls.map(({ context }) => context.together?.deliveries.map(({ tenant }) => tenant))).toEqual([
+    ['a', 'a'],
+    ['b'],
+    [undefined],
+  ])
+})
+
 it('passes the events of each version of the data separately', async () => {
   const version = (name: string, gens: string) => edited(urlOf(gens, `&gdbVersion=${name}`))
   const { calls } = await callsFor([version('A', '[1,2]'), version('B', '[2,3]'), version('A', '[3,4]')])

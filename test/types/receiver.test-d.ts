@@ -29,6 +29,7 @@ it('a known change type narrows the event', () => {
     expectTypeOf(event.changeType).toEqualTypeOf<'FeaturesCreated'>()
     expectTypeOf(event.when).toEqualTypeOf<Date | undefined>()
     expectTypeOf(delivery).toEqualTypeOf<Delivery<unknown>>()
+    expectTypeOf(delivery.tenant).toEqualTypeOf<string | undefined>()
     // @ts-expect-error a handler for FeaturesCreated never gets FeaturesDeleted
     if (event.changeType === 'FeaturesDeleted') return
   })
@@ -121,6 +122,14 @@ it('invalid options are type errors', () => {
   // @ts-expect-error a boolean is not allowed
   createReceiver({ signatureKey: 'k', unsigned: true })
   createReceiver({ signatureKey: async ({ params }) => params?.tenant as string })
+  createReceiver({ signatureKey: () => ({ keys: ['new', new Uint8Array(32)], tenant: 'a' }) })
+  createReceiver({ signatureKey: async () => ({ keys: undefined, tenant: 'a' }) })
+  // @ts-expect-error the tenant is missing
+  createReceiver({ signatureKey: () => ({ keys: 'k' }) })
+  // @ts-expect-error the keys are missing
+  createReceiver({ signatureKey: () => ({ tenant: 'a' }) })
+  // @ts-expect-error the tenant may be missing
+  createReceiver({ signatureKey: ({ params }) => ({ keys: 'k', tenant: params?.tenant }) })
   // @ts-expect-error an unknown profile
   createReceiver({ signatureKey: 'k', profile: 'esri' })
   createReceiver({ signatureKey: 'k', profile: 'arcgis' })

@@ -25,12 +25,13 @@ function startOfText(body: Uint8Array): string | undefined {
 /** Converts a delivery to JSON. `body` contains the exact bytes in base64, as in a capture. */
 export function toItemJson(item: InboxItem): object {
   const { delivery, ...entry } = item
-  const { contentType, profile, keyIndex, rawBody } = delivery
+  const { contentType, profile, keyIndex, tenant, rawBody } = delivery
   return {
     ...entry,
     contentType,
     profile,
     keyIndex,
+    tenant,
     headers: headersToPrint(item),
     text: startOfText(rawBody),
     body: Buffer.from(rawBody).toString('base64'),
@@ -48,6 +49,7 @@ export function printItem(item: InboxItem): void {
     ['ended', endedAt?.toISOString()],
     ['change types', changeTypes.join(',')],
     ['profile', delivery.profile],
+    ['tenant', delivery.tenant],
     ['key', delivery.keyIndex === undefined ? 'none: it was not signed' : `number ${delivery.keyIndex + 1}`],
     ['content type', delivery.contentType],
     ['size', count(size, 'byte')],

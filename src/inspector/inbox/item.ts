@@ -80,6 +80,7 @@ const factsOf = ({
     ['Last error', state === 'done' ? error : undefined],
     ['Earlier attempts', attempts > 1 ? 'An inbox stores only the last error.' : undefined],
     ['Profile', delivery.profile],
+    ['Tenant', delivery.tenant],
   ]
   return facts.flatMap(([name, value]) => (value === undefined ? [] : [[name, value]]))
 }

@@ -122,6 +122,7 @@ function factsOf(
     ['Delivery', delivery?.id],
     ['Same delivery', others.join(', ')],
     ['Profile', delivery?.profile],
+    ['Tenant', delivery?.tenant],
     ['Sender', request.remoteAddress],
   ]
   return facts.filter((fact): fact is [string, string] => fact[1] !== undefined && fact[1] !== '')

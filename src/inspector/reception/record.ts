@@ -116,6 +116,7 @@ function toRecordedDelivery({
   id,
   keyIndex,
   profile,
+  tenant,
   changeTypes,
   events,
 }: Partial<Delivery>): RecordedDelivery {
@@ -124,6 +125,7 @@ function toRecordedDelivery({
     id: textOf(id) ?? '',
     keyIndex,
     profile: textOf(profile) ?? '',
+    tenant: textOf(tenant),
     changeTypes: (changeTypes ?? []).slice(0, MAX_CHANGE_TYPES).map((name) => textOf(name) ?? '?'),
     service: event?.service && serviceText(event.service),
     webhook: textOf(event?.webhook?.name) ?? textOf(event?.webhook?.id),

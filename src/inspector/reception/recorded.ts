@@ -43,6 +43,7 @@ export interface RecordedDelivery {
   id: string
   keyIndex: number | undefined
   profile: string
+  tenant: string | undefined
   changeTypes: readonly string[]
   service: string | undefined
   webhook: string | undefined

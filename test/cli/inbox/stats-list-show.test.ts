@@ -1,8 +1,9 @@
 // @module-tag sqlite
+import { createReceiver } from 'geohook'
 import { describe, expect, it } from 'vitest'
 import { parseStdout } from '../../helpers/cli.ts'
 import { fill, handleAll, payloads } from '../../helpers/dead-letters.ts'
-import { payloadOf, signatureOf } from '../../helpers/deliver.ts'
+import { deliver, KEY, payloadOf, signatureOf } from '../../helpers/deliver.ts'
 import { createInboxes, linesOf, UNKNOWN_ID } from '../../helpers/inboxes.ts'
 
 const TIME = /\d{4}-\d\d-\d\dT[\d:.]+Z/
@@ -103,6 +104,19 @@ describe.concurrent('geohook inbox show', () => {
       })
       expect(shown.headers).toContainEqual(['x-service', signatureOf(body)])
       expect(Buffer.from(shown.body, 'base64').toString()).toBe(body)
+    }))
+
+  it('prints the tenant of a delivery on one line', () =>
+    withInbox({}, async ({ run, inbox }) => {
+      const tenant = 'a\u2028state  done'
+      const receiver = createReceiver({ signatureKey: () => ({ keys: KEY, tenant }), inbox })
+      await deliver(receiver, payloadOf('FeaturesCreated'))
+      const [entry] = (await inbox.list()).entries
+      const id = entry?.id ?? ''
+      expect((await run('show', id)).stdout).toMatch(
+        /\nprofile +service\ntenant +a\S+state {2}done\nkey +number 1\n/,
+      )
+      expect(parseStdout(await run('show', id, '--json'))).toMatchObject({ tenant })
     }))
 
   it('redacts credentials, and truncates a long body', () =>

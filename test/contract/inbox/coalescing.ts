@@ -66,6 +66,23 @@ export function describeCoalescing(kind: InboxEngineKind): void {
     const isActive = (inbox: DurableInbox, count: number) =>
       until(async () => (await inbox.stats()).active === count)
 
+    it('never handles deliveries of two tenants together', async () => {
+      const inbox = open()
+      const { calls } = coalesce(inbox, 1_000)
+      const body = edit()
+      for (const tenant of ['a', 'b', undefined]) {
+        const signatureKey = () => (tenant === undefined ? KEY : { keys: KEY, tenant })
+        const receiver = createReceiver({ signatureKey, inbox })
+        for (const one of [body, edit()]) expect((await deliver(receiver, one)).status).toBe(202)
+      }
+      await isDone(inbox, 6)
+      const attempts = new Map<unknown, Set<string | undefined>>()
+      for (const { context, delivery } of calls) // each attempt has an onSuccess of its own
+        attempts.set(context.onSuccess, (attempts.get(context.onSuccess) ?? new Set()).add(delivery.tenant))
+      expect([...attempts.values()].map(({ size }) => size)).toEqual([...attempts].map(() => 1))
+      expect(new Set(calls.map(({ delivery }) => delivery.tenant))).toEqual(new Set(['a', 'b', undefined]))
+    })
+
     it('handles 50 deliveries of a service in one call, whose window covers all of them', async () => {
       const ended: string[] = []
       const inbox = open({ observer: { handled: ({ delivery }) => ended.push(delivery.id) } })

@@ -58,6 +58,23 @@ export function describeStoring(kind: InboxEngineKind): void {
       expect(verdict).toEqual({ ok: true, keyIndex: 0 })
     })
 
+    it('keeps the tenants of two deliveries with the same bytes', async () => {
+      const inbox = open()
+      const tenants = ['__proto__', 'caf\u00e9 \ud83d\ude00\u2028"']
+      const body = uniquePayload()
+      for (const tenant of tenants) {
+        const receiver = createReceiver({ signatureKey: () => ({ keys: KEY, tenant }), inbox })
+        expect((await deliver(receiver, body)).status).toBe(202)
+      }
+      const { entries } = await inbox.list()
+      const items = await Promise.all(entries.map(({ id }) => inbox.get(id)))
+      expect(items.map((item) => item?.delivery.tenant).sort()).toEqual(tenants)
+      const handled: (string | undefined)[] = []
+      work(inbox, (_, { tenant }) => void handled.push(tenant))
+      await until(() => handled.length === 2)
+      expect(handled.sort()).toEqual(tenants)
+    })
+
     it('keeps bytes that are not UTF-8, and any header and change type', async () => {
       const inbox = open()
       // A receiver would reject this body, so the test calls put() itself. An inbox does not parse bodies.

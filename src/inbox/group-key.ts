@@ -3,15 +3,17 @@ import { parsePayload } from '../payload/parse.ts'
 import type { StoredDelivery } from '../receiver/delivery.ts'
 
 /**
- * Returns the URL of the feature service that a delivery is about, from its `changesUrl`. Returns undefined if the
+ * Returns what the deliveries of one group have in common: the tenant, and the URL of the feature service in the
+ * `changesUrl`. A tenant can name the service of another one, so the URL alone is not enough. Returns undefined if the
  * delivery cannot be decoded, if one of its events has no `changesUrl`, or if the events are about several services.
  */
-export function serviceOf({ rawBody, contentType }: StoredDelivery): string | undefined {
+export function groupOf({ rawBody, contentType, tenant }: StoredDelivery): string | undefined {
   const parsed = parsePayload({ body: rawBody, contentType })
   if (!parsed.ok) return undefined
   const services = new Set(
     parsed.events.map(({ changesUrl }) => changesUrl && parseChangesUrl(changesUrl)?.service),
   )
   const [service] = services
-  return services.size === 1 && service ? service : undefined
+  if (services.size !== 1 || !service) return undefined
+  return tenant === undefined ? service : JSON.stringify([tenant, service])
 }
