@@ -1,7 +1,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { ServerHttp2Stream } from 'node:http2'
 import { endOfTick } from '#platform'
 import { WebhookError } from '../errors.ts'
-import { cutUnreadResponse, drain, isClosing } from '../platform/drain.node.ts'
+import { cutUnreadResponse, drain, isClosing, watchStream } from '../platform/drain.node.ts'
 import type { Delivery } from '../receiver/delivery.ts'
 import type { NextResult } from '../receiver/next-handler.ts'
 import type { Outcome } from '../receiver/outcome.ts'
@@ -46,6 +47,7 @@ export async function serve(receive: Receiver['receive'], exchange: NodeExchange
   /** True if the body arrived with the headers. */
   let isReadAtOnce = false
   let reading: AbortController | undefined
+  watchStream(req)
 
   async function passOn(run: NonNullable<typeof next>, delivery: Delivery): Promise<NextResult> {
     if (isStreamRead) await whenEnded(req)
@@ -118,7 +120,8 @@ async function respond(
   outcome: Outcome,
   write: (outcome: Outcome) => void,
 ): Promise<void> {
-  if (res.destroyed) return
+  const { stream } = res as { stream?: ServerHttp2Stream }
+  if (res.destroyed || stream?.closed) return
   if (res.headersSent) {
     // Other code has begun a response. On failure, destroy the socket, so that a truncated 200 is not taken for
     // success.

@@ -1,7 +1,7 @@
-import { once } from 'node:events'
+import { type EventEmitter, once } from 'node:events'
 import type { Server } from 'node:http'
 import type { ServerHttp2Session } from 'node:http2'
-import { Server as SocketServer } from 'node:net'
+import { type Socket, Server as SocketServer } from 'node:net'
 import { configInvalid } from '../errors.ts'
 import { type OptionNames, requireKnownOptions } from '../known-options.ts'
 import type { Receiver } from '../receiver/receiver-types.ts'
@@ -28,7 +28,7 @@ const IDLE = 1_000
  * flight and to those already sent on open connections, closes each connection after its response, calls `after`,
  * and lets the process exit. Another signal terminates it immediately; within a second it counts as the same one,
  * because programs like tsx forward Ctrl-C a second time. HTTP/2 sessions accept no new requests and close after their
- * last response.
+ * last response. After 80 % of the timeout, all connections are closed.
  *
  * @throws {WebhookError} `config_invalid`
  * @example
@@ -51,26 +51,37 @@ export function closeOnSignal(
   // Node fires timers with a longer delay immediately.
   if (!Number.isInteger(timeout) || timeout < 1 || timeout > 2 ** 31 - 1)
     throw configInvalid('timeout must be an integer number of milliseconds from 1 to 2^31 - 1')
-  const sessions = new Set<ServerHttp2Session>()
-  server.on('session', (session: ServerHttp2Session) => {
-    sessions.add(session)
-    session.once('close', () => sessions.delete(session))
-  })
+  const sessions = openOf<ServerHttp2Session>(server, 'session')
+  const sockets = openOf<Socket>(server, 'connection')
 
   async function close(): Promise<void> {
     // A handler that never returns must not keep the process alive.
     setTimeout(() => process.exit(1), timeout).unref()
-    await closeServer(server, sessions, receiver, timeout * 0.8)
+    const closingAll = setTimeout(() => {
+      for (const socket of sockets) socket.destroy()
+      server.closeAllConnections?.() // connections that were opened before this function was called
+    }, timeout * 0.8)
+    await closeServer(server, sessions, receiver)
+    clearTimeout(closingAll)
     await after?.()
   }
   onStopSignal(() => void close())
+}
+
+/** Returns the set of open sessions or connections of a server, which changes as they open and close. */
+function openOf<Type extends EventEmitter>(server: Server, event: string): ReadonlySet<Type> {
+  const open = new Set<Type>()
+  server.on(event, (opened: Type) => {
+    open.add(opened)
+    opened.once('close', () => open.delete(opened))
+  })
+  return open
 }
 
 async function closeServer(
   server: Server,
   sessions: ReadonlySet<ServerHttp2Session>,
   receiver: Pick<Receiver, 'close'>,
-  timeout: number,
 ): Promise<void> {
   // From now on every response, from any route, closes its connection.
   server.prependListener('request', (_req, res) => {
@@ -81,10 +92,8 @@ async function closeServer(
   // them.
   SocketServer.prototype.close.call(server)
   for (const session of sessions) session.close()
-  // No HTTP/2 server has `closeAllConnections`, and some also lack `closeIdleConnections`.
+  // Some HTTP/2 servers lack `closeIdleConnections`.
   const closingIdle = setInterval(() => server.closeIdleConnections?.(), IDLE)
-  const closingAll = setTimeout(() => server.closeAllConnections?.(), timeout)
   await Promise.all([receiver.close(), closed])
   clearInterval(closingIdle)
-  clearTimeout(closingAll)
 }

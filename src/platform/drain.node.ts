@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { ServerHttp2Stream } from 'node:http2'
+import type { Http2Session, ServerHttp2Stream } from 'node:http2'
 import type { Socket } from 'node:net'
 
 /** Maximum number of bytes to discard, unless the receiver's `limit` is larger. */
@@ -33,7 +33,7 @@ export function drain(req: IncomingMessage, res: ServerResponse, limit: number):
   const { socket } = req
   const { stream } = res as OnStream
   const afterDrain = stream ? endAfterResponse(stream) : delayClose(socket)
-  const cut = (): unknown => (stream ? stream.close(CANCEL) : req.destroy())
+  const cut = (): unknown => (stream ? cancel(stream) : req.destroy())
   const timer = setTimeout(cut, MAX_DURATION).unref()
   let reading: ReturnType<typeof setTimeout> | undefined
   const stop = (): void => {
@@ -56,9 +56,14 @@ export function drain(req: IncomingMessage, res: ServerResponse, limit: number):
       // using it for another request.
       reading = setTimeout(() => (req.complete ? req.resume() : cut()), READ_TIME).unref()
     })
-    .once('end', stop)
     .once('close', stop)
     .resume()
+  if (!stream) req.once('end', stop) // a stream may stay open after the end of its data
+}
+
+function cancel(stream: ServerHttp2Stream): void {
+  stream.close(CANCEL)
+  stream.destroy() // a session that has failed never sends the reset, and a stream that the client has reset needs none
 }
 
 /** Closes an HTTP/2 stream after its response, even if the sender is still sending (RFC 9113 section 8.1). */
@@ -111,6 +116,46 @@ function delayClose(socket: Socket): () => void {
 export function cutUnreadResponse(res: ServerResponse): void {
   const { stream } = res as OnStream
   if (!stream) return
-  const timer = setTimeout(() => stream.close(CANCEL), MAX_DURATION).unref()
+  const timer = setTimeout(() => cancel(stream), MAX_DURATION).unref()
   stream.once('close', () => clearTimeout(timer))
+}
+
+/** The requests of each HTTP/2 session: how many are open, and how many have arrived since the last check. */
+const requestsOf = /* @__PURE__ */ new WeakMap<Http2Session, { open: number; recent: number }>()
+
+/** Makes sure that an HTTP/2 stream closes if it is reset, or if its session fails. */
+export function watchStream(req: IncomingMessage): void {
+  const { stream } = req as OnStream
+  const { session } = stream ?? {}
+  if (!stream || !session) return
+  // Node keeps a stream that the client has reset with NO_ERROR until its data is read.
+  const destroy = (): void => process.nextTick(() => stream.destroy())
+  if (stream.aborted) destroy()
+  else stream.once('aborted', destroy)
+  const requests = requestsOf.get(session) ?? watchSession(session)
+  requests.open++
+  requests.recent++
+  stream.once('close', () => requests.open--)
+}
+
+/**
+ * Destroys a session that has requests but cannot send a single byte for 5 seconds. After most protocol errors, Node
+ * neither reads from a session nor writes to it, but keeps it and its streams open.
+ */
+function watchSession(session: Http2Session): { open: number; recent: number } {
+  const requests = { open: 0, recent: 0 }
+  requestsOf.set(session, requests)
+  /** The number of bytes sent before the last PING. */
+  let sent: number | undefined
+  const timer = setInterval(() => {
+    if (session.destroyed) return clearInterval(timer)
+    const { bytesWritten } = session.socket
+    if (bytesWritten === sent) return session.destroy()
+    const isUsed = requests.open + requests.recent > 0
+    requests.recent = 0
+    // Node sends no PING while ten of them are not acknowledged.
+    sent = isUsed && session.ping(() => {}) ? bytesWritten : undefined
+  }, MAX_DURATION).unref()
+  session.once('close', () => clearInterval(timer))
+  return requests
 }

@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { drain, isClosing } from './drain.node.ts'
+import { drain, isClosing, watchStream } from './drain.node.ts'
 
 // Read at import time, before tests install fake timers, which would never fire.
 const { setImmediate } = globalThis
@@ -51,6 +51,12 @@ export function drainWebRequest(request: object, context: unknown, limit: number
   if (!res || typeof req?.resume !== 'function') return false
   drain(req, res, limit)
   return true
+}
+
+/** Makes sure that the HTTP/2 stream of the Node request that a web request wraps closes. */
+export function watchWebRequest(request: object, context: unknown): void {
+  const { req } = nodeExchangeOf(request, context)
+  if (typeof req?.resume === 'function') watchStream(req)
 }
 
 /** Returns true if the connection of the Node request that a web request wraps is about to be closed. */

@@ -12,5 +12,8 @@ export function endOfTick(): void {}
 /** Does nothing and returns false. Outside Node, the platform ends the request when its body is cancelled. */
 export const drainWebRequest = (_request: object, _context: unknown, _limit: number): boolean => false
 
+/** Does nothing. Outside Node, the platform manages its streams. */
+export const watchWebRequest = (_request: object, _context: unknown): void => {}
+
 /** Returns false. Outside Node, the platform manages its connections. */
 export const isClosingWebRequest = (_request: object, _context: unknown): boolean => false

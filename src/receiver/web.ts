@@ -1,4 +1,4 @@
-import { drainWebRequest, endOfTick, isClosingWebRequest } from '#platform'
+import { drainWebRequest, endOfTick, isClosingWebRequest, watchWebRequest } from '#platform'
 import { WebhookError } from '../errors.ts'
 import { concat } from '../signature/bytes.ts'
 import type { HeaderBag } from './headers.ts'
@@ -35,6 +35,7 @@ export async function toReceiverRequest(
   const headers = Object.fromEntries(request.headers)
   let reader: ReadableStreamDefaultReader<Uint8Array> | undefined
   const chunks: Uint8Array[] = []
+  watchWebRequest(request, context)
 
   return {
     method: request.method,

@@ -8,6 +8,7 @@ import { closeOnSignal, type ShutdownOptions, webhook } from 'geohook/node'
 import { afterEach, beforeEach, expect, it, onTestFinished, vi } from 'vitest'
 import { JSON_TYPE, KEY, signatureOf } from '../helpers/deliver.ts'
 import { createGate } from '../helpers/gate.ts'
+import { dataFrame, frame, headersFrame, preface, SETTINGS, WINDOW_UPDATE } from '../helpers/http2-frames.ts'
 import { createRecorder } from '../helpers/recorder.ts'
 
 const exit = vi.fn()
@@ -26,13 +27,16 @@ afterEach(async () => {
 const headers = { 'content-type': JSON_TYPE, 'x-service': signatureOf('{}'), 'content-length': 2 }
 const listeners = () => [process.listenerCount('SIGTERM'), process.listenerCount('SIGINT')]
 
-/** Starts a server whose webhook handler waits for `release`. Its other routes respond immediately. */
+/** Starts a server whose webhook handler waits for `release`. Its other routes respond immediately, one with 20 MB. */
 async function start(options?: ShutdownOptions, create: typeof createServer = createServer) {
   const { gate, release } = createGate()
   const { observer, waitFor } = createRecorder()
   const receiver = createReceiver({ signatureKey: KEY, observer }).on('*', () => gate)
   const hook = webhook(receiver)
-  const server: Server = create((req, res) => void (req.url === '/hook' ? hook(req, res) : res.end('other')))
+  const server: Server = create((req, res) => {
+    if (req.url === '/hook') void hook(req, res)
+    else res.end(req.url === '/large' ? Buffer.alloc(20_000_000) : 'other')
+  })
   onTestFinished(release)
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
@@ -52,7 +56,7 @@ async function start(options?: ShutdownOptions, create: typeof createServer = cr
 
 /** Advances the fake timers until the check passes. */
 async function until(check: () => boolean): Promise<void> {
-  while (!check()) await Promise.all([vi.advanceTimersByTimeAsync(0), setImmediate()])
+  while (!check()) await Promise.all([vi.advanceTimersByTimeAsync(1), setImmediate()])
 }
 
 it.each(['SIGTERM', 'SIGINT'] as const)(
@@ -135,7 +139,7 @@ it('closes HTTP/2 sessions after their last request, or immediately without one'
   const ended = once(idle as never, 'close')
   process.emit('SIGTERM')
   await ended
-  await vi.advanceTimersByTimeAsync(4_500) // past the time for `closeAllConnections`, which HTTP/2 servers lack
+  await vi.advanceTimersByTimeAsync(3_500)
   expect([busy?.destroyed, after.mock.calls.length]).toEqual([false, 0])
   release()
   const [answer] = await once(stream as never, 'response')
@@ -144,6 +148,43 @@ it('closes HTTP/2 sessions after their last request, or immediately without one'
   await once(busy as never, 'close')
   await until(() => after.mock.calls.length > 0)
 })
+
+const fields = { 'content-type': JSON_TYPE, 'x-service': signatureOf('{}') }
+const MAX_WINDOW = Buffer.from('7fff0000', 'hex')
+
+/** What a client sends. It reads nothing. */
+const SESSIONS: Record<string, Buffer[]> = {
+  'whose upload has not ended': [headersFrame(1, fields), dataFrame(1, '{', false)],
+  'that has failed': [headersFrame(1, fields), dataFrame(1, '{', false), dataFrame(0, 'x')],
+  'whose client does not read its response': [
+    frame(SETTINGS, 0, 0, Buffer.concat([Buffer.from([0, 4]), MAX_WINDOW])),
+    frame(WINDOW_UPDATE, 0, 0, MAX_WINDOW),
+    headersFrame(1, { ':path': '/large' }),
+    dataFrame(1, ''),
+  ],
+}
+
+it.each(Object.keys(SESSIONS))(
+  'after 80 percent of the timeout, closes an HTTP/2 session %s, and calls `after`',
+  async (name) => {
+    const after = vi.fn()
+    const { server, port } = await start({ after }, createHttp2Server as never)
+    const requested = once(server, 'request')
+    const client = connect(port, '127.0.0.1')
+      .pause()
+      .on('error', () => {})
+    onTestFinished(() => void client.destroy())
+    client.write(Buffer.concat([preface(), ...(SESSIONS[name] ?? [])]))
+    await requested
+    process.emit('SIGTERM')
+    await vi.advanceTimersByTimeAsync(3_999)
+    for (let turn = 0; turn < 10; turn++) await setImmediate()
+    expect(after).not.toHaveBeenCalled()
+    await vi.advanceTimersByTimeAsync(1)
+    await until(() => after.mock.calls.length > 0)
+    expect(exit).not.toHaveBeenCalled()
+  },
+)
 
 it.each([0, -1, 1.5, Infinity, Number.NaN, 2 ** 31])('rejects a timeout of %d', (timeout) => {
   const before = listeners()
