@@ -10,7 +10,7 @@ import { readToken, type TokenSource } from './token.ts'
 import type { Interval } from './wait.ts'
 
 /** The part of an inbox that stores generations, and the deliveries of {@link ChangesClient.catchUp}. */
-export type ChangesInbox = Pick<DurableInbox, 'generations' | 'get' | 'put'>
+export type ChangesInbox = Pick<DurableInbox, 'generations' | 'get' | 'put' | 'handles'>
 
 /** Options of {@link createChanges}. */
 export interface ChangesOptions {

@@ -104,6 +104,8 @@ export interface DeliveryHandler {
   handle(stored: StoredDelivery, context: AttemptContext): Promise<unknown>
   /** Runs the handlers once for several deliveries. Resolves with a result for each. Required for `coalesce`. */
   handleTogether?(stored: readonly StoredDelivery[], context: AttemptContext): Promise<readonly unknown[]>
+  /** Returns true if an event of the change type has a handler now. */
+  handles?(changeType: string): boolean
 }
 
 /**
@@ -126,6 +128,8 @@ export interface DurableInbox extends Inbox {
    * @throws {WebhookError} `config_invalid`, also if the inbox is closed
    */
   work(receiver: DeliveryHandler, options?: WorkOptions): Workers
+  /** Returns true if the receiver of every worker in this process handles the change type; `undefined` without workers. */
+  handles?(changeType: string): boolean | undefined
   /** Counts the deliveries in each state. */
   stats(): Promise<InboxStats>
   /**

@@ -35,6 +35,12 @@ export function readWorkOptions(receiver: DeliveryHandler, options?: WorkOptions
   }
 }
 
+/** Returns true if all receivers have a handler for the change type; `undefined` without receivers. */
+export function allHandle(receivers: Iterable<DeliveryHandler>, changeType: string): boolean | undefined {
+  const all = [...receivers]
+  return all.length === 0 ? undefined : all.every((receiver) => receiver.handles?.(changeType) ?? true)
+}
+
 function readWait(receiver: DeliveryHandler, coalesce: CoalesceOptions): number {
   if (coalesce === null) throw configInvalid("coalesce must be an object such as { by: 'service' }")
   requireKnownOptions(coalesce, COALESCE_OPTIONS)

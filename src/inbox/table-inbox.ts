@@ -1,9 +1,9 @@
 import { configInvalid } from '../errors.ts'
-import type { DurableInbox, Workers } from './durable-inbox.ts'
+import type { DeliveryHandler, DurableInbox, Workers } from './durable-inbox.ts'
 import type { DeliveriesTable } from './engine-port.ts'
 import { createGenerations } from './generations.ts'
 import type { InboxConfig } from './inbox-options.ts'
-import { readListOptions, readPurgeOptions, readWorkOptions, toPage } from './method-options.ts'
+import { allHandle, readListOptions, readPurgeOptions, readWorkOptions, toPage } from './method-options.ts'
 import { startRetentionSweep } from './retention-sweep.ts'
 import { startTableWorkers } from './table-workers.ts'
 
@@ -16,11 +16,11 @@ export function createTableInbox(
   config: InboxConfig,
   clock: () => number,
 ): DurableInbox {
-  const running = new Set<ReturnType<typeof startTableWorkers>>()
+  const running = new Map<ReturnType<typeof startTableWorkers>, DeliveryHandler>()
   const inProgress = new Set<string>()
   let closed = false
   const wakeWorkers = () => {
-    for (const workers of running) workers.wake()
+    for (const workers of running.keys()) workers.wake()
   }
 
   return {
@@ -46,9 +46,11 @@ export function createTableInbox(
           running.delete(started)
         },
       }
-      running.add(started)
+      running.set(started, receiver)
       return started
     },
+
+    handles: (changeType) => allHandle(running.values(), changeType),
 
     stats: async () => ({ ...(await table.counts()), maxPending: config.maxPending }),
     async list(options) {
@@ -77,7 +79,7 @@ export function createTableInbox(
 
     async close() {
       closed = true
-      await Promise.all([...running].map((workers) => workers.close()))
+      await Promise.all([...running.keys()].map((workers) => workers.close()))
       await table.close()
     },
   }

@@ -24,6 +24,8 @@ export type HandleResult = 'handled' | 'unhandled'
 export interface Dispatcher {
   readonly size: number
   add(changeTypes: ChangeType | readonly ChangeType[], handler: Handler): void
+  /** True if an event of the change type has a handler. */
+  handles(changeType: string): boolean
   /**
    * Runs the handlers of every event, one after another, in the order of registration. If one fails, the others still
    * run; when the signal is aborted, no further handler starts. If all succeed, runs the functions that they passed to
@@ -109,6 +111,8 @@ export function createDispatcher(): Dispatcher {
       }
       found.clear()
     },
+
+    handles: (changeType) => subscriptionsOf(changeType).some((name) => subscribed.has(name)),
 
     async dispatch(delivery, context) {
       const errors: unknown[] = []

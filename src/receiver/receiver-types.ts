@@ -25,6 +25,8 @@ export interface Receiver<Payload = unknown> {
    * @throws {WebhookError} `config_invalid`
    */
   on<const T extends ChangeType>(changeTypes: T | readonly T[], handler: Handler<T, Payload>): this
+  /** Returns true if an event of the change type has a handler now. */
+  handles(changeType: ChangeType): boolean
   /**
    * Processes one request, from verification to handlers. For adapters: applications mount the receiver with
    * `webhook()` of their framework's entry, or call `fetch`. No request can make the returned promise reject.

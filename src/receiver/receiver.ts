@@ -155,6 +155,7 @@ export function receiverOf<Payload>(config: Config): Receiver<Payload> {
       handlers.add(changeTypes, handler as Handler)
       return receiver
     },
+    handles: handlers.handles,
     async receive(request, respond) {
       const isAwaited = !closed // close() does not wait for requests that arrive after it
       if (isAwaited) inFlight++

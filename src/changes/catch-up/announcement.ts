@@ -1,7 +1,8 @@
 import { writeChangesUrl } from '../../payload/changes-url.ts'
 import { CAUGHT_UP, type Delivery } from '../../receiver/delivery.ts'
 
-const CHANGE_TYPE = 'FeaturesEdited'
+/** The change type of announcements, which do not say which kinds of edits there are. */
+export const CHANGE_TYPE = 'FeaturesEdited'
 
 /** Changes of a service that no delivery announced. */
 export interface MissedChanges {

@@ -1,7 +1,7 @@
-import type { WebhookError } from '../../errors.ts'
+import { configInvalid, type WebhookError } from '../../errors.ts'
 import { warn } from '../../receiver/log.ts'
 import { resyncRequired, showUrl } from '../errors.ts'
-import { createAnnouncement } from './announcement.ts'
+import { CHANGE_TYPE, createAnnouncement } from './announcement.ts'
 import { type CatchUpParts, COPIES, copyService, HIGHEST, seenKey } from './copy-service.ts'
 import type { CatchUpOptions } from './options.ts'
 import { compareGenerations, highestOf, type SyncStatus, toGenerations } from './tracking.ts'
@@ -65,8 +65,39 @@ export function startCatchUp(parts: CatchUpParts, options: CatchUpOptions): Catc
     const { state } = (last !== undefined && (await inbox.get(last))) || {}
     if (state === 'waiting' || state === 'active') return // it covers the changes, or a later poll announces the rest
     const delivery = await createAnnouncement({ service, ...changes, copies })
-    await inbox.put(delivery)
+    const result = await inbox.put(delivery)
     announced.set(service, delivery.id)
+    if (result === 'duplicate') await requireExtracted(service, delivery.id, changes)
+  }
+
+  /** Throws if the delivery is done, but its changes have not been extracted: they would be lost without a word. */
+  async function requireExtracted(
+    service: string,
+    id: string,
+    { layers, max }: SyncStatus & { kind: 'behind' },
+  ): Promise<void> {
+    const item = await inbox.get(id)
+    // Read after the state, because the generations are stored before a delivery is done.
+    const handled = await generations.get(service)
+    const isBehind = layers.every((layer) => (handled.get(layer) ?? -Infinity) < max)
+    if (item?.state !== 'done' || !isBehind) return
+    throw configInvalid(
+      `the missed edits of ${showUrl(service)} up to generation ${max} were not handled: their delivery is done, but no handler of ${CHANGE_TYPE} extracted them`,
+      `Register a handler with receiver.on('${CHANGE_TYPE}', handler) that calls changes.of(event, context). Then call inbox.purge({ state: 'done' }), so that the next poll announces the edits again.`,
+    )
+  }
+
+  let isChecked = false
+
+  /** Warns once if the workers of this process have no handler for announcements. */
+  function checkHandlers(): void {
+    const isHandled = inbox.handles?.(CHANGE_TYPE)
+    if (isHandled === false && !isChecked)
+      warn(
+        `catchUp announces missed edits with the change type ${CHANGE_TYPE}, which has no handler, so they would be lost. Call receiver.on('${CHANGE_TYPE}', handler).`,
+        'change_type_unhandled',
+      )
+    isChecked ||= isHandled !== undefined
   }
 
   /** Copies a service. Without `resync`, only stores its current generations, where later changes begin. */
@@ -105,6 +136,7 @@ export function startCatchUp(parts: CatchUpParts, options: CatchUpOptions): Catc
 
   async function pollAll(): Promise<void> {
     const remaining = services.values()
+    checkHandlers()
     const workers = Array.from({ length: MAX_POLLED }, async () => {
       for (const service of remaining) if (!signal.aborted) await checkAndReport(service)
     })

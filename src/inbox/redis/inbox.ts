@@ -1,8 +1,8 @@
 import { configInvalid } from '../../errors.ts'
-import type { DurableInbox, Workers } from '../durable-inbox.ts'
+import type { DeliveryHandler, DurableInbox, Workers } from '../durable-inbox.ts'
 import { createGenerations } from '../generations.ts'
 import type { InboxConfig } from '../inbox-options.ts'
-import { readListOptions, readPurgeOptions, readWorkOptions, toPage } from '../method-options.ts'
+import { allHandle, readListOptions, readPurgeOptions, readWorkOptions, toPage } from '../method-options.ts'
 import { startRetentionSweep } from '../retention-sweep.ts'
 import { createConnection } from './connection.ts'
 import { createRedisGenerations } from './generations.ts'
@@ -28,7 +28,7 @@ export interface BullmqInboxOptions {
 export function createBullmqInbox({ url, prefix, queue: name, config }: BullmqInboxOptions): DurableInbox {
   const { maxPending, notify } = config
   loadBullmq().catch(() => {}) // the first call reports the error
-  const running = new Set<Workers>()
+  const running = new Map<Workers, DeliveryHandler>()
   let closed = false
   const { run, close } = createConnection<OpenedQueue>({
     url,
@@ -54,9 +54,11 @@ export function createBullmqInbox({ url, prefix, queue: name, config }: BullmqIn
           running.delete(started)
         },
       }
-      running.add(started)
+      running.set(started, receiver)
       return started
     },
+
+    handles: (changeType) => allHandle(running.values(), changeType),
 
     stats: () =>
       run(async (opened) => {
@@ -85,7 +87,7 @@ export function createBullmqInbox({ url, prefix, queue: name, config }: BullmqIn
 
     async close() {
       closed = true
-      await Promise.all([...running].map((workers) => workers.close()))
+      await Promise.all([...running.keys()].map((workers) => workers.close()))
       await close()
     },
   }

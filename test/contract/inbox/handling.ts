@@ -172,6 +172,20 @@ export function describeHandling(kind: InboxEngineKind): void {
       expect((await inbox.get(id))?.attempts).toBe(2)
     })
 
+    it('says whether the receivers of all workers handle a change type', async () => {
+      const inbox = open()
+      expect(inbox.handles?.('FeaturesCreated')).toBeUndefined()
+      const workers = inbox.work(createReceiver({ signatureKey: KEY }).on('FeaturesEdited', () => {}))
+      expect(inbox.handles?.('FeaturesCreated')).toBe(true)
+      expect(inbox.handles?.('JobDone')).toBe(false)
+      const others = work(inbox, () => {})
+      expect(inbox.handles?.('JobDone')).toBe(false)
+      await workers.close()
+      expect(inbox.handles?.('JobDone')).toBe(true)
+      await others.close()
+      expect(inbox.handles?.('JobDone')).toBeUndefined()
+    })
+
     it('moves a delivery to the dead letters if the receiver has no handlers', async () => {
       const inbox = open({ attempts: 1 })
       await send(inbox)
