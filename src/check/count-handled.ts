@@ -1,4 +1,5 @@
 import { setTimeout as wait } from 'node:timers/promises'
+import type { Observer } from './options.ts'
 import type { Probe } from './probe.ts'
 
 /** Milliseconds between two calls of the observer. */
@@ -12,22 +13,26 @@ export interface Counter {
   result(): Promise<number>
 }
 
+/** Calls an observer. Throws if it does not return a number in time. */
+export async function countHandled(observer: Observer, timeout: number, id: string): Promise<number> {
+  const stop = new AbortController()
+  const late = wait(timeout, 'late', { signal: stop.signal })
+  late.catch(() => {}) // aborted
+  const value: unknown = await Promise.race([observer(id), late]).finally(() => stop.abort())
+  if (value === 'late') throw new Error(`the observer did not answer within ${timeout / 1000} s`)
+  if (typeof value === 'number' && Number.isFinite(value)) return value
+  throw new Error('the observer did not return a number')
+}
+
 /**
  * Starts to count.
  *
  * @returns undefined without an observer
  */
-export async function startCounter({ observer, timeout }: Probe, id: string): Promise<Counter | undefined> {
+export async function startCounter(probe: Probe, id: string): Promise<Counter | undefined> {
+  const { observer, timeout } = probe
   if (!observer) return undefined
-  const count = async (): Promise<number> => {
-    const stop = new AbortController()
-    const late = wait(timeout, 'late', { signal: stop.signal })
-    late.catch(() => {}) // aborted
-    const value: unknown = await Promise.race([observer(id), late]).finally(() => stop.abort())
-    if (value === 'late') throw new Error(`the observer did not answer within ${timeout / 1000} s`)
-    if (typeof value === 'number' && Number.isFinite(value)) return value
-    throw new Error('the observer did not return a number')
-  }
+  const count = (): Promise<number> => countHandled(observer, timeout, id)
   const before = await count()
   return {
     async result() {

@@ -6,7 +6,13 @@ import { compareSamples } from './statistics.ts'
 import type { Finding } from './types.ts'
 
 /** Headers that differ in any two responses, or belong to the connection. */
-const VARIABLE: ReadonlySet<string> = new Set(['date', 'age', 'connection', 'keep-alive', 'content-length'])
+export const VARIABLE: ReadonlySet<string> = new Set([
+  'date',
+  'age',
+  'connection',
+  'keep-alive',
+  'content-length',
+])
 
 /** Compares the responses to deliveries that the receiver refuses for different reasons. */
 export async function compareRefusals(probe: Probe): Promise<Finding> {

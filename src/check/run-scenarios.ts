@@ -11,11 +11,14 @@ export const BASELINE = 'valid-json'
 
 const NO_BASELINE = `not run: the receiver did not accept a valid delivery (${BASELINE}), so its other responses show nothing`
 
+/** The scenario that must pass, because otherwise a `waiting` scenario occupies the receiver. */
+export const CONCURRENT = 'stalled-uploads'
+
 /** Groups that mean something without a valid delivery. */
 const isIndependent = ({ group, id }: GroupedScenario): boolean => group === 'tls' || id === 'redirect'
 
 /**
- * Runs scenarios: first the baseline, then all others but those that need to be alone or last.
+ * Runs scenarios: first the baseline, then all others in their phases.
  *
  * @param whySkipped returns why a scenario does not run
  * @param onResult is called in the order in which scenarios end
@@ -47,15 +50,25 @@ export async function runScenarios(
   }
 
   const rest = scenarios.filter(({ id }) => id !== BASELINE)
-  const inPhase = (...phases: GroupedScenario['phase'][]): GroupedScenario[] =>
-    phases.flatMap((phase) => rest.filter((scenario) => scenario.phase === phase))
-  for (const scenario of scenarios) if (scenario.id === BASELINE) await run(scenario)
-  const pending = inPhase(undefined).values()
-  const work = async (): Promise<void> => {
-    for (const scenario of pending) await run(scenario)
+  const inPhase = (phase: GroupedScenario['phase']): GroupedScenario[] =>
+    rest.filter((scenario) => scenario.phase === phase)
+  const inTurn = async (scenarios: Iterable<GroupedScenario>): Promise<void> => {
+    for (const scenario of scenarios) await run(scenario)
   }
-  await Promise.all(Array.from({ length: CONCURRENCY }, work))
-  for (const scenario of inPhase('alone', 'last')) await run(scenario)
+  const others = async (): Promise<void> => {
+    const pending = inPhase(undefined).values()
+    await Promise.all(Array.from({ length: CONCURRENCY }, () => inTurn(pending)))
+    await inTurn(inPhase('alone'))
+  }
+  await inTurn(scenarios.filter(({ id }) => id === BASELINE))
+  await inTurn(inPhase('first'))
+  if (results.get(CONCURRENT)?.verdict === 'passed') {
+    await Promise.all([inTurn(inPhase('waiting')), others()])
+  } else {
+    await others()
+    await inTurn(inPhase('waiting'))
+  }
+  await inTurn(inPhase('last'))
   return scenarios.flatMap(({ id }) => results.get(id) ?? [])
 }
 

@@ -8,10 +8,11 @@ export interface Scenario extends ScenarioText {
   /** True if it means nothing for senders that do not sign the body. */
   readonly needsSignature?: true
   /**
-   * When it runs. `alone` ones run while no other scenario does, because they measure, count, or occupy the receiver.
-   * `last` ones judge the responses to all others. Default: together with others, and first.
+   * When it runs. `first` ones run before all others. `waiting` ones only wait most of the time, so they run beside all
+   * others if the receiver serves other connections meanwhile. `alone` ones run one after another, because they measure or
+   * count. `last` ones judge the responses to all others, or may damage the receiver. Default: together with others.
    */
-  readonly phase?: 'alone' | 'last'
+  readonly phase?: 'first' | 'waiting' | 'alone' | 'last'
   /** Sends requests, and judges the responses. A thrown error makes the scenario undecided. */
   run(probe: Probe): Promise<Finding> | Finding
 }

@@ -35,21 +35,6 @@ const refusing =
   }
 
 describe('no false alarm about a receiver', () => {
-  it('that handles one request at a time', async () => {
-    let last: Promise<unknown> = Promise.resolve()
-    const slow = receiverWith(60_000)
-    const report = await checkListener(
-      (req, res) => {
-        const before = last
-        last = new Promise((resolve) => res.once('close', resolve))
-        void before.then(() => slow(req, res))
-      },
-      { timeout: 10_000, skip: ['uniform-refusal-time'] },
-    )
-    const others = ['time-stale', 'time-future']
-    expect(idsOf(report, 'failed').filter((id) => !others.includes(id))).toEqual(['slow-upload'])
-  })
-
   it('that becomes too busy to respond at once', async () => {
     let delay = 0
     const report = await checkListener(

@@ -1,3 +1,4 @@
+import { setTimeout as wait } from 'node:timers/promises'
 import type { Connection } from '../http/connection.ts'
 import { isRefusal, isSuccess, type Reply } from '../http/reply.ts'
 import { writeHead, writeRequest } from '../http/write-request.ts'
@@ -49,12 +50,62 @@ function judgeOrder(first: Reply, second: Reply | undefined): Finding {
   return second && isRefusal(second) && !isLimited(second) ? failed(evidence) : undecided(evidence)
 }
 
+/** Number of requests that stall: two in the body, one in the head, and one before it. */
+const STALLED = 4
+
+/** Milliseconds to wait for a response beside stalled requests. */
+const patience = ({ timeout }: Probe): number => Math.min(timeout, 3 * QUIET)
+
+/** Sends a valid delivery while other requests have stalled. Returns undefined if no response comes before they end. */
+async function deliverBesideStalled(probe: Probe): Promise<Reply | undefined> {
+  const late = wait(patience(probe), undefined)
+  const bytes = probe.bytes(probe.sender.create().body)
+  const stalled = [-20, -1, 20, 0].map(async (end) => {
+    const connection = await probe.connect()
+    await connection.write(bytes.subarray(0, end))
+    return connection
+  })
+  try {
+    // A receiver that serves one connection at a time may not even finish a TLS handshake on another.
+    await Promise.race([Promise.allSettled(stalled), late])
+    const reply = probe.deliver(probe.sender.create().body).catch(() => undefined)
+    return await Promise.race([reply, late])
+  } finally {
+    for (const opened of stalled)
+      void opened.then(
+        (connection) => connection.destroy(),
+        () => {},
+      )
+  }
+}
+
 /** Slow, broken and unusual connections. */
 export const CONNECTIONS: readonly Scenario[] = [
   {
+    id: 'stalled-uploads',
+    level: 'must',
+    phase: 'first',
+    title: 'responds to a delivery while other requests have stalled',
+    reason:
+      'Otherwise a few connections on which nothing arrives keep the receiver from responding to all other senders.',
+    fix: 'Serve each connection in a thread, a process or a coroutine of its own, or put a proxy in front that forwards only complete requests.',
+    async run(probe) {
+      let evidence = ''
+      // A busy receiver can be late once, and is late without stalled requests too.
+      for (let round = 0; round < 2; round++) {
+        const reply = await deliverBesideStalled(probe)
+        if (reply) return accepts(reply, `a valid delivery while ${STALLED} requests had stalled`)
+        const free = await probe.deliver(probe.sender.create().body)
+        evidence = `sent a valid delivery: no response within ${patience(probe) / 1000} s while ${STALLED} requests had stalled; after their end: ${describe(free)}`
+        if (!isSuccess(free) || free.milliseconds > patience(probe) / 2) return undecided(evidence)
+      }
+      return failed(evidence)
+    },
+  },
+  {
     id: 'slow-upload',
     level: 'should',
-    phase: 'alone',
+    phase: 'waiting',
     title:
       'responds to a slow upload, or closes it, at most 5 s after the timeout of the sender (after 15 s by default)',
     reason:

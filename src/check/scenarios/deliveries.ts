@@ -1,9 +1,10 @@
 import { setTimeout as wait } from 'node:timers/promises'
-import { startCounter } from '../count-handled.ts'
+import { countHandled, startCounter } from '../count-handled.ts'
 import { isSuccess, type Reply } from '../http/reply.ts'
-import { accepts, describe, failed, isLimited, passed, refuses, undecided } from '../judge.ts'
+import { accepts, describe, failed, isLimited, passed, refuses, skipped, undecided } from '../judge.ts'
 import type { Probe } from '../probe.ts'
 import type { Scenario } from '../scenario.ts'
+import { FORM_TYPE } from '../signed-form.ts'
 import type { Finding } from '../types.ts'
 
 const NO_OBSERVER = 'whether it was handled once cannot be known without an observer'
@@ -41,8 +42,60 @@ const agedDelivery = (id: string, title: string, sent: string, shift: number): S
     refuses(await probe.deliver(probe.sender.create({ when: Date.now() + shift }).body), sent),
 })
 
+/** Sends a valid delivery, and waits until it is counted. Returns the count, or why there is none. */
+async function countValid(probe: Probe): Promise<number | Finding> {
+  const { id, body } = probe.sender.create()
+  const counter = await startCounter(probe, id)
+  const finding = accepts(await probe.deliver(body), 'a valid delivery')
+  if (!counter || finding.verdict !== 'passed') return undecided(finding.evidence)
+  const count = await counter.result()
+  return count > 0 ? count : undecided(`${finding.evidence}; the observer did not count it`)
+}
+
+/** Sends forged deliveries between two valid ones, which show that the observer counts and that nothing is pending. */
+async function countForgeries(probe: Probe): Promise<Finding> {
+  const { observer, sender, timeout } = probe
+  if (!observer) return skipped('it needs an observer (--observer), which counts handled deliveries')
+  const { id, body } = sender.create()
+  const count = async (): Promise<[number, number]> => [
+    await countHandled(observer, timeout, id),
+    await countHandled(observer, timeout, sender.create().id), // counts only if the observer ignores the id
+  ]
+  const perDelivery = await countValid(probe)
+  if (typeof perDelivery !== 'number') return perDelivery
+  const before = await count()
+  const form = { contentType: FORM_TYPE, credential: null }
+  const replies = [
+    await probe.deliver(body, { credential: null }),
+    await probe.deliver(body, { credential: 'malformed' }),
+    await probe.deliver(body, { credential: sender.wrongCredential() }),
+    await probe.deliver(Buffer.concat([body, Buffer.from(' ')]), {
+      credential: sender.isSigned ? sender.credential(body) : null,
+    }),
+    await probe.deliver(Buffer.from(new URLSearchParams({ payload: body.toString() }).toString()), form),
+    await probe.deliver(body, { method: 'PUT', credential: null }),
+  ]
+  const statuses = replies.map(({ status }) => status ?? 'no response').join(', ')
+  const evidence = `sent ${replies.length} forged deliveries: ${statuses}`
+  if (replies.some((reply) => isSuccess(reply) || isLimited(reply))) return undecided(evidence)
+  const valid = await countValid(probe)
+  if (typeof valid !== 'number') return valid
+  const [ofId, ofAnother] = (await count()).map((number, at) => number - before[at]!) as [number, number]
+  return judgeCount(ofAnother > 0 ? ofId - perDelivery : ofId, evidence, (handled) => handled <= 0)
+}
+
 /** Duplicates, and deliveries that are lost or late. */
 export const DELIVERIES: readonly Scenario[] = [
+  {
+    id: 'forged-not-handled',
+    level: 'must',
+    phase: 'alone',
+    title: 'does not handle forged deliveries that it refuses',
+    reason:
+      'A receiver that handles a delivery before or while it verifies the signature does what an attacker wants, and then responds with 401.',
+    fix: 'Verify the signature first, and end the request if it is wrong. Only then use the body.',
+    run: countForgeries,
+  },
   {
     id: 'duplicate-in-turn',
     level: 'should',

@@ -3,6 +3,7 @@ import { gzipSync } from 'node:zlib'
 import { isRefusal, type Reply } from '../http/reply.ts'
 import { writeChunk, writeHead } from '../http/write-request.ts'
 import { describe, failed, isLimited, passed, refuses, undecided } from '../judge.ts'
+import type { Probe } from '../probe.ts'
 import type { Scenario } from '../scenario.ts'
 import type { Finding } from '../types.ts'
 
@@ -22,9 +23,46 @@ const createBomb = (): Buffer => {
 function stops(reply: Reply, sent: string): Finding {
   const evidence = `sent ${sent}: ${describe(reply)}`
   if (isLimited(reply)) return undecided(evidence)
-  const isClosed = reply.status === undefined && reply.problem === 'closed'
   // 408 means that the receiver waited for the rest.
-  return isClosed || (isRefusal(reply) && reply.status !== 408) ? passed(evidence) : failed(evidence)
+  return isClosed(reply) || (isRefusal(reply) && reply.status !== 408) ? passed(evidence) : failed(evidence)
+}
+
+/** How often to send a body to a receiver that closes the connection without a response. */
+const ATTEMPTS = 3
+/** Milliseconds by which the pause between two chunks grows with each attempt. */
+const PAUSE = 10
+
+const isClosed = (reply: Reply): boolean => reply.status === undefined && reply.problem === 'closed'
+
+/** Sends the head of a body that is too large, and no byte of the body. */
+const announce = (_: number, probe: Probe): Promise<Reply> => {
+  const request = probe.request(Buffer.alloc(0), { credential: probe.sender.wrongCredential() })
+  const head = writeHead(probe.url, { ...request, length: DECLARED })
+  return probe.exchange(({ write }) => write(head), { timeout: Math.min(probe.timeout, AT_ONCE) })
+}
+
+/** Sends a body of unknown length until a response comes, in chunks with a pause of some milliseconds after each. */
+async function stream(probe: Probe, pause = 0): Promise<{ reply: Reply; sent: number }> {
+  const request = probe.request(Buffer.alloc(0), {
+    credential: probe.sender.wrongCredential(),
+    headers: [['transfer-encoding', 'chunked']],
+  })
+  const chunk = writeChunk(Buffer.alloc(65_536, ' '))
+  let sent = 0
+  const reply = await probe.use(async (connection) => {
+    await connection.write(writeHead(probe.url, { ...request, length: null }))
+    let hasReply = false
+    const read = connection.read({ timeout: 2 * probe.timeout }).finally(() => {
+      hasReply = true
+    })
+    for (; sent < STREAMED && !hasReply; sent += 65_536) {
+      await Promise.race([connection.write(chunk), read])
+      if (pause > 0) await Promise.race([wait(pause), read])
+    }
+    if (!hasReply) void connection.write(writeChunk(Buffer.alloc(0)))
+    return probe.record(await read)
+  })
+  return { reply, sent }
 }
 
 /** Requests that are larger than any delivery. */
@@ -71,28 +109,37 @@ export const LIMITS: readonly Scenario[] = [
     reason: 'A body in chunks has no content-length, so a limit that reads only this header does nothing.',
     fix: 'Count the bytes of the body while they arrive, and respond with 413 above the limit.',
     async run(probe) {
-      const request = probe.request(Buffer.alloc(0), {
-        credential: probe.sender.wrongCredential(),
-        headers: [['transfer-encoding', 'chunked']],
-      })
-      const chunk = writeChunk(Buffer.alloc(65_536, ' '))
-      let sent = 0
-      const reply = await probe.use(async (connection) => {
-        await connection.write(writeHead(probe.url, { ...request, length: null }))
-        let hasReply = false
-        const read = connection.read({ timeout: 2 * probe.timeout }).finally(() => {
-          hasReply = true
-        })
-        for (; sent < STREAMED && !hasReply; sent += 65_536)
-          await Promise.race([connection.write(chunk), read])
-        if (!hasReply) void connection.write(writeChunk(Buffer.alloc(0)))
-        return probe.record(await read)
-      })
+      const { reply, sent } = await stream(probe)
       const finding = stops(reply, `${Math.ceil(sent / MEBIBYTE)} MiB in chunks`)
       if (sent >= STREAMED) return { ...finding, verdict: 'failed' }
       // On a slow network, the time for an upload may end before the receiver's limit.
       const isTooSlow = reply.status === undefined ? reply.problem === 'timeout' : reply.status === 408
       return isTooSlow ? undecided(finding.evidence) : finding
+    },
+  },
+  {
+    id: 'too-large-response',
+    level: 'should',
+    title: 'responds to a body that is too large, before it closes the connection',
+    reason:
+      'A sender takes a closed connection for a failure of the network, and may send the same body again and again.',
+    fix: 'Respond with 413 and the header connection: close, and close the connection only after the response is sent.',
+    async run(probe) {
+      let evidence = ''
+      for (const [what, send] of [
+        ['the head of 1 GiB', announce],
+        ['up to 32 MiB in chunks', async (pause: number) => (await stream(probe, pause)).reply],
+      ] as const) {
+        let reply: Reply
+        let attempt = 0
+        // A response can get lost if the receiver closes a connection while more bytes arrive, so send slowly then.
+        do reply = await send(attempt * PAUSE, probe)
+        while (isClosed(reply) && ++attempt < ATTEMPTS)
+        evidence = `sent ${what}${attempt > 0 ? `, ${attempt + 1} times` : ''}: ${describe(reply)}`
+        if (isLimited(reply)) return undecided(evidence)
+        if (isClosed(reply)) return failed(evidence)
+      }
+      return passed(evidence)
     },
   },
   {

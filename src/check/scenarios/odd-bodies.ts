@@ -1,5 +1,6 @@
 import { gzipSync } from 'node:zlib'
 import { answers, judgeEach } from '../judge.ts'
+import { findPollution } from '../pollution.ts'
 import type { Scenario } from '../scenario.ts'
 import { FORM_TYPE } from '../signed-form.ts'
 
@@ -9,6 +10,17 @@ const BOUND = 'Limit the nesting and the number of fields, and respond with 400 
 
 /** Signed bodies that are unusual, or no payloads. Creates them only when they are sent, because some are large. */
 export const ODD_BODIES: readonly Scenario[] = [
+  {
+    id: 'body-proto',
+    level: 'must',
+    phase: 'last',
+    title:
+      'responds with 2xx or 4xx to signed JSON with members such as __proto__, which change no later response',
+    reason:
+      'A receiver that merges such a payload into its objects, or looks up change types in one, fails, or behaves differently from then on, for all senders.',
+    fix: 'Do not merge the payload into other objects, and look up change types in a Map.',
+    run: findPollution,
+  },
   ...[
     { id: 'body-empty', what: 'a signed empty body', fix: PARSE, body: () => '' },
     { id: 'body-not-json', what: 'a signed body that is not JSON', fix: PARSE, body: () => '{"a":' },
@@ -29,13 +41,6 @@ export const ODD_BODIES: readonly Scenario[] = [
       what: 'signed JSON with a byte order mark before it',
       fix: PARSE,
       body: () => '\ufeff{"events":[]}',
-    },
-    {
-      id: 'body-proto',
-      what: 'signed JSON with members named __proto__ and constructor',
-      fix: 'Do not merge the payload into other objects, and look up change types in a Map.',
-      body: () =>
-        '{"__proto__":{"admin":true},"constructor":{"prototype":{"admin":true}},"events":[{"eventType":"__proto__"},{"eventType":"constructor"}]}',
     },
     {
       id: 'body-deep',

@@ -145,10 +145,9 @@ function toHeaders(pairs: HeaderPairs = []): Record<string, string> {
   return Object.fromEntries(pairs)
 }
 
-/** @throws {CliError} exit code 2 if there are two observers, or one without effect */
-function toObserver({ observer, observerCommand, sideEffects }: Options, trust: Trust): Observer | undefined {
+/** @throws {CliError} exit code 2 if there are two observers */
+function toObserver({ observer, observerCommand }: Options, trust: Trust): Observer | undefined {
   if (observer === undefined && observerCommand === undefined) return undefined
-  if (!sideEffects) throw usageError('an observer requires --side-effects')
   if (observer !== undefined && observerCommand !== undefined)
     throw usageError('give either --observer or --observer-command')
   return observer ? urlObserver(observer, trust) : commandObserver(observerCommand as string)

@@ -102,7 +102,8 @@ export const ANSWER_FLAWS: Flaws = {
       get: (_, res) => void res.writeHead(200).end(),
       async other(req, res) {
         try {
-          steps.parse({ req, res, body: await steps.read(req), type: 'application/json' })
+          const body = await steps.read(req)
+          steps.parse({ req, res, body, type: 'application/json', handle: async () => {} })
           res.writeHead(200).end()
         } catch {
           res.writeHead(400).end()
@@ -115,7 +116,8 @@ export const ANSWER_FLAWS: Flaws = {
     change(steps) {
       const accept: Steps['get'] = async (req, res) => {
         try {
-          const given = { req, res, body: await steps.read(req), type: 'application/json' }
+          const body = await steps.read(req)
+          const given = { req, res, body, type: 'application/json', handle: async () => {} }
           steps.verify(given, req.headers['x-service'] as string | undefined)
           res.writeHead(200).end()
         } catch (error) {

@@ -11,6 +11,39 @@ export const CONNECTION_FLAWS: Flaws = {
     // The upload ends later than the check's timeout, so that only a limit can end it before.
     change: () => ({ limit: Number.POSITIVE_INFINITY, uploadTime: 12_000 }),
   },
+  'closes the connection without a response if the body is too large': {
+    finds: ['too-large-response'],
+    change: ({ refuse }) => ({
+      refuse(res, error) {
+        if (error instanceof Refusal && error.status === 413) res.req.socket.destroy()
+        else refuse(res, error)
+      },
+    }),
+  },
+  'closes the connection without a response if a body in chunks is too large': {
+    finds: ['too-large-response'],
+    change: ({ refuse }) => ({
+      refuse(res, error) {
+        const isChunked = res.req.headers['content-length'] === undefined
+        if (isChunked && error instanceof Refusal && error.status === 413) res.req.socket.destroy()
+        else refuse(res, error)
+      },
+    }),
+  },
+  'reads one body at a time': {
+    finds: ['stalled-uploads'],
+    timeout: 2_000,
+    change({ read }) {
+      let last: Promise<unknown> = Promise.resolve()
+      return {
+        read(req) {
+          const body = last.then(() => read.call(this, req))
+          last = body.catch(() => {})
+          return body
+        },
+      }
+    },
+  },
   'waits without end for slow uploads': {
     finds: ['slow-upload'],
     change: () => ({ uploadTime: 600_000 }),

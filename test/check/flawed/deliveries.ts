@@ -19,6 +19,30 @@ export const DELIVERY_FLAWS: Flaws = {
       }
     },
   },
+  'handles a delivery before it verifies the delivery': {
+    finds: ['forged-not-handled'],
+    change: ({ verify, deliver }) => ({
+      verify(given, signature) {
+        try {
+          void given.handle(JSON.parse(given.body.toString()))
+        } catch {
+          // not JSON
+        }
+        verify(given, signature)
+      },
+      deliver: (given) => deliver(given, async () => {}),
+    }),
+  },
+  'handles forms before it verifies them': {
+    finds: ['forged-not-handled'],
+    change: ({ verify }) => ({
+      verify(given, signature) {
+        const payload = new URLSearchParams(given.body.toString()).get('payload')
+        if (payload?.startsWith('{') && !signature) void given.handle(JSON.parse(payload))
+        verify(given, signature)
+      },
+    }),
+  },
   'handles repeated deliveries again': {
     finds: ['duplicate-in-turn', 'duplicate-at-once'],
     hasSideEffects: true,

@@ -81,6 +81,22 @@ export const ODD_BODY_FLAWS: Flaws = {
       for (const { eventType } of payload?.events ?? []) handlers[eventType]?.()
     }),
   ),
+  'merges payloads into its settings': {
+    finds: ['body-proto'],
+    change({ verify, parse }) {
+      // Stands for Object.prototype, because a change of that would affect the tests.
+      const prototype: { unsigned?: boolean } = {}
+      return {
+        verify: (given, signature) => prototype.unsigned === true || verify(given, signature),
+        parse(given) {
+          const payload = parse(given)
+          const member = Object.entries(payload ?? {}).find(([name]) => name === '__proto__')
+          Object.assign(prototype, member?.[1])
+          return payload
+        },
+      }
+    },
+  },
   'answers 500 to deep JSON, because it walks through it recursively': withErrors(['body-deep'], (steps) =>
     parseAnd(steps, countLevels),
   ),

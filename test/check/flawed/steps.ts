@@ -18,6 +18,7 @@ export interface Given {
   body: Buffer
   /** The media type of the request, without parameters. */
   type: string
+  handle(payload: unknown): Promise<void>
 }
 
 /** The steps of a receiver. A flawed receiver replaces one of them. */
@@ -64,7 +65,7 @@ export const createSteps = (key: string, senderTimeout: number): Steps => {
       let length = 0
       const timer = setTimeout(() => req.destroy(), this.uploadTime)
       try {
-        for await (const chunk of req) {
+        for await (const chunk of req.iterator({ destroyOnReturn: false })) {
           length += chunk.length
           if (length > this.limit) throw new Refusal(413, 'too large')
           chunks.push(chunk)
@@ -113,7 +114,7 @@ export function createListener(steps: Steps, handle: (payload: unknown) => Promi
       steps.before(req, res)
       const body = await steps.read(req)
       const [type = ''] = (req.headers['content-type'] ?? '').toLowerCase().split(/[; ]/)
-      const given: Given = { req, res, body, type }
+      const given: Given = { req, res, body, type, handle }
       steps.verify(given, req.headers['x-service'] as string | undefined)
       const payload = steps.parse(given)
       const status = await steps.deliver(given, () => handle(payload))

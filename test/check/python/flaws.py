@@ -3,6 +3,7 @@
 import hmac
 import json
 import sys
+import threading
 import time
 import traceback
 from urllib.parse import parse_qs, unquote
@@ -229,6 +230,56 @@ class DecodesFormTwice(Receiver):
         if self.media_type() == FORM:
             payload = json.loads(unquote(parse_qs(body.decode())['payload'][0]))
         return payload
+
+
+class HandlesFirst(Receiver):
+    def verify(self, body):
+        try:
+            self.handle_payload(json.loads(body))
+        except (ValueError, RecursionError):
+            pass
+        super().verify(body)
+
+    def deliver(self, body, payload):
+        self.handle_payload = lambda payload: None
+        return super().deliver(body, payload)
+
+
+class ClosesAtLargeBodies(Receiver):
+    def refuse(self, error):
+        self.close_connection = True
+        if not isinstance(error, Refusal) or error.status != 413:
+            super().refuse(error)
+
+
+class ServesOneConnection(Receiver):
+    timeout = 5
+    one = threading.Lock()
+
+    def handle(self):
+        with self.one:
+            super().handle()
+
+
+class MergesIntoObject(Receiver):
+    unsigned = False
+
+    def verify(self, body):
+        if not self.unsigned:
+            super().verify(body)
+
+    def parse(self, body):
+        payload = super().parse(body)
+        if isinstance(payload, dict):
+            self.merge(payload, self)
+        return payload
+
+    def merge(self, source, target):
+        for name, value in source.items():
+            if isinstance(value, dict) and name == '__class__':
+                self.merge(value, type(target))
+            elif not isinstance(value, dict) and hasattr(target, name):
+                setattr(target, name, value)
 
 
 if __name__ == '__main__':

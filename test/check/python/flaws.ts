@@ -53,5 +53,9 @@ export const PYTHON_FLAWS: Readonly<Record<string, Finds>> = {
   AcceptsEveryMethod: { fails: ['signed-methods'] },
   ReadsFieldsInJson: { fails: ['content-type-confused'] },
   DecodesFormTwice: { fails: ['form-decoded-once'] },
+  HandlesFirst: { fails: ['forged-not-handled'] },
+  ClosesAtLargeBodies: { fails: ['too-large-response'] },
+  ServesOneConnection: { fails: ['stalled-uploads'] },
+  MergesIntoObject: { fails: ['body-proto'] },
   LeavesBodyUnread: { fails: ['smuggled-request', 'keep-alive-after-refusal', 'pipelined'] },
 }

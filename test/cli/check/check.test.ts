@@ -135,11 +135,14 @@ describe('the observer', () => {
     expect(stdout).toContain(message)
   })
 
-  it('requires --side-effects', async () => {
-    const result = await geohook(['check', 'http://127.0.0.1:9/', '--observer', 'http://127.0.0.1:9/'], {
-      env,
-    })
-    expect(result).toMatchObject({ code: 2, stderr: expect.stringContaining('requires --side-effects') })
+  it('shows whether forgeries were handled, also without --side-effects', async () => {
+    const { url } = await serve(conforming())
+    const { code, stdout } = await geohook(
+      ['check', url, '--only', 'forged-not-handled', '--observer', `${url}/count`],
+      { env },
+    )
+    expect(stdout).toContain('✓ forged-not-handled')
+    expect(code).toBe(0)
   })
 })
 

@@ -1,0 +1,118 @@
+import type { Reply } from './http/reply.ts'
+import { answers, describe, failed, isLimited, undecided } from './judge.ts'
+import type { Probe } from './probe.ts'
+import { VARIABLE } from './refusals.ts'
+import type { Finding } from './types.ts'
+
+const MARK = 'geohook-check'
+
+/** Members that a receiver may look up in its objects, with values that would change its responses. */
+const MEMBERS: Readonly<Record<string, unknown>> = {
+  ...Object.fromEntries(
+    'admin isAdmin authenticated authorized trusted valid verified isVerified skip unsigned debug disabled failed'
+      .split(' ')
+      .map((name) => [name, true]),
+  ),
+  ...Object.fromEntries(
+    'body error key message name reason secret signature signatureKey text title type'
+      .split(' ')
+      .map((name) => [name, MARK]),
+  ),
+  status: 510,
+  statusCode: 510,
+  code: 510,
+  'json spaces': 3,
+  [MARK]: MARK,
+}
+
+/** Adds the members with which a payload can reach the objects of a program in JavaScript or in Python. */
+function pollute(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(pollute)
+  if (typeof value !== 'object' || value === null) return value
+  return {
+    ...Object.fromEntries(Object.entries(value).map(([name, member]) => [name, pollute(member)])),
+    ['__proto__']: MEMBERS,
+    constructor: { prototype: MEMBERS },
+    __class__: { ...MEMBERS, __init__: { __globals__: MEMBERS } },
+  }
+}
+
+/** Payloads with such members, and with change types that are members of every object. */
+const payloadsOf = (body: Buffer): unknown[] => [
+  { events: ['__proto__', 'constructor'].map((eventType) => ({ eventType })) },
+  JSON.parse(body.toString()),
+]
+
+/** How often a difference must occur again. */
+const REPEATS = 4
+
+/** Sends payloads with `__proto__`, and compares the responses to other requests before and after them. */
+export async function findPollution(probe: Probe): Promise<Finding> {
+  const before = [await sendAll(probe), await sendAll(probe)]
+  let finding = undecided('nothing was sent')
+  for (const payload of payloadsOf(probe.sender.create().body)) {
+    const body = Buffer.from(JSON.stringify(pollute(payload)))
+    finding = answers(await probe.deliver(body), 'signed JSON with members such as __proto__')
+    if (finding.verdict !== 'passed') return finding
+  }
+  // A header or a body can also change for another reason, but not in each of several responses.
+  for (let repeat = 0; repeat < REPEATS; repeat++) {
+    const after = await sendAll(probe)
+    const replies = [...before, after].flat()
+    const limited = replies.find(({ reply }) => isLimited(reply))
+    if (limited) return undecided(`sent ${limited.sent}: ${describe(limited.reply)}`)
+    const changed = after.findIndex((_, at) => differ(before[0]![at]!, before[1]![at]!, after[at]!))
+    if (changed < 0) return finding
+    const { sent, reply } = after[changed]!
+    finding = failed(
+      `sent ${sent}: ${describe(before[0]![changed]!.reply)}; after a payload with members such as __proto__: ${describe(reply)}`,
+    )
+  }
+  return finding
+}
+
+interface Sent {
+  readonly sent: string
+  readonly reply: Reply
+}
+
+/** Sends requests of several kinds, whose responses must not depend on earlier payloads. */
+async function sendAll(probe: Probe): Promise<Sent[]> {
+  const { create, credential } = probe.sender
+  const attempts: [string, (body: Buffer) => Promise<Reply>][] = [
+    ['a valid delivery', (body) => probe.deliver(body)],
+    ['a delivery without a signature', (body) => probe.deliver(body, { credential: null })],
+    [
+      'a signature made with another key',
+      (body) => probe.deliver(body, { credential: credential(body, { key: MARK }) }),
+    ],
+    ['GET', () => probe.send({ method: 'GET' })],
+  ]
+  const all: Sent[] = []
+  for (const [sent, send] of attempts) all.push({ sent, reply: await send(create().body) })
+  return all
+}
+
+/** Returns true if a part of the last response differs from that part of the first two, which are equal in it. */
+function differ(first: Sent, second: Sent, last: Sent): boolean {
+  const [a, b, c] = [first, second, last].map(({ reply }) => partsOf(reply)) as [Parts, Parts, Parts]
+  return [...new Set([...a.keys(), ...c.keys()])].some(
+    (name) => a.get(name) === b.get(name) && a.get(name) !== c.get(name),
+  )
+}
+
+type Parts = ReadonlyMap<string, string>
+
+/** Returns the status, the headers and the body of a response, without numbers, which often are times or counts. */
+function partsOf(reply: Reply): Parts {
+  if (reply.status === undefined) return new Map([['status', reply.problem]])
+  const withoutNumbers = (text: string): string => text.replace(/\d+/g, '0')
+  const headers = reply.headers
+    .map(([name, value]): [string, string] => [name.toLowerCase(), withoutNumbers(value)])
+    .filter(([name]) => !VARIABLE.has(name))
+  return new Map([
+    ['status', String(reply.status)],
+    ['the body', withoutNumbers(reply.body.toString('latin1'))],
+    ...headers,
+  ])
+}
