@@ -55,7 +55,7 @@ export function requireStored(stored: Partial<StoredDelivery> | null | undefined
       'Text or JSON cannot replace the bytes: store delivery.rawBody itself, for example in base64.',
     )
   if ((stored.tenant ?? undefined) !== undefined && !isTenant(stored.tenant))
-    throw configInvalid('handle(stored): stored.tenant must be what delivery.tenant was')
+    throw configInvalid('handle(stored): stored.tenant is not valid')
 }
 
 /**

@@ -1,9 +1,10 @@
 import { importKey } from '#hmac'
-import { parsePayload } from '../payload/parse.ts'
+import { parse } from '../payload/parse.ts'
 import { fromBinary, toBinary, utf8 } from '../signature/bytes.ts'
 import { decodeSignature } from '../signature/encoding.ts'
 import type { Hmac, HmacKey } from '../signature/hmac.ts'
 import { isEmpty, type Keyring } from '../signature/keyring.ts'
+import { DEFAULT_SIGNATURE_HEADER } from '../signature/signature-header.ts'
 import { type HeaderBag, readHeader } from './headers.ts'
 import type { Seen } from './observer.ts'
 import type { Config } from './options.ts'
@@ -83,22 +84,21 @@ const toDigest = (hex: string): Uint8Array => decodeSignature(hex, 'hex') as Uin
 /** Platforms decode headers as Latin-1: one character per byte. Text with other characters was decoded as UTF-8. */
 const toBytes = (text: string): Uint8Array => (/[^\0-\xff]/.test(text) ? utf8(text) : fromBinary(text))
 
-/** The beginning of an object and its member, as JSON or in the form field `payload`. */
-const OBJECT = /^(?:payload=)?\s*(?:\{|%7[Bb])/
-const MEMBER = /(?:"|%22)WebhookRegistry(?:"|%22)(?:\s|\+|%20)*(?::|%3[Aa])/
+/** A member of an object, as JSON or in a form. */
+const REGISTRATION = /(?:"|%22)WebhookRegistry(?:"|%22)[\s+]*(?::|%3[Aa])/
 
 /**
- * Returns true for a body that has the form of a registration: an object with the member `WebhookRegistry`. Nothing is
- * parsed, because the sender may not have proved who it is.
+ * Returns true for a body that has the form of a registration: it has the member `WebhookRegistry`. Nothing is parsed,
+ * because the sender may not have proved who it is.
  */
-function isRegistration(body: Uint8Array): boolean {
-  if (body.length > MAX_REGISTRATION) return false
-  const text = toBinary(body)
-  return OBJECT.test(text) && MEMBER.test(text)
-}
+const isRegistration = (body: Uint8Array): boolean =>
+  body.length <= MAX_REGISTRATION && REGISTRATION.test(toBinary(body))
 
 /** True if handlers could miss something. Call it only if the sender may deliver, because it parses the body. */
 function hasEvents(body: Uint8Array, { headers }: RequestHead): boolean {
-  const parsed = parsePayload({ body, contentType: readHeader(headers, 'content-type') })
-  return parsed.ok && parsed.changeTypes.length > 0
+  try {
+    return parse(body, readHeader(headers, 'content-type'), DEFAULT_SIGNATURE_HEADER).changeTypes.length > 0
+  } catch {
+    return false
+  }
 }

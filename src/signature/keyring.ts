@@ -81,9 +81,9 @@ const isNamed = (returned: ReturnedKeys): returned is TenantKeys =>
 const toKeys = (keys: SignatureKeys | null | undefined): readonly SignatureKey[] | undefined =>
   keys === null || keys === undefined || keys.length === 0 ? undefined : toKeyList(keys)
 
-const SHAPE = 'the signatureKey function must return keys, or an object with the members keys and tenant only'
+const SHAPE = 'the signatureKey function must return keys, or { keys, tenant }'
 const INVALID_TENANT =
-  'tenant must be a string of 1 to 200 characters, without control characters and unpaired surrogates'
+  'tenant must be 1 to 200 characters, none of them a control character or an unpaired surrogate'
 const UNTRIMMED = 'Remove the white space, or pass the key as bytes if the white space belongs to it.'
 
 /**

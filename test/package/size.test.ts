@@ -6,9 +6,9 @@ import { describe, expect, it } from 'vitest'
 import { bundle } from './bundle.ts'
 import { ADAPTERS, ENTRIES, root } from './entries.ts'
 
-it('the main entry for browsers is under 13 KB and imports no built-in modules', async () => {
+it('the main entry for browsers is under 13.6 KB and imports no built-in modules', async () => {
   const { inputs, externals, bytes } = await bundle('index.js')
-  expect(bytes).toBeLessThan(13 * 1024)
+  expect(bytes).toBeLessThan(13.6 * 1024)
   expect(externals).toEqual([])
   expect(inputs.filter((input) => input.includes('runtime.'))).toEqual(['dist/runtime.web.js'])
 })
@@ -17,7 +17,7 @@ it.each(['hono.js', 'h3.js', 'azure.js'])(
   '%s for browsers and workers imports no built-in modules and no framework',
   async (entry) => {
     const { inputs, externals, bytes } = await bundle(entry)
-    expect(bytes).toBeLessThan(12.6 * 1024)
+    expect(bytes).toBeLessThan(13.2 * 1024)
     expect(externals).toEqual([])
     expect(inputs.filter((input) => /node_modules|\.node\./.test(input))).toEqual([])
   },
@@ -39,7 +39,7 @@ it('a bundler without code splitting omits explain if the receiver does not call
     tsconfigRaw: {},
     logLevel: 'error',
   })
-  expect(gzipSync(outputFiles[0]?.contents ?? '', { level: 9 }).length).toBeLessThan(13.5 * 1024)
+  expect(gzipSync(outputFiles[0]?.contents ?? '', { level: 9 }).length).toBeLessThan(13.8 * 1024)
 })
 
 it('explain is loaded only when it is called', async () => {
