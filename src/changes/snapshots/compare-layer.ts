@@ -106,7 +106,7 @@ export async function compareFeatures(
   return { features, rows: written }
 }
 
-/** Finds the features of deleted ids. */
+/** Finds the features of deleted ids that do not exist any more. */
 function findDeleted(
   { current, deletedIds, lastStates }: ChangedFeatures,
   rows: readonly KnownRow[],
@@ -122,11 +122,16 @@ function findDeleted(
   // A number is an object id, and not the value of another attribute.
   for (const { key, objectId } of [...rows, ...current.values()])
     if (objectId === undefined || !isNumber(key)) byId.set(key, { key, objectId })
+  const deletedObjectIds = new Set(deletedIds.filter(isNumber))
+  for (const last of lastStates.values()) deletedObjectIds.add(last.objectId ?? last.key)
   const found = new Map<string, Removed>()
   for (const id of deletedIds) {
     const last = lastStates.get(id)
     const ids = byId.get(id) ?? last
     const { key, objectId } = ids ?? { key: id, objectId: undefined }
+    // A feature that was deleted and added again with the same global id has another object id.
+    const now = current.get(key)
+    if (now && !deletedObjectIds.has(now.objectId ?? key)) continue
     found.set(key, { key, objectId, lastState: last?.feature, isFound: ids !== undefined })
   }
   return [...found.values()]

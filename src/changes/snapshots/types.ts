@@ -4,7 +4,10 @@ import type { Changes, Feature } from '../types.ts'
 export interface FeatureComparison<Attributes extends object = Record<string, unknown>> {
   /** The feature's global id without braces in lower case, or its object id if it has no global id. */
   id: string
-  /** Kind of change: `add` for a feature that was added and then updated, `delete` if it was added and then deleted. */
+  /**
+   * Kind of change: `add` for a feature that was added and then updated, or deleted and then added again with the same
+   * id; `delete` if it was added and then deleted.
+   */
   kind: 'add' | 'update' | 'delete'
   /**
    * The feature when it was last handled. Absent if the feature is new or not known yet. For a deleted feature that is

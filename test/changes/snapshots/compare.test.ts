@@ -1,3 +1,4 @@
+import type { LayerChanges } from 'geohook/changes'
 import { createMemoryRows } from 'geohook/inbox'
 import { describe, expect, it } from 'vitest'
 import { changesOf, ID, invalid, rowOf, SERVICE, start } from './support.ts'
@@ -66,6 +67,41 @@ describe('compare()', () => {
     expect(await handle({ adds: [last], deletes })).toEqual([
       { id: ID.toLowerCase(), kind: 'delete', before: last },
     ])
+  })
+
+  it.each<[string, Partial<LayerChanges>['deletes'] & object]>([
+    ['its old object id', { ids: ['7'] }],
+    ['its global id', { ids: [ID] }],
+    ['its global id, with its last row', { ids: [`{${ID}}`], features: [rowOf({ name: 'oak' })] }],
+    ['both', { ids: ['7', ID.toLowerCase()] }],
+  ])('reports a feature that was deleted and added again as added: deleted by %s', async (_, deletes) => {
+    const { handle } = start()
+    const before = rowOf({ name: 'oak' })
+    const after = rowOf({ name: 'oak', OBJECTID: 9 })
+    await handle({ adds: [before] })
+    const changed = ['OBJECTID']
+    expect(await handle({ adds: [after], deletes })).toEqual([
+      { id: ID.toLowerCase(), kind: 'add', before, after, changed, moved: false },
+    ])
+    const last = rowOf({ name: 'ash', OBJECTID: 9 })
+    expect(await handle({ updates: [last] })).toMatchObject([{ before: after, changed: ['name'] }])
+    expect(await handle({ adds: [last], deletes: { ids: ['9', '7'] } })).toContainEqual({
+      id: ID.toLowerCase(),
+      kind: 'delete',
+      before: last,
+    })
+  })
+
+  it('reports a feature that was deleted and added again with the same idField as added', async () => {
+    const { handle } = start({ idField: 'code' })
+    const other = 'AAAAAAAA-0D5F-4C2B-9A5B-0123456789AB'
+    const before = rowOf({ code: 'x1' })
+    const after = rowOf({ code: 'x1', OBJECTID: 9, GlobalID: other })
+    await handle({ adds: [before] })
+    for (const deletes of [{ ids: ['7'] }, { ids: [ID], features: [before] }])
+      expect(await handle({ adds: [after], deletes })).toContainEqual(
+        expect.objectContaining({ id: 'x1', kind: 'add', after }),
+      )
   })
 
   it('reports a feature that was added and updated once', async () => {

@@ -1,10 +1,10 @@
 import fc from 'fast-check'
-import { type Changes, createChanges, createSnapshots } from 'geohook/changes'
+import { type Changes, createChanges, createSnapshots, type Feature } from 'geohook/changes'
 import type { RowStore } from 'geohook/inbox'
 import { createMockService, type LayerSeed, type MockService } from 'geohook/mock'
 import { expect } from 'vitest'
 import { toEvent } from '../support.ts'
-import { createModel, featuresOf } from './model.ts'
+import { createModel, featuresOf, keyOf } from './model.ts'
 
 /** A window of generations, each from 0 (the oldest) to 1 (now). */
 interface Window {
@@ -18,6 +18,8 @@ interface Handling {
   /** The windows of its events. Features are edited between their extractions. */
   windows: Window[]
   deletedFeatures: boolean
+  /** True if the service also sends deletions of features that were added again. */
+  sendsReturned: boolean
   /** How many attempts fail before the one that succeeds. */
   failures: number
   /** True if another delivery is handled before this one has succeeded. */
@@ -33,6 +35,7 @@ const handling: fc.Arbitrary<Handling> = fc.record({
     { minLength: 1, maxLength: 3 },
   ),
   deletedFeatures: fc.boolean(),
+  sendsReturned: fc.boolean(),
   failures: fc.constantFrom(0, 0, 1, 2),
   isLate: fc.constantFrom(false, false, true),
 })
@@ -79,7 +82,7 @@ async function runHistory(steps: readonly Step[], open: () => RowStore): Promise
     const subject = createSubject(url, service, store)
     for (const step of steps) {
       if (step.kind === 'edit') edit(service, step)
-      else if (step.kind === 'readd') readd(service, step.target, subject.deleted)
+      else if (step.kind === 'readd') readd(service, step.target, subject)
       else await subject.handle(step)
       subject.watch()
     }
@@ -97,8 +100,15 @@ const ALL: Handling = {
   kind: 'handle',
   windows: [{ begin: 0, end: 1 }],
   deletedFeatures: false,
+  sendsReturned: true,
   failures: 0,
   isLate: false,
+}
+
+interface DeletedFeature {
+  layerId: number
+  globalId: string
+  objectId: number
 }
 
 /** Snapshots and a model of them that handle the same changes of a mock. */
@@ -110,10 +120,13 @@ function createSubject(url: string, service: MockService, store: RowStore) {
   )
   /** The commits of late attempts. */
   let late: (() => Promise<void>)[] = []
-  let known = new Set<string>()
+  /** The object ids of all features, by layer and global id. */
+  let known = new Map<string, number>()
   /** Number of edits within attempts, which is also their seed. */
   let edits = 0
-  const deleted: { layerId: number; globalId: string }[] = []
+  const deleted: DeletedFeature[] = []
+  /** The object ids before the deletion of features that were added again, by layer and key. */
+  const returned = new Map<string, number>()
 
   const readWindow = async ({ begin, end }: Window): Promise<string> => {
     const { changeTrackingInfo } = await (await fetch(`${url}?f=json&returnUpdates=true`)).json()
@@ -131,8 +144,26 @@ function createSubject(url: string, service: MockService, store: RowStore) {
     return (clients[Number(deletedFeatures)] as (typeof clients)[0]).of(event)
   }
 
+  /** Adds the deletions of features that exist again, by their global ids or earlier object ids. */
+  function addReturned({ layers }: Changes, lastRow: (name: string) => Feature | undefined): void {
+    for (const { id, adds, deletes } of layers)
+      for (const { attributes } of adds) {
+        const name = `${id} ${keyOf(attributes.GlobalID)}`
+        const objectId = returned.get(name)
+        if (objectId === undefined) continue
+        const last = lastRow(name)
+        const isKnown = last?.attributes.OBJECTID === objectId
+        deletes.ids.push(isKnown && objectId % 2 ? String(objectId) : String(attributes.GlobalID))
+        if (isKnown) deletes.features?.push(last)
+      }
+  }
+
   /** Compares the changes of each window in a new attempt. @returns a function that ends the attempt with success */
-  async function attempt({ windows, deletedFeatures }: Handling): Promise<() => Promise<void>> {
+  async function attempt({
+    windows,
+    deletedFeatures,
+    sendsReturned,
+  }: Handling): Promise<() => Promise<void>> {
     const successes: (() => unknown)[] = []
     const context = {
       signal: new AbortController().signal,
@@ -142,6 +173,7 @@ function createSubject(url: string, service: MockService, store: RowStore) {
     for (const [index, window] of windows.entries()) {
       if (index > 0) edit(service, { seed: edits++, count: 3 })
       const changes = await extract(window, deletedFeatures)
+      if (sendsReturned) addReturned(changes, expectation.lastRow)
       const [layers, again] = await Promise.all([
         snapshots.compare(changes, context),
         snapshots.compare(changes, context),
@@ -172,6 +204,7 @@ function createSubject(url: string, service: MockService, store: RowStore) {
 
   return {
     deleted,
+    returned,
     commitLate,
     async handle(handling: Handling): Promise<void> {
       for (let failures = 0; failures < handling.failures; failures++) await attempt(handling)
@@ -186,11 +219,13 @@ function createSubject(url: string, service: MockService, store: RowStore) {
     /** Remembers the features that were deleted. */
     watch(): void {
       const layers = service.snapshot().featureData?.[0]?.layers ?? []
-      const now = new Set(
-        layers.flatMap(({ id, features }) => features.map(({ globalId }) => `${id} ${globalId}`)),
+      const now = new Map(
+        layers.flatMap(({ id, features }) =>
+          features.map(({ globalId, attributes }) => [`${id} ${globalId}`, Number(attributes.OBJECTID)]),
+        ),
       )
-      for (const name of known)
-        if (!now.has(name)) deleted.push({ layerId: Number(name[0]), globalId: name.slice(2) })
+      for (const [name, objectId] of known)
+        if (!now.has(name)) deleted.push({ layerId: Number(name[0]), globalId: name.slice(2), objectId })
       known = now
     },
     /** Every feature of the mock has been handled as it is now. */
@@ -212,9 +247,14 @@ function edit(service: MockService, { seed, count }: { seed: number; count: numb
 }
 
 /** Adds a deleted feature again with its global id. */
-function readd(service: MockService, target: number, deleted: { layerId: number; globalId: string }[]): void {
+function readd(
+  service: MockService,
+  target: number,
+  { deleted, returned }: { deleted: DeletedFeature[]; returned: Map<string, number> },
+): void {
   const [feature] = deleted.splice(target % Math.max(1, deleted.length), 1)
   if (!feature) return
+  returned.set(`${feature.layerId} ${keyOf(feature.globalId)}`, feature.objectId)
   const adds = [{ attributes: { name: `again ${target}`, GlobalID: feature.globalId } }]
   service.features('Parcels').applyEdits({ layerId: feature.layerId, adds }, { useGlobalIds: true })
 }

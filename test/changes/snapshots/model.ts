@@ -45,7 +45,8 @@ export function createModel() {
             const generation = changes.layerServerGens.find((layer) => layer.id === id)?.serverGen ?? 0
             const added = new Set(adds.map(({ attributes }) => keyOf(attributes.GlobalID)))
             const updated = updates.map(({ attributes }) => keyOf(attributes.GlobalID))
-            const deleted = deletes.ids.map(keyOf)
+            // Object ids are sent only of features that exist again.
+            const deleted = deletes.ids.map(keyOf).filter((key) => !/^\d+$/.test(key))
             for (const key of [...added, ...updated, ...deleted]) {
               const name = `${id} ${key}`
               const last = lastOf(name)
@@ -66,6 +67,7 @@ export function createModel() {
           }
           return expected
         },
+        lastRow: (name: string): Feature | undefined => lastOf(name)?.row,
         /** Records the features as handled. */
         commit(): void {
           for (const [name, last] of pending) handled.set(name, newer(handled.get(name), last) ?? last)
