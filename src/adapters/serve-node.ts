@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { ServerHttp2Stream } from 'node:http2'
 import { endOfTick } from '#platform'
 import { WebhookError } from '../errors.ts'
-import { cutUnreadResponse, drain, isClosing, watchStream } from '../platform/drain.node.ts'
+import { closeUnread, cutUnreadResponse, drain, isClosing, watchStream } from '../platform/drain.node.ts'
 import type { Delivery } from '../receiver/delivery.ts'
 import type { NextResult } from '../receiver/next-handler.ts'
 import type { Outcome } from '../receiver/outcome.ts'
@@ -93,9 +93,11 @@ export async function serve(receive: Receiver['receive'], exchange: NodeExchange
       reading = new AbortController()
       return readNodeBody(req, options, parsed, parsers, reading.signal)
     },
-    cancel(limit) {
+    async cancel(limit) {
       reading?.abort()
       drain(req, res, limit)
+      await endOfTick() // until Node has parsed the data that arrived with the headers
+      closeUnread(req, res)
     },
     next: next && ((delivery) => passOn(next, delivery)),
   }

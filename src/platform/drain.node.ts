@@ -52,9 +52,7 @@ export function drain(req: IncomingMessage, res: ServerResponse, limit: number):
       remaining -= chunk.length
       if (remaining >= 0) return
       req.pause()
-      // If the request is complete after `READ_TIME`, the connection stays open, because the sender may already be
-      // using it for another request.
-      reading = setTimeout(() => (req.complete ? req.resume() : cut()), READ_TIME).unref()
+      reading = setTimeout(cut, READ_TIME).unref()
     })
     .once('close', stop)
     .resume()
@@ -73,6 +71,16 @@ function endAfterResponse(stream: ServerHttp2Stream): undefined {
 
 /** Connections that stay open only for `drain()`, after a response with `connection: close`. */
 const closing = /* @__PURE__ */ new WeakSet<Socket>()
+
+/**
+ * Closes the connection after the response if the end of the request has not arrived. Otherwise a proxy could send
+ * another delivery on the connection, which `drain()` may cut. Has no effect on HTTP/2, which ends only the stream.
+ */
+export function closeUnread({ complete, socket }: IncomingMessage, res: ServerResponse): void {
+  if (complete !== false || (res as OnStream).stream) return
+  res.shouldKeepAlive = false
+  closing.add(socket)
+}
 
 /** Returns true if the server must not process further requests on this connection (RFC 9112 section 9.6). */
 export function isClosing(req: IncomingMessage): boolean {
@@ -97,7 +105,6 @@ function delayClose(socket: Socket): () => void {
       destroySoon.call(socket)
     } else {
       isDue = true
-      closing.add(socket)
     }
   }
   socket.destroySoon = delayed

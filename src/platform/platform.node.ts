@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { drain, isClosing, watchStream } from './drain.node.ts'
+import { closeUnread, drain, isClosing, watchStream } from './drain.node.ts'
 
 // Read at import time, before tests install fake timers, which would never fire.
 const { setImmediate } = globalThis
@@ -43,14 +43,14 @@ export function endOfTick(): Promise<void> {
  * Drains the Node request that a web request wraps.
  *
  * @param limit maximum number of bytes to discard
- * @returns false if there is no Node request
+ * @returns a promise for which the response must wait; undefined if there is no Node request
  */
-export function drainWebRequest(request: object, context: unknown, limit: number): boolean {
+export function drainWebRequest(request: object, context: unknown, limit: number): Promise<void> | undefined {
   const { req, res } = nodeExchangeOf(request, context)
   // Contexts of other frameworks can have unrelated members with these names.
-  if (!res || typeof req?.resume !== 'function') return false
+  if (!res || typeof req?.resume !== 'function') return undefined
   drain(req, res, limit)
-  return true
+  return endOfTick().then(() => closeUnread(req, res))
 }
 
 /** Makes sure that the HTTP/2 stream of the Node request that a web request wraps closes. */

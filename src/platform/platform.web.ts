@@ -9,8 +9,8 @@ export const decodeUtf8 = (bytes: Uint8Array): string => strictUtf8.decode(bytes
  */
 export function endOfTick(): void {}
 
-/** Does nothing and returns false. Outside Node, the platform ends the request when its body is cancelled. */
-export const drainWebRequest = (_request: object, _context: unknown, _limit: number): boolean => false
+/** Does nothing. Outside Node, the platform ends the request when its body is cancelled. */
+export const drainWebRequest = (_request: object, _context: unknown, _limit: number): undefined => undefined
 
 /** Does nothing. Outside Node, the platform manages its streams. */
 export const watchWebRequest = (_request: object, _context: unknown): void => {}

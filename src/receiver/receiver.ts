@@ -53,27 +53,29 @@ export function receiverOf<Payload>(config: Config): Receiver<Payload> {
   /** Processes a request until its body has arrived, then calls `accept`. No request makes the promise reject. */
   async function run(request: ReceiverRequest, head: RequestHead): Promise<Outcome> {
     const startedAt = clock()
-    const counter = countBytes()
     const seen: Seen = { request: head }
     try {
       if (closed) throw new WebhookError('receiver_closed')
       if (handshake && head.method === 'GET') {
         const outcome = await answerHandshake(seen, config, handshake)
-        request.cancel?.(limit)
+        await request.cancel?.(limit)
         return report(outcome, seen, startedAt)
       }
       if (head.method !== 'POST') throw stacklessError('method_not_allowed')
       requireReadable(head, config)
-      const verification = await startVerification(seen, config, request.headers)
-      const reading = Promise.resolve(readBody(request, config, counter, verification.update))
-      return await reading.then((body) =>
-        accept(request, verification, { request: head, body, tenant: seen.tenant }, startedAt),
-      )
+      const counter = countBytes()
+      try {
+        const verification = await startVerification(seen, config, request.headers)
+        const reading = Promise.resolve(readBody(request, config, counter, verification.update))
+        return await reading.then((body) =>
+          accept(request, verification, { request: head, body, tenant: seen.tenant }, startedAt),
+        )
+      } finally {
+        counter.release()
+      }
     } catch (thrown) {
-      request.cancel?.(limit)
+      await request.cancel?.(limit)
       return report(errorOutcome(toWebhookError(thrown), allow, false), seen, startedAt)
-    } finally {
-      counter.release()
     }
   }
 

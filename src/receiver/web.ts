@@ -62,12 +62,15 @@ export async function toReceiverRequest(
         hint,
       })
     },
-    // The receiver does not await this, so that a sender that never stops cannot delay the response.
     async cancel(limit) {
+      chunks.length = 0 // frees them now: the request may stay open until it is drained
       try {
-        chunks.length = 0 // frees them now: the request may stay open until it is drained
-        if (!drainWebRequest(request, context, limit)) await (reader ?? request.body)?.cancel()
-      } catch {} // another reader has locked the body, or an unrelated context looks like that of a server on Node
+        const drained = drainWebRequest(request, context, limit)
+        // A cancelled body is not awaited, so that a sender that never stops cannot delay the response. It rejects if
+        // another reader has locked it.
+        if (drained) await drained
+        else (reader ?? request.body)?.cancel().catch(() => {})
+      } catch {} // an unrelated context looks like that of a server on Node
     },
   }
 }

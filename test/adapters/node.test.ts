@@ -361,13 +361,13 @@ it.each([
   expect(bodies.map((bytes) => Buffer.from(bytes).toString())).toEqual([text])
 })
 
-it.each([1_048_577, 1_100_000, 1_200_000])(
-  'accepts a delivery on the same connection after a refused body of %d bytes',
+it.each([1_048_577, 1_200_000])(
+  'accepts the next delivery of a client with keep-alive after a refused body of %d bytes',
   async (length) => {
-    const receiver = createReceiver({ signatureKey: KEY, observer: createRecorder().observer }).on(
-      '*',
-      () => new Promise((resolve) => setTimeout(resolve, 1_200)),
-    )
+    const { observer } = createRecorder()
+    const receiver = createReceiver({ signatureKey: KEY, observer })
+    // Longer than the client has to read the refusal.
+    receiver.on('*', () => new Promise((resolve) => setTimeout(resolve, 1_200)))
     const server = createServer(webhook(receiver)).listen(0, '127.0.0.1')
     const agent = new Agent({ keepAlive: true, maxSockets: 1 })
     onTestFinished(() => {

@@ -123,7 +123,10 @@ describe.each(COLUMNS)('a client that keeps sending after it was refused: %s', (
     expect(vi.getTimerCount()).toBe(before)
   })
 
-  it('cannot smuggle requests in its body, and its next request is handled', async () => {
+  it.each([
+    ['all of which has arrived', true],
+    ['the rest of which arrives after the refusal', false],
+  ])('cannot smuggle requests in its body, %s', async (_, isAtOnce) => {
     const { url, entries } = await start('plain')
     const { headers = {} } = signed(BODY)
     const request = `POST /hook HTTP/1.1\r\nhost: a\r\n${Object.entries({
@@ -136,23 +139,25 @@ describe.each(COLUMNS)('a client that keeps sending after it was refused: %s', (
     const head = `POST /hook HTTP/1.1\r\nhost: a\r\ncontent-type: ${JSON_TYPE}\r\nx-service: oops\r\ncontent-length: ${body.length}\r\n\r\n`
     const { hostname, port } = new URL(url)
     const socket = connect({ host: hostname, port: Number(port) })
+    const ended = once(socket, 'end')
     let text = ''
     socket.setEncoding('utf8').on('data', (part) => (text += part))
     const answers = () => text.match(/HTTP\/1.1 \d+/g) ?? []
-    socket.write(head + body.slice(0, 1_000)) // ends in the middle of a request
+    const first = isAtOnce ? body.length : 1_000 // 1,000 bytes end in the middle of a request
+    socket.write(head + body.slice(0, first))
     await until(() => answers().length === 1)
-    socket.write(body.slice(1_000) + request)
-    await until(() => answers().length === 2)
+    socket.write(body.slice(first) + (isAtOnce ? request : ''))
+    if (isAtOnce) await until(() => answers().length === 2)
+    else await ended
     socket.destroy()
-    expect(answers()).toEqual(['HTTP/1.1 401', 'HTTP/1.1 200'])
+    expect(answers()).toEqual(['HTTP/1.1 401', ...(isAtOnce ? ['HTTP/1.1 200'] : [])])
     expect((await entries()).flatMap(({ line }) => line ?? [])).toEqual([
       'refused signature_malformed',
-      'accepted',
-      'handled',
+      ...(isAtOnce ? ['accepted', 'handled'] : []),
     ])
   })
 
-  it.each(['413 for its body', '408'] as const)(
+  it.each(['413 for its body', '408', '401'] as const)(
     'cannot have further requests handled on a connection that is being closed: %s',
     async (name) => {
       const { url, entries } = await start(REFUSALS[name].setup)
@@ -176,5 +181,40 @@ describe.each(COLUMNS)('a client that keeps sending after it was refused: %s', (
     const closed = closing(socket)
     socket.end()
     await closed
+  })
+})
+
+/** Requests to which the receiver responds without reading the body: setup, status, request line, headers. */
+const UNREAD: [SetupName, number, string, string?][] = [
+  ['plain', 401, 'POST /hook'],
+  ['plain', 401, 'POST /hook', 'x-service: oops\r\n'],
+  ['plain', 405, 'PUT /hook'],
+  ['plain', 415, 'POST /hook', 'content-encoding: gzip\r\n'],
+  ['handshake', 200, 'GET /hook?crc_token=a'],
+  ['handshake', 400, 'GET /hook'],
+]
+
+describe.each(COLUMNS)('a response before the body is read: %s', (_, { mount }) => {
+  const { start, stop } = startHere(mount)
+  afterEach(stop)
+
+  it.each([
+    ['content-length: 3', '{}', 'close'],
+    ['content-length: 2', '{}', 'keep-alive'],
+    ['transfer-encoding: chunked', '2\r\n{}\r\n', 'close'],
+    ['transfer-encoding: chunked', '2\r\n{}\r\n0\r\n\r\n', 'keep-alive'],
+    ['content-length: 0', '', 'keep-alive'],
+  ])('with the header %s and the body %j says connection: %s', async (length, body, connection) => {
+    for (const [setup, status, line, headers = ''] of UNREAD) {
+      const { hostname, port } = new URL((await start(setup)).url)
+      const socket = connect(Number(port), hostname)
+      socket.write(
+        `${line} HTTP/1.1\r\nhost: a\r\ncontent-type: ${JSON_TYPE}\r\n${headers}${length}\r\n\r\n${body}`,
+      )
+      const response = String((await once(socket, 'data'))[0])
+      socket.destroy()
+      const seen = [/\d{3}/.exec(response)?.[0], /^connection: (.*)\r$/im.exec(response)?.[1]]
+      expect([line, ...seen]).toEqual([line, String(status), connection])
+    }
   })
 })

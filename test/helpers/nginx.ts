@@ -24,7 +24,7 @@ export interface Nginx {
 export async function startNginx(
   program: string,
   upstream: string,
-  configure: (port: number) => string = (port) => defaultConfig(port, upstream),
+  configure: (port: number) => string = (port) => nginxConfig(port, `location / { proxy_pass ${upstream}; }`),
 ): Promise<Nginx> {
   const folder = createFolder()
   const port = await findPort()
@@ -45,7 +45,13 @@ export async function startNginx(
   }
 }
 
-function defaultConfig(port: number, upstream: string): string {
+/**
+ * Returns a configuration for one server.
+ *
+ * @param server the content of its `server` block, without `listen`
+ * @param http what comes before the server, such as an `upstream` block
+ */
+export function nginxConfig(port: number, server: string, http = ''): string {
   // If root starts nginx, its worker processes run as an unprivileged user by default, which cannot write to the folder.
   const user = process.getuid?.() === 0 ? 'user root;' : ''
   const folders = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map(
@@ -57,6 +63,7 @@ function defaultConfig(port: number, upstream: string): string {
       access_log off;
       ${folders.join(' ')}
       client_max_body_size 100m;
-      server { listen 127.0.0.1:${port}; location / { proxy_pass ${upstream}; } }
+      ${http}
+      server { listen 127.0.0.1:${port}; ${server} }
     }`
 }
