@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createSigner } from 'geohook/testing'
 import { Client } from 'pg'
-import { afterAll, expect, inject, it } from 'vitest'
+import { afterAll, expect, inject, it, onTestFinished, vi } from 'vitest'
 import { until } from './contract/inbox/fixture.ts'
 import { geohook, startGeohook } from './helpers/cli.ts'
 import { readCompose } from './helpers/compose.ts'
@@ -243,6 +243,16 @@ it.concurrent.for(Object.entries(EXAMPLES).filter(([name]) => !CHECK_NO_KEY.incl
     expect(app.output).toContain('signatureKey is empty')
   },
 )
+
+it('examples/next can be loaded without a key, as next build does, and reads it for each delivery', async () => {
+  vi.stubEnv('SIGNATURE_KEY', undefined)
+  onTestFinished(() => void vi.unstubAllEnvs())
+  const route: string = '../examples/next/app/hooks/parcels/route.js' // without types
+  const { POST } = await import(route)
+  vi.stubEnv('SIGNATURE_KEY', KEY)
+  const signed = await createSigner({ signatureKey: KEY }).sign({ events: [] })
+  expect((await POST(new Request('http://a.example', signed))).status).toBe(200)
+})
 
 it('every example is tested', () => {
   const elsewhere = ['bun', 'deno', 'next', 'worker'] // test/runtimes/examples.run.ts
