@@ -3,8 +3,11 @@ import { isSync } from '#hmac'
 /** Largest body, in bytes, that gets the expensive hypotheses too. */
 export const MAX_BODY: number = 64 * 1024
 
-/** The same with `thorough`, and how many times as much work is done then. */
-const MAX_THOROUGH_BODY = 8 * 1024 * 1024
+/**
+ * The same with `thorough`, and how many times {@link MAX_WORK} is done then. A hostile body of this size takes up to ten
+ * seconds and 0.5 GB.
+ */
+const MAX_THOROUGH_BODY = 1024 * 1024
 const THOROUGH = 64
 
 /**
@@ -48,13 +51,13 @@ export interface Work {
 }
 
 const CHEAP = `Only the cheap hypotheses were tested, because the body is larger than ${MAX_BODY / 1024} KiB.`
-const TOO_LARGE = 'Only the cheap hypotheses were tested, because the body is larger than 8 MiB.'
+const TOO_LARGE = 'Only the cheap hypotheses were tested, because the body is larger than 1 MiB.'
 const USED_UP = 'Not all hypotheses were tested, because the limit on the work was reached.'
 const MORE = 'The option thorough tests more.'
 
 export function createWork(bodySize: number, isThorough: boolean): Work {
   const isComplete = bodySize <= (isThorough ? MAX_THOROUGH_BODY : MAX_BODY)
-  let left = Math.max(MAX_WORK, MAX_HASHES * PER_BYTE * bodySize) * (isThorough ? THOROUGH : 1)
+  let left = Math.max(MAX_WORK * (isThorough ? THOROUGH : 1), MAX_HASHES * PER_BYTE * bodySize)
   let slice = SLICE
   return {
     isComplete,

@@ -26,8 +26,8 @@ export interface ExplainOptions extends GivenRequest, CommonReceiverOptions {
   /** The code of the receiver's error. Needed for causes that the request does not show, such as `body_timeout`. */
   code?: ErrorCode | undefined
   /**
-   * Does 64 times as much work, and tests the expensive hypotheses for bodies of up to 8 MiB, which can take a minute.
-   * Default `false`.
+   * Does 64 times as much work, and tests the expensive hypotheses for bodies of up to 1 MiB, which can take ten seconds
+   * and 0.5 GB of memory. Default `false`.
    */
   thorough?: boolean | undefined
 }

@@ -1,3 +1,5 @@
+import { once } from 'node:events'
+import { Worker } from 'node:worker_threads'
 import { explain } from 'geohook'
 import { describe, expect, it } from 'vitest'
 import { expectTimes as compareTimes } from '../helpers/expect-times.ts'
@@ -17,11 +19,14 @@ const diagnose = ({ headers, ...options }: Options & { headers?: Record<string, 
     ...options,
   })
 
-/** Fails if a diagnosis takes more than a number of times as long as that of plain text of 64 KiB. */
-async function expectTimes(factor: number, run: () => Promise<unknown>): Promise<void> {
-  const body = 'plain text '.repeat(5950)
+/** Fails if a diagnosis takes more than a number of times as long as another one, by default of 64 KiB of plain text. */
+async function expectTimes(
+  factor: number,
+  run: () => Promise<unknown>,
+  base = () => diagnose({ body: 'plain text '.repeat(5950) }),
+): Promise<void> {
   await diagnose() // loads the code
-  await compareTimes(factor, run, () => diagnose({ body }))
+  await compareTimes(factor, run, base)
 }
 
 describe('explain takes about as long as for other requests', () => {
@@ -70,6 +75,33 @@ describe('explain takes about as long as for other requests', () => {
     const headers = Object.fromEntries(Array.from({ length: 198 }, (_, index) => [`x-${index}`, value]))
     await expectTimes(3, () => diagnose({ headers }))
   }, 60_000)
+
+  it.each(['[1.5', '[{"a":1.0,"b":[],"c":{}}', '["\\u00e9/<"'])(
+    'with the option thorough, in 512 MB, for 1 MiB and 8 MiB of %s',
+    async (start) => {
+      const limit = '64mb'
+      const bodyOf = (size: number) => `${start}${`,${start.slice(1)}`.repeat(size / start.length - 1)}]`
+      const code = `
+        const { parentPort, workerData } = require('node:worker_threads')
+        import(${JSON.stringify(import.meta.resolve('geohook'))})
+          .then(({ explain }) => explain(workerData))
+          .then(({ cause }) => parentPort.postMessage(cause))`
+      for (const size of [1024 * 1024, 8 * 1024 * 1024]) {
+        const request = { body: bodyOf(size), signatureKey: KEY, headers: { 'x-service': WRONG }, limit }
+        const resourceLimits = { maxOldGenerationSizeMb: 512 }
+        const workerData = { ...request, thorough: true }
+        const worker = new Worker(code, { eval: true, workerData, resourceLimits })
+        expect(await once(worker, 'message')).toEqual(['unexplained'])
+      }
+      const body = bodyOf(8 * 1024 * 1024)
+      await expectTimes(
+        8,
+        () => diagnose({ body, limit, thorough: true }),
+        () => diagnose({ body, limit }),
+      )
+    },
+    300_000,
+  )
 
   it('for a body of a megabyte of line feeds', async () => {
     await expectTimes(4, () => diagnose({ body: '\n'.repeat(2 ** 20) }))

@@ -170,6 +170,13 @@ describe('explain, sizes', () => {
     expect((await explain({ ...request, thorough: true })).cause).toBe('body_reserialized')
   })
 
+  it('tests only cheap hypotheses for bodies over 1 MiB, also with the option thorough', async () => {
+    const { body, ...request } = rewritten(1_100_000)
+    const { cause, evidence } = await explain({ ...request, body, thorough: true, limit: '2mb' })
+    expect(cause).toBe('unexplained')
+    expect(evidence).toMatch(/Only the cheap .* because the body is larger than 1 MiB\.$/)
+  })
+
   it('says if it has reached the limit on its work', async () => {
     const { body, headers, signatureKey } = rewritten(60_000)
     const request = { body: body.replace('1000000', '7'), headers, signatureKey }

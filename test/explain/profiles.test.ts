@@ -19,6 +19,15 @@ describe('explain, where its reading of a request could differ from that of the 
     expect(head.evidence).toBe('The value of the header x-service is not a signature in hex.')
   })
 
+  it('recommends the profile for a sender that also sends handshakes', async () => {
+    const headers = { ...JSON_TYPE, 'x-esriHook-Signature': `sha256=${BASE64}` }
+    const { cause, fix } = await explain({ body: JSON_BODY, headers, signatureKey: KEY })
+    expect([cause, fix]).toEqual([
+      'signature_in_other_header',
+      expect.stringMatching(/^For x-esriHook-Signature, set the option profile to 'arcgis'/),
+    ])
+  })
+
   it('finds the signature field of a form whose charset the receiver does not support', async () => {
     const signed = '{"a":1}'
     const { cause } = await explain({

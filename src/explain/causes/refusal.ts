@@ -12,7 +12,7 @@ export const CODE_CAUSES: Readonly<Record<RefusalCode, CauseEntry>> = {
   signature_missing: {
     symptom: 'The request has no signature.',
     proof: 'The receiver reported it.',
-    fix: 'Set a signatureKey on the webhook, and check that signatureHeader names the header that the service sends.',
+    fix: 'Set a signatureKey on the webhook, and check that the option profile or signatureHeader names the header that the service sends.',
   },
   signature_malformed: {
     symptom: 'The value in the signature header is not a signature.',

@@ -44,7 +44,7 @@ export const SIGNATURE_CAUSES: Readonly<Record<SignatureCause, CauseEntry>> = {
   signature_in_other_header: {
     symptom: 'The sender puts the signature into a header with another name.',
     proof: 'Another header contains the signature.',
-    fix: 'Set the option signatureHeader to the name of that header. If the header contains other words too, such as authorization or cookie, change the sender instead.',
+    fix: "For x-esriHook-Signature, set the option profile to 'arcgis', which also answers handshakes. Otherwise set the option signatureHeader to the name of that header. If the header contains other words too, such as authorization or cookie, change the sender instead.",
     fixIn: {
       nginx: 'To rename a header, use `proxy_set_header X-Service $http_x_hub_signature_256`.',
       Lambda: 'API Gateway renames some headers to `x-amzn-remapped-…`: choose another name at the sender.',
@@ -59,7 +59,7 @@ export const SIGNATURE_CAUSES: Readonly<Record<SignatureCause, CauseEntry>> = {
   signature_in_form_field: {
     symptom: 'The sender puts the signature into a form field that the receiver does not read.',
     proof: 'A form field contains the signature of the field before it, or of another part of the form.',
-    fix: 'Set the option signatureHeader to the name of that form field. The payload must be the first field, named payload, and the signature the last one, and the content type must be application/x-www-form-urlencoded.',
+    fix: "For x-esriHook-Signature, set the option profile to 'arcgis', which also answers handshakes. Otherwise set the option signatureHeader to the name of that form field. The payload must be the first field, named payload, and the signature the last one, and the content type must be application/x-www-form-urlencoded.",
     fixIn: {
       Python:
         'Send the text of the form with `data=form.encode()` and the header content-type. A dict may be reordered.',
