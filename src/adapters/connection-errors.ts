@@ -1,3 +1,7 @@
+import { errorChain } from '../platform/error-chain.ts'
+
+export { errorChain } from '../platform/error-chain.ts'
+
 /** Why a server is unreachable, by Node error code or SQLSTATE. */
 export const CONNECTION_ERRORS: ReadonlyMap<string, string> = new Map([
   ['ECONNREFUSED', 'connection refused'],
@@ -22,14 +26,6 @@ const STORE_ERRORS: ReadonlyMap<string, string> = new Map([
 /** Matches messages that mean that the server is unreachable, for errors without a known code. */
 const UNREACHABLE =
   /connection (is closed|terminated)|timeout|timed out|not answered|isn't writeable|max retries per request|cannot be reached|can't be reached/i
-
-/** Yields an error and its causes. If all addresses of a host name fail, Node throws an AggregateError. */
-export function* errorChain(thrown: unknown, depth = 0): Generator<NodeJS.ErrnoException> {
-  if (!(thrown instanceof Error) || depth > 8) return
-  yield thrown
-  if (thrown instanceof AggregateError) for (const error of thrown.errors) yield* errorChain(error, depth + 1)
-  yield* errorChain(thrown.cause, depth + 1)
-}
 
 /** Returns why the server of a store is unreachable, or undefined if it responded with an error. */
 export function whyUnreachable(thrown: unknown): string | undefined {

@@ -1,3 +1,4 @@
+import { withCauses } from '#platform'
 import { configInvalid } from '../errors.ts'
 import { describeMissing } from '../known-options.ts'
 import { ChangesError } from './errors.ts'
@@ -115,8 +116,10 @@ const BAD_CHARACTER = 'contains blanks, line breaks or characters outside of ASC
 const isToken = (text: string): boolean => /^[\x21-\x7e]+$/.test(text)
 
 // The error itself is not kept as the cause: those of the vendor's client contain the request with its secret.
-const toError = (error: unknown): ChangesError =>
-  new ChangesError('changes_token_rejected', {
-    message: `no token: ${error instanceof Error ? String(error.message).slice(0, 300) : 'the token source failed'}`,
+function toError(error: unknown): ChangesError {
+  const reason = error instanceof Error ? String(error.message).slice(0, 300) : 'the token source failed'
+  return new ChangesError('changes_token_rejected', {
+    message: `no token: ${withCauses(error, reason)}`,
     hint: 'Check the function or the credentials that are passed as token.',
   })
+}

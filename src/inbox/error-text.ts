@@ -1,8 +1,10 @@
+import { withCauses } from '#platform'
+
 /** Maximum length of a stored error, in characters. */
 const MAX_LENGTH = 2_000
 
 /**
- * Formats the name and message of an error for storage. For an AggregateError, includes its first ten errors. Replaces
+ * Formats the name, message and system causes of an error for storage. For an AggregateError, includes its first ten errors. Replaces
  * NUL and unpaired surrogates, which some stores reject. Never throws.
  */
 export function toErrorText(error: unknown): string {
@@ -10,7 +12,7 @@ export function toErrorText(error: unknown): string {
     const errors: unknown[] = error instanceof AggregateError ? error.errors : [error]
     return errors
       .slice(0, 10)
-      .map((cause) => String(cause).slice(0, MAX_LENGTH))
+      .map((cause) => withCauses(cause).slice(0, MAX_LENGTH))
       .join('; ')
       .slice(0, MAX_LENGTH)
       .replaceAll('\0', ' ')

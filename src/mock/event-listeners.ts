@@ -1,3 +1,4 @@
+import { withCauses } from '#platform'
 import { printable } from '../receiver/log.ts'
 import type { Attempt } from './delivery/attempt-log.ts'
 import type { WebhookChange } from './state/webhooks.ts'
@@ -63,7 +64,7 @@ export function createListeners<T = Notice>(): Listeners<T> {
 /** Emits a process warning for an error that no caller receives. */
 export function warn(error: unknown): void {
   try {
-    const text = printable(String(error))
+    const text = printable(withCauses(error))
     // The text may quote control characters from a request, which Node would print unescaped. The error itself, which
     // has a stack trace, is emitted only if its text needs no escaping.
     process.emitWarning(error instanceof Error && text === String(error) ? error : text)

@@ -1,4 +1,5 @@
 import type { WebhookError } from '../errors.ts'
+import { errorChain } from '../platform/error-chain.ts'
 import { causesOf } from '../receiver/causes.ts'
 import { OTHER } from './names.ts'
 
@@ -32,7 +33,7 @@ export const firstCausesOf = (error: WebhookError): unknown[] =>
     .filter((thrown) => thrown !== undefined)
 
 /**
- * Returns the class and the code of a thrown value. The class is the constructor's name: the message, the stack and
+ * Returns the class of a thrown value, and its code or that of its first cause with one. The class is the constructor's name: the message, the stack and
  * `name` may quote a payload, so they are not read. A code is read only from errors, because any other thrown object
  * may itself be the payload.
  */
@@ -41,9 +42,10 @@ export function describeThrown(thrown: unknown): { type: string; code?: string }
   try {
     const constructedBy: unknown = Object.getPrototypeOf(thrown)?.constructor
     const name: unknown = typeof constructedBy === 'function' ? constructedBy.name : undefined
-    const code: unknown = isError(thrown) ? (thrown as { code?: unknown }).code : undefined
+    const errors = isError(thrown) ? [thrown as { code?: unknown }, ...errorChain(thrown)] : []
+    const code = errors.map((error) => error.code).find((text) => typeof text === 'string' && CODE.test(text))
     const type = typeof name === 'string' && NAME.test(name) ? name : OTHER
-    return typeof code === 'string' && CODE.test(code) ? { type, code } : { type }
+    return typeof code === 'string' ? { type, code } : { type }
   } catch {
     return { type: OTHER } // a getter or a proxy that throws
   }

@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { closeUnread, drain, isClosing, watchStream } from './drain.node.ts'
+import { errorChain } from './error-chain.ts'
 
 // Read at import time, before tests install fake timers, which would never fire.
 const { setImmediate } = globalThis
@@ -84,4 +85,28 @@ function nodeExchangeOf(request: object, context: unknown): Partial<NodeExchange
 interface NodeExchange {
   req: IncomingMessage
   res: ServerResponse
+}
+
+/** A code, with or without an address: no other text of a cause is shown, because it could quote a secret. */
+const SYSTEM_CAUSE = /^[A-Z][A-Z\d_]{1,40}( [\w.:%/-]{1,253})?$/
+
+/**
+ * Adds the system errors below a thrown value to its text: `TypeError: fetch failed (ECONNREFUSED 127.0.0.1:80)`. Throws
+ * only if the value cannot be converted to text.
+ */
+export function withCauses(thrown: unknown, text: string = String(thrown)): string {
+  const found = new Set<string>()
+  let left = 50
+  try {
+    for (const error of errorChain(thrown)) {
+      const { code, address, port, hostname, socket } = error
+      const name = address ?? hostname ?? socket?.remoteAddress
+      const number = port ?? socket?.remotePort
+      const cause = `${code}${name ? ` ${name}` : ''}${name && number ? `:${number}` : ''}`
+      // The errors in an AggregateError have its code too, and their addresses.
+      if (error !== thrown && !('errors' in error) && SYSTEM_CAUSE.test(cause)) found.add(cause)
+      if (found.size > 4 || left-- === 0) break
+    }
+  } catch {} // a getter or a proxy that throws
+  return found.size ? `${text} (${[...found].join(', ')})` : text
 }

@@ -17,3 +17,6 @@ export const watchWebRequest = (_request: object, _context: unknown): void => {}
 
 /** Returns false. Outside Node, the platform manages its connections. */
 export const isClosingWebRequest = (_request: object, _context: unknown): boolean => false
+
+/** Returns the text of a thrown value. Outside Node, the errors of `fetch` have no causes with codes and addresses. */
+export const withCauses = (thrown: unknown, text: string = String(thrown)): string => text

@@ -1,3 +1,4 @@
+import { withCauses } from '#platform'
 import type { WebhookError } from '../errors.ts'
 import { causesOf } from './causes.ts'
 import type { Observer } from './observer.ts'
@@ -83,7 +84,7 @@ export const printable = (text: string): string => text.replace(/[\p{Cc}\p{Cf}\p
 
 function toText(thrown: unknown): string {
   try {
-    return String(thrown)
+    return withCauses(thrown)
   } catch {
     return '?' // String() throws for some values, such as Object.create(null)
   }

@@ -1,3 +1,4 @@
+import { withCauses } from '#platform'
 import { configInvalid, type WebhookError } from '../../errors.ts'
 import { warn } from '../../receiver/log.ts'
 import { resyncRequired, showUrl } from '../errors.ts'
@@ -129,7 +130,7 @@ export function startCatchUp(parts: CatchUpParts, options: CatchUpOptions): Catc
     const given = Object(error) as Partial<WebhookError>
     // What `resync` throws can have members of any type.
     const code = typeof given.code === 'string' ? given.code : 'catch_up_failed'
-    const message = typeof given.message === 'string' ? given.message : String(error)
+    const message = withCauses(error, typeof given.message === 'string' ? given.message : String(error))
     if (reported.get(service) !== code) warn(`catchUp of ${showUrl(service)}: ${message}`, code)
     reported.set(service, code)
   }

@@ -1,3 +1,4 @@
+import { withCauses } from '#platform'
 import { WebhookError } from '../../errors.ts'
 import { type KnownRow, MAX_BATCH, type NewRow, type RowLayer, type RowStore } from '../../inbox/rows.ts'
 import { abortable } from '../wait.ts'
@@ -64,7 +65,7 @@ async function attempt<Result>(call: () => Promise<Result>): Promise<Result> {
   } catch (cause) {
     if (cause instanceof WebhookError) throw cause
     throw new WebhookError('changes_unavailable', {
-      message: `the store of the snapshots failed: ${cause instanceof Error ? cause.message : String(cause)}`,
+      message: `the store of the snapshots failed: ${withCauses(cause, cause instanceof Error ? cause.message : String(cause))}`,
       hint: 'Check the database that the store was created with.',
       cause,
     })

@@ -1,3 +1,4 @@
+import { withCauses } from '#platform'
 import type { WebhookError } from '../../errors.ts'
 import type { ServiceName, WebhookEvent } from '../../payload/event.ts'
 import { causesOf } from '../../receiver/causes.ts'
@@ -147,7 +148,13 @@ function causeText(error: WebhookError, { text }: Redactor): string | undefined 
   // The causes of `payload_invalid` are plain objects, which `explain` describes.
   if (!Object.hasOwn(error, 'cause') || error.code === 'payload_invalid') return undefined
   try {
-    return text(causesOf(error).slice(0, 10).map(String).join('\n'), MAX_ERROR)
+    return text(
+      causesOf(error)
+        .slice(0, 10)
+        .map((cause) => withCauses(cause))
+        .join('\n'),
+      MAX_ERROR,
+    )
   } catch {
     return 'a value that cannot be printed was thrown' // String() throws for some values
   }

@@ -1,0 +1,16 @@
+/** An error of Node or of its `fetch`. Others can have members of any type. */
+interface SystemError extends Error {
+  code?: string
+  address?: string
+  port?: number
+  hostname?: string
+  socket?: { remoteAddress?: string; remotePort?: number }
+}
+
+/** Yields an error and its causes. If all addresses of a host name fail, Node throws an AggregateError. */
+export function* errorChain(thrown: unknown, depth = 0): Generator<SystemError> {
+  if (!(thrown instanceof Error) || depth > 8) return
+  yield thrown
+  if (thrown instanceof AggregateError) for (const error of thrown.errors) yield* errorChain(error, depth + 1)
+  yield* errorChain(thrown.cause, depth + 1)
+}
