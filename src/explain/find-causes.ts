@@ -16,6 +16,7 @@ import {
   createKeySource,
   findEmptyKey,
   findRejectedKeys,
+  findUnnamed,
   type KeySource,
 } from './request-keys.ts'
 import { explainSecret } from './secret.ts'
@@ -62,6 +63,8 @@ export async function findCauses(
   const asked = withAssumedType(headers, code)
   let answer = await ask(keys.signatureKey, asked)
   const isUnsigned = unsigned === 'accept' && answer.refusal?.code === 'signature_missing'
+  const unnamed = isUnsigned ? await findUnnamed(keys, answer.head) : undefined
+  if (unnamed) return [unnamed]
   if (isUnsigned)
     answer = await askSigned(body, encoding, (key, value) => ask([key], new Map([...asked, [field, value]])))
 

@@ -19,6 +19,8 @@ export interface KeySource {
   readonly keys: readonly Uint8Array[]
   /** Why the receiver has no key for the request, if it has called the key function. */
   readonly finding: Finding | undefined
+  /** False if the key function has failed, or has returned no valid tenant. */
+  readonly isNamed: boolean
   /** Calls the key function if the receiver has not called it. Returns the keys. */
   read(head: Head): Promise<readonly Uint8Array[]>
 }
@@ -35,6 +37,7 @@ export function createKeySource({ signatureKey, unsigned, url = '/' }: Question)
     signatureKey: isKeyless ? () => null : keys,
     keys,
     finding: undefined,
+    isNamed: true,
     read: async () => keys,
   }
 }
@@ -43,6 +46,7 @@ function createFunctionSource(given: KeyFunction, url: string): KeySource {
   let keys: readonly Uint8Array[] = []
   let finding: Finding | undefined
   let isCalled = false
+  let isNamed = false
 
   async function signatureKey(head: Head): Promise<ReturnedKeys> {
     isCalled = true
@@ -52,6 +56,7 @@ function createFunctionSource(given: KeyFunction, url: string): KeySource {
     }
     const returned = await given(head)
     const read = readReturned(returned)
+    isNamed = !read.error
     finding = findInvalid(read, returned, url)
     keys = finding ? [] : readKeys(read.keys)
     return returned
@@ -64,6 +69,9 @@ function createFunctionSource(given: KeyFunction, url: string): KeySource {
     },
     get finding() {
       return finding
+    },
+    get isNamed() {
+      return isNamed
     },
     async read(head) {
       if (!isCalled) await signatureKey(head).catch(() => {})
@@ -92,6 +100,12 @@ function findInvalid(
     cause: 'key_unknown',
     evidence: `The signatureKey function returns ${what}${name} for ${describePath(url)}.`,
   }
+}
+
+/** Finds out why a receiver refuses even an unsigned request: the key function does not say which tenant it is from. */
+export async function findUnnamed(source: KeySource, head: Head): Promise<Finding | undefined> {
+  await source.read(head)
+  return source.isNamed ? undefined : source.finding
 }
 
 /** Finds a key that is empty. Its signatures could match those of a sender whose key is empty too. */

@@ -9,7 +9,7 @@ import { keyHypotheses } from './keys.ts'
 import { isShown } from './names.ts'
 import { type Answer, askReceiver, type CreateReceiver } from './receiver.ts'
 import { withAssumedType } from './request.ts'
-import { createDecoy, findEmptyKey, findRejectedKeys, type KeySource } from './request-keys.ts'
+import { createDecoy, findEmptyKey, findRejectedKeys, findUnnamed, type KeySource } from './request-keys.ts'
 import { trim } from './text.ts'
 import type { BytesOrText, Finding } from './types.ts'
 
@@ -44,11 +44,14 @@ export async function explainSecret(
   if (emptyKey) return emptyKey
   const asked = withAssumedType(headers, code)
   const decoy = toHex(createDecoy())
-  const isUncompared = value === REDACTED || (value === '' && unsigned === 'accept')
+  const isUnsigned = value === '' && unsigned === 'accept'
+  const isUncompared = value === REDACTED || isUnsigned
   // The rest of a request whose key is unknown here is checked with another key.
   const answer = isUncompared
     ? await ask([utf8(decoy)], new Map([...asked, [header, decoy]]))
     : await ask(keys.signatureKey, asked)
+  const unnamed = isUnsigned ? await findUnnamed(keys, answer.head) : undefined
+  if (unnamed) return unnamed
   const refused = answer.refusal?.code
   if (keys.finding && refused?.startsWith('key_')) return keys.finding
   const known = await keys.read(answer.head)

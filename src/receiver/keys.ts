@@ -27,6 +27,8 @@ export interface FoundKeys {
   count: number
   /** The tenant that the key function has named. */
   tenant?: string | undefined
+  /** The reason why the tenant is not known. */
+  tenantError?: WebhookErrorOptions | undefined
   /** The reason why the keys from the key function are unusable. */
   keyError?: WebhookErrorOptions | undefined
   /** The random text from which decoys are made; empty without a key function. */
@@ -49,14 +51,14 @@ export function createKeyFinder(keys: Keyring | KeyFunction): FindKeys {
   return (seen) =>
     // The result of a key function can throw whenever it is read.
     guard('key_unavailable', async () => {
-      const { keys: given, tenant, error } = readReturned(await keys(seen.request))
+      const { keys: given, tenant, error: tenantError } = readReturned(await keys(seen.request))
       seen.tenant = tenant
       // Created on the first request, because Cloudflare Workers cannot generate random values before it.
       secret ||= crypto.randomUUID()
       decoys[0] ??= secret
       const list = given ?? decoys
       const listError = findKeyError(list, true)
-      const keyError = error ?? listError
+      const keyError = tenantError ?? listError
       const valid = keyError ? decoys : list
       const keyring: HmacKey[] = []
       for (let index = 0; index < Math.max(valid.length, decoys.length); index++) {
@@ -64,7 +66,8 @@ export function createKeyFinder(keys: Keyring | KeyFunction): FindKeys {
         decoys[index] = adaptDecoy(decoys[index] ?? secret, key, secret)
         keyring.push(importKey(key))
       }
-      return { keyring, count: given && !keyError ? list.length : 0, tenant, keyError, secret }
+      const count = given && !keyError ? list.length : 0
+      return { keyring, count, tenant, tenantError, keyError, secret }
     })
 }
 

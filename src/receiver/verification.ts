@@ -79,8 +79,8 @@ function requireUnsignedAccepted({ acceptUnsigned }: Config): void {
  *
  * @throws {WebhookError} `key_unknown` if nobody can say which tenant the delivery belongs to
  */
-export async function proveUnsigned(body: Uint8Array, { tenant, keyError }: FoundKeys): Promise<Proof> {
-  if (keyError) throw stacklessError('key_unknown', keyError)
+export async function proveUnsigned(body: Uint8Array, { tenant, tenantError }: FoundKeys): Promise<Proof> {
+  if (tenantError) throw stacklessError('key_unknown', tenantError)
   return toProof(body, tenant)
 }
 

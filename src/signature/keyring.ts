@@ -58,7 +58,7 @@ export interface ReadKeys {
   /** Undefined for an unknown tenant. */
   keys?: readonly SignatureKey[] | undefined
   tenant?: string | undefined
-  /** Why neither keys nor tenant can be read. */
+  /** Why the tenant is not known. */
   error?: WebhookErrorOptions | undefined
 }
 

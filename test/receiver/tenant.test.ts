@@ -209,7 +209,10 @@ describe('what a key function returns by mistake', () => {
         code: 'key_unknown',
         message: expect.stringContaining(message),
       })
-      if (message !== 'Key unknown') expect(await post('/a', BODY, { 'x-service': '' })).toBe(401)
+      // An unsigned request needs no key, but its delivery must not lose its tenant.
+      const isNamed = /^signatureKey|^Key unknown/.test(message)
+      const isAccepted = unsigned === 'accept' && isNamed
+      expect(await post('/a', BODY, { 'x-service': '' })).toBe(isAccepted ? 200 : 401)
     }
   })
 
@@ -229,6 +232,19 @@ describe('what a key function returns by mistake', () => {
       evidence: expect.stringContaining('tenant must be 1 to 200 characters'),
     })
     expect(await ask(throwing('keys'))).toMatchObject({ cause: 'key_unavailable' })
+
+    const askUnsigned = (value: unknown, profile: 'service' | 'portal') =>
+      explain({
+        body: BODY,
+        headers: { 'content-type': JSON_TYPE },
+        signatureKey: returning(value),
+        unsigned: 'accept',
+        profile,
+      })
+    for (const profile of ['service', 'portal'] as const) {
+      expect(await askUnsigned({ keys: null, tenant: 'a' }, profile)).toMatchObject({ cause: 'ok' })
+      expect(await askUnsigned({ keys: null, tenant: '' }, profile)).toMatchObject({ cause: 'key_invalid' })
+    }
   })
 
   it.each<[string, () => unknown]>([
