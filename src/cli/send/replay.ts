@@ -24,9 +24,21 @@ interface Options extends KeyOptions, CaOptions {
   json?: true
 }
 
+/** The outcomes of a geohook receiver with 2xx, and why handlers have not run. Its response body is `{"status":"<outcome>"}`. */
+const OUTCOMES = {
+  handled: '',
+  stored: 'stored: handlers run later',
+  duplicate: 'duplicate: no handler ran',
+  unhandled: 'unhandled: no handler for its change types',
+}
+
+type Outcome = keyof typeof OUTCOMES
+
 interface Result {
   file: string
   status?: number
+  /** What the receiver did, if it is one of geohook. */
+  outcome?: Outcome
   error?: CliError
 }
 
@@ -35,6 +47,7 @@ export function createReplayCommand(): Command {
     .summary('send captures again, unchanged or re-signed')
     .description(
       'Sends captures again: the exact bytes with their original headers, or with a new signature. ' +
+        'Of a geohook receiver, it also prints for which no handler ran, because they are duplicates or unhandled. ' +
         'The exit code is 0 if all responses are 2xx, 1 if one is not, and 3 if there was no response.',
     )
     .argument('<captures...>', 'files written by "geohook listen --save", or folders of them')
@@ -65,7 +78,12 @@ export function createReplayCommand(): Command {
     const failed = results.filter((result) => !isSuccess(result))
     const succeeded = results.length - failed.length
     if (options.json) printJson({ results: results.map(toJson) })
-    else print(colours.dim(`${count(succeeded, 'response')} with 2xx, of ${results.length}`))
+    else
+      print(
+        colours.dim(
+          `${count(succeeded, 'response')} with 2xx, of ${results.length}${withoutHandler(results)}`,
+        ),
+      )
     if (failed.length > 0)
       process.exitCode = failed.find(({ error }) => error)?.error?.exitCode ?? EXIT.failure
   })
@@ -137,21 +155,39 @@ function* repeatEach(captures: readonly CaptureFile[], times: number): Generator
 async function sendOne(capture: CaptureFile, { toHeaders, trust }: Sending, to: URL): Promise<Result> {
   const { file, method, body } = capture
   try {
-    const { status } = await sendRequest(to, { method, headers: await toHeaders(capture), body }, { trust })
-    return { file, status }
+    const request = { method, headers: await toHeaders(capture), body }
+    const response = await sendRequest(to, request, { trust })
+    const { status } = response
+    const outcome = outcomeOf(response.body)
+    return outcome && isSuccess({ file, status }) ? { file, status, outcome } : { file, status }
   } catch (error) {
     return { file, error: toCliError(error) }
   }
 }
 
+function outcomeOf(body: Buffer): Outcome | undefined {
+  const [, word = ''] = /^\{"status":"([a-z]{1,20})"\}$/.exec(body.toString('latin1', 0, 64)) ?? []
+  return Object.hasOwn(OUTCOMES, word) ? (word as Outcome) : undefined
+}
+
+/** Returns for example `; 2 duplicates, for which no handler ran`. */
+function withoutHandler(results: readonly Result[]): string {
+  const duplicates = results.filter(({ outcome }) => outcome === 'duplicate').length
+  const unhandled = results.filter(({ outcome }) => outcome === 'unhandled').length
+  const parts = [duplicates && count(duplicates, 'duplicate'), unhandled && `${unhandled} unhandled`].filter(
+    Boolean,
+  )
+  return parts.length > 0 ? `; no handler ran for ${parts.join(' and ')}` : ''
+}
+
 const isSuccess = ({ status = 0 }: Result): boolean => status >= 200 && status < 300
 
 function printResult(result: Result): void {
-  const { file, status, error } = result
+  const { file, status, outcome, error } = result
   const colour = isSuccess(result) ? colours.green : colours.red
-  const reason = error ? `  ${printable(error.message)}` : ''
-  print(`${colour(String(status ?? '---'))}  ${printable(file)}${reason}`)
+  const reason = error ? printable(error.message) : outcome && OUTCOMES[outcome]
+  print(`${colour(String(status ?? '---'))}  ${printable(file)}${reason ? `  ${reason}` : ''}`)
 }
 
-const toJson = ({ file, status, error }: Result): object =>
-  error ? { file, error: { code: error.code, message: error.message } } : { file, status }
+const toJson = ({ error, ...result }: Result): object =>
+  error ? { file: result.file, error: { code: error.code, message: error.message } } : result

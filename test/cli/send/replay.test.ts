@@ -1,5 +1,11 @@
+import { once } from 'node:events'
 import { mkdirSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
+import { createReceiver } from 'geohook'
+import { createMemoryDuplicates } from 'geohook/inbox'
+import { webhook } from 'geohook/node'
 import { describe, expect, it } from 'vitest'
 import { createFolder, withListener } from '../../helpers/cli.ts'
 import { captureJson } from '../../helpers/cli-captures.ts'
@@ -115,6 +121,58 @@ describe.concurrent('geohook replay', () => {
     )
     expect(listener.stdout).toMatch(/verified +200 {2}FeaturesCreated .*verified +200 {2}FeaturesDeleted /s)
   })
+
+  it('says for which captures no handler of a geohook receiver ran', async () => {
+    const ran: string[] = []
+    const receiver = createReceiver({ signatureKey: KEY, duplicates: createMemoryDuplicates() }).on(
+      'FeaturesCreated',
+      ({ changeType }) => ran.push(changeType),
+    )
+    const server = createServer(webhook(receiver)).listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    const to = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`
+    const files = ['FeaturesCreated', 'FeaturesDeleted'].map((type) => {
+      const body = payloadOf(type)
+      const headers = [
+        ['content-type', 'application/json'],
+        ['x-service', signatureOf(body)],
+      ]
+      const value = captureJson({ headers, body: Buffer.from(body).toString('base64') })
+      return folder.file(`${type}.json`, JSON.stringify(value))
+    })
+    const args = ['replay', ...files, '--to', to, '--count', '2']
+    const first = await geohook(args)
+    const again = await geohook([...args, '--json'])
+    server.close()
+    expect(ran).toEqual(['FeaturesCreated'])
+    expect(first).toEqual({
+      code: 0,
+      stderr: '',
+      stdout: [
+        `200  ${files[0]}`,
+        `200  ${files[0]}  duplicate: no handler ran`,
+        `200  ${files[1]}  unhandled: no handler for its change types`,
+        `200  ${files[1]}  unhandled: no handler for its change types`,
+        '4 responses with 2xx, of 4; no handler ran for 1 duplicate and 2 unhandled\n',
+      ].join('\n'),
+    })
+    const [file] = files
+    expect(JSON.parse(again.stdout).results[0]).toEqual({ file, status: 200, outcome: 'duplicate' })
+  })
+
+  it.each([
+    ['other JSON', 200, '{"status":"constructor"}'],
+    ['an error', 500, '{"status":"duplicate"}'],
+    ['a long body', 200, `{"status":"duplicate"}${' '.repeat(100)}`],
+  ])('takes no word from %s', (_, status, body) =>
+    withTarget(
+      async ({ url }) => {
+        const { stdout } = await geohook(['replay', capture, '--to', url])
+        expect(stdout).toMatch(new RegExp(`^${status} {2}\\S+\\n\\d responses? with 2xx, of 1\\n$`))
+      },
+      { statuses: [status], body },
+    ),
+  )
 
   it('exits with 3 when the receiver is unreachable, and prints the error for each capture', async () => {
     const url = await unusedUrl()
