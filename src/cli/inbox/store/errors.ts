@@ -14,10 +14,6 @@ const PACKAGES: Record<Engine, string> = {
 export function toStoreError(thrown: unknown, { engine, displayName, redact }: StoreAddress): CliError {
   if (thrown instanceof CliError) return thrown
   const errors = [...errorChain(thrown)]
-  if (thrown instanceof WebhookError) {
-    const { exitCode, code, message, hint } = toCliError(thrown)
-    return new CliError(exitCode, code, redact(message), redact(hint))
-  }
   if (errors.some(isMissingPackage)) {
     const names = PACKAGES[engine]
     return usageError(
@@ -25,6 +21,10 @@ export function toStoreError(thrown: unknown, { engine, displayName, redact }: S
       `npm install ${names}`,
       'package_missing',
     )
+  }
+  if (thrown instanceof WebhookError) {
+    const { exitCode, code, message, hint } = toCliError(thrown)
+    return new CliError(exitCode, code, redact(message), redact(hint))
   }
   const why = engine === 'sqlite' ? undefined : whyUnreachable(thrown)
   if (why) {
