@@ -63,7 +63,7 @@ const parsers = {
 }
 
 /**
- * Mounts a receiver in Express, Connect, Polka and NestJS. A receiver with handlers or an inbox responds itself. A
+ * Mounts a receiver in Express, Connect, Polka and NestJS, and in Fastify with `@fastify/middie`. A receiver with handlers or an inbox responds itself. A
  * receiver without them, or plain options, acts as middleware: it rejects unverified requests, sets `req.delivery`, and
  * calls `next()`.
  *

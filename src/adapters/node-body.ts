@@ -145,6 +145,30 @@ export async function whenEnded(req: IncomingMessage): Promise<void> {
   await new Promise((resolve) => req.once('end', resolve).once('close', resolve))
 }
 
+/**
+ * Passes the body to readers that start after its end. Otherwise they would wait forever: Fastify's parsers, for
+ * example, if geohook is middleware in Fastify (NestJS, `@fastify/middie`).
+ */
+export function replayBody(req: IncomingMessage, body: Uint8Array): void {
+  let late: [event: string, listener: (chunk?: Uint8Array) => void][] = []
+  function replay(): void {
+    const added = late.filter(([event, listener]) => req.listeners(event).includes(listener))
+    late = []
+    if (!added.some(([event]) => event === 'end')) return
+    for (const [event, listener] of added) if (event === 'data') listener.call(req, Buffer.from(body))
+    for (const [event, listener] of added) if (event === 'end') listener.call(req)
+  }
+  req.on('newListener', (event: string, listener: () => void) => {
+    // Not the listeners of pipe(), which ends its destination first.
+    if (!req.readableEnded || (event !== 'data' && event !== 'end') || isPiped(req)) return
+    if (late.length === 0) process.nextTick(replay)
+    late.push([event, listener])
+  })
+}
+
+const isPiped = (req: object): boolean =>
+  (req as { _readableState?: { pipes?: unknown[] } })._readableState?.pipes?.length !== 0
+
 const encodingSet = (): WebhookError =>
   new WebhookError('body_already_parsed', {
     message: 'setEncoding() was called on the request, so its bytes have become text',

@@ -13,6 +13,7 @@ import {
   type ParsedBody,
   type ParserNames,
   readNodeBody,
+  replayBody,
   takeArrived,
   whenEnded,
 } from './node-body.ts'
@@ -50,7 +51,10 @@ export async function serve(receive: Receiver['receive'], exchange: NodeExchange
   watchStream(req)
 
   async function passOn(run: NonNullable<typeof next>, delivery: Delivery): Promise<NextResult> {
-    if (isStreamRead) await whenEnded(req)
+    if (isStreamRead) {
+      await whenEnded(req)
+      replayBody(req, delivery.rawBody)
+    }
     const sent = whenSent(req, res)
     parsed.rawBody = delivery.rawBody // used by body parsers and webhook() handlers that run later
     isPassedOn = true

@@ -1,9 +1,11 @@
-import type { RequestListener } from 'node:http'
+import type { IncomingMessage, RequestListener } from 'node:http'
+import { PassThrough } from 'node:stream'
 import { Controller, Module, Post, Req } from '@nestjs/common'
 import { NestFactory } from '@nestjs/core'
 import connect from 'connect'
 import express from 'express'
 import express4 from 'express4'
+import fastify from 'fastify'
 import { createReceiver, type Delivery } from 'geohook'
 import { webhook } from 'geohook/express'
 import { createMemoryDuplicates } from 'geohook/inbox'
@@ -14,7 +16,7 @@ import Koa from 'koa'
 import bodyParser from 'koa-bodyparser'
 import polka from 'polka'
 import supertest from 'supertest'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { createGate } from '../helpers/gate.ts'
 import { send } from '../helpers/http.ts'
 import { listen } from '../helpers/mounts/mounted.ts'
@@ -85,6 +87,69 @@ describe('webhook() works before body parsers and the route', () => {
       ctx.body = (ctx.state as WithDelivery).delivery?.changeTypes
     })
     await post(app.callback()).expect(200, CHANGE_TYPES)
+  })
+})
+
+/** Reads the body like Fastify's parsers: without a check whether the request has already ended. */
+const read = (req: IncomingMessage): Promise<string> =>
+  new Promise((resolve) => {
+    let text = ''
+    req.on('data', (chunk) => {
+      text += chunk
+    })
+    req.on('end', () => resolve(text))
+  })
+const readLate: RequestListener = async (req, res) => {
+  res.end(JSON.stringify([(req as WithDelivery).delivery?.changeTypes, await read(req)]))
+}
+
+describe('webhook() passes the body to readers that would wait for it', () => {
+  it.each<[string, (hook: ReturnType<typeof webhook>) => RequestListener | Promise<RequestListener>]>([
+    // @fastify/middie, which NestJS uses, runs middleware in such a hook.
+    [
+      'in an onRequest hook of Fastify',
+      async (hook) => {
+        const app = fastify()
+        app.addHook('onRequest', (req, res, done) => void hook(req.raw, res.raw, () => done()))
+        app.post('/hook', ({ raw, body }) => [
+          (raw as WithDelivery).delivery?.changeTypes,
+          JSON.stringify(body),
+        ])
+        await app.ready()
+        onTestFinished(() => app.close())
+        return app.routing as RequestListener
+      },
+    ],
+    ['in Express', (hook) => express().post('/hook', hook, readLate) as RequestListener],
+    ['in Connect', (hook) => connect().use('/hook', hook).use('/hook', readLate)],
+    ['in Polka', (hook) => polka().post('/hook', hook, readLate).handler as RequestListener],
+    [
+      'in Koa',
+      () =>
+        quiet(new Koa())
+          .use(koaWebhook({ signatureKey }))
+          .use(async (ctx) => {
+            ctx.body = [(ctx.state as WithDelivery).delivery?.changeTypes, await read(ctx.req)]
+          })
+          .callback(),
+    ],
+  ])('%s', async (_, create) => {
+    const mounted = await listen(await create(webhook({ signatureKey })))
+    onTestFinished(() => mounted.close())
+    for (const size of [0, 300_000]) {
+      const payload = { ...createPayload('FeaturesCreated'), padding: 'x'.repeat(size) }
+      const signed = await createSigner({ signatureKey }).sign(payload)
+      const { status, text } = await send(mounted.url, signed)
+      expect([status, JSON.parse(text)]).toEqual([200, [CHANGE_TYPES, JSON.stringify(payload)]])
+    }
+  })
+
+  it('does not write to the destination of pipe(), which has already ended', async () => {
+    const app = express().post('/hook', webhook({ signatureKey }), (req, res) => {
+      req.pipe(new PassThrough()).pipe(res)
+      req.on('end', () => {})
+    })
+    await post(app).expect(200, '')
   })
 })
 
