@@ -17,9 +17,10 @@ export interface ChangesOptions {
   /**
    * A token; a function that returns one for the URL of a request; or credentials of `@esri/arcgis-rest-request`. A
    * function is called for the first request to an origin, and again if the service rejects the token. Omit this
-   * option for public services; `undefined` throws `config_invalid`.
+   * option for public services; `undefined` throws `config_invalid`, and does not compile with
+   * `exactOptionalPropertyTypes`.
    */
-  token?: TokenSource | undefined
+  token?: TokenSource
   /**
    * The origins of your services, for example `https://gis.example.com`. URLs from payloads and responses must be in
    * them, so that no other server gets the token. http is allowed only for loopback addresses.

@@ -1,9 +1,9 @@
 import {
   type ChangesObserver,
-  type ChangesOptions,
   createChanges,
   type Step,
   type StepResult,
+  type TokenSource,
 } from 'geohook/changes'
 import { describe, expect, it } from 'vitest'
 import { startHostile } from './contract/hostile-server.ts'
@@ -58,7 +58,7 @@ describe('tokens', () => {
     expect(calls.length).toBeGreaterThan(4)
   })
 
-  it.each<[string, ChangesOptions['token']]>([
+  it.each<[string, TokenSource]>([
     [
       'a function that throws',
       () => {
