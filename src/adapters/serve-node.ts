@@ -100,8 +100,7 @@ export async function serve(receive: Receiver['receive'], exchange: NodeExchange
     async cancel(limit) {
       reading?.abort()
       drain(req, res, limit)
-      await endOfTick() // until Node has parsed the data that arrived with the headers
-      closeUnread(req, res)
+      await closeUnread(req, res)
     },
     next: next && ((delivery) => passOn(next, delivery)),
   }

@@ -2,6 +2,9 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Http2Session, ServerHttp2Stream } from 'node:http2'
 import type { Socket } from 'node:net'
 
+// Read at import time, before tests install fake timers, which would never fire.
+const { setImmediate } = globalThis
+
 /** Maximum number of bytes to discard, unless the receiver's `limit` is larger. */
 const MIN_DISCARDED = 1024 * 1024
 
@@ -75,11 +78,14 @@ const closing = /* @__PURE__ */ new WeakSet<Socket>()
 /**
  * Closes the connection after the response if the end of the request has not arrived. Otherwise a proxy could send
  * another delivery on the connection, which `drain()` may cut. Has no effect on HTTP/2, which ends only the stream.
+ * Resolves in the next event loop tick: Node emits a request before it has parsed the data that arrived with it.
  */
-export function closeUnread({ complete, socket }: IncomingMessage, res: ServerResponse): void {
-  if (complete !== false || (res as OnStream).stream) return
+export async function closeUnread(req: IncomingMessage, res: ServerResponse): Promise<void> {
+  if (req.complete !== false || (res as OnStream).stream) return
+  await new Promise((resolve) => setImmediate(resolve))
+  if (req.complete) return
   res.shouldKeepAlive = false
-  closing.add(socket)
+  closing.add(req.socket)
 }
 
 /** Returns true if the server must not process further requests on this connection (RFC 9112 section 9.6). */

@@ -51,7 +51,7 @@ export function drainWebRequest(request: object, context: unknown, limit: number
   // Contexts of other frameworks can have unrelated members with these names.
   if (!res || typeof req?.resume !== 'function') return undefined
   drain(req, res, limit)
-  return endOfTick().then(() => closeUnread(req, res))
+  return closeUnread(req, res)
 }
 
 /** Makes sure that the HTTP/2 stream of the Node request that a web request wraps closes. */
