@@ -1,5 +1,7 @@
 import type { IncomingMessage } from 'node:http'
+import { Readable } from 'node:stream'
 import { WebhookError } from '../errors.ts'
+import { writeBlocks } from '../receiver/body.ts'
 import type { ReadOptions } from '../receiver/request.ts'
 
 /**
@@ -65,8 +67,6 @@ export function takeArrived(req: IncomingMessage, { limit, onChunk }: ReadOption
   return unpool(body)
 }
 
-const EVENTS = ['aborted', 'close', 'data', 'end', 'error'] as const
-
 /** Not imported statically, because that would double the import time of the adapters. */
 let getRawBody: typeof import('raw-body') | undefined
 
@@ -83,49 +83,49 @@ async function loadRawBody(): Promise<typeof import('raw-body')> {
   return getRawBody
 }
 
-/** Reads the stream with raw-body. `onChunk` receives each chunk in the event loop tick in which it arrives. */
-async function readStream(
-  req: IncomingMessage,
-  { limit, onChunk }: ReadOptions,
-  signal: AbortSignal,
-): Promise<Uint8Array> {
-  let read = getRawBody
-  if (!read) {
-    req.pause() // if other code already listens, chunks that arrive during the import would be lost here
-    read = await loadRawBody()
-  }
-  signal.throwIfAborted() // while raw-body was imported
+/** Reads the request with raw-body, which keeps all chunks, so it gets them in blocks. */
+function readStream(req: IncomingMessage, options: ReadOptions, signal: AbortSignal): Promise<Uint8Array> {
   return new Promise((resolve, reject) => {
-    const listenersOf = (event: string) => req.listeners(event) as (() => void)[]
-    const others = new Set(EVENTS.flatMap(listenersOf))
-    function settle(done: () => void): void {
-      // raw-body cannot be cancelled. Removing its listeners frees the chunks that it has collected, while the request
-      // is drained.
-      for (const [event, listener] of added) req.off(event, listener)
-      done()
+    const blocks = new Readable({ read() {} })
+    const writer = writeBlocks(options, (block) => blocks.push(block))
+    const listeners = {
+      data(chunk: unknown): void {
+        try {
+          if (!(chunk instanceof Uint8Array)) throw encodingSet()
+          writer.add(chunk)
+        } catch (error) {
+          fail(error)
+        }
+      },
+      end(): void {
+        detach()
+        writer.end()
+        blocks.push(null)
+      },
+      error: (cause: unknown) => fail(new WebhookError('body_aborted', { cause })),
+      close: () => fail(new WebhookError('body_aborted')),
     }
-    const fail = (error: unknown): void => settle(() => reject(error))
-    req.on('data', (chunk: unknown) => {
-      try {
-        if (!(chunk instanceof Uint8Array)) throw encodingSet() // raw-body would throw an uncaught error on 'end'
-        onChunk(chunk)
-      } catch (error) {
-        fail(error)
-      }
-    })
-    read(req, { limit, length: req.headers['content-length'] ?? null }, (error, body) => {
-      if (error) fail(toWebhookError(error))
-      else settle(() => resolve(unpool(body)))
-    })
-    // raw-body never settles if the request closes without 'aborted', 'error' or 'end'.
-    req.on('close', () => fail(new WebhookError('body_aborted')))
+    const attached = Object.entries(listeners)
+    function detach(): void {
+      for (const [event, listener] of attached) req.off(event, listener)
+    }
+    function fail(error: unknown): void {
+      detach()
+      blocks.destroy() // frees the blocks, while the request is drained
+      reject(error)
+    }
+    function start(read: typeof import('raw-body')): void {
+      const length = req.headers['content-length'] ?? null
+      read(blocks, { limit: options.limit, length }, (error, body) => {
+        if (error) fail(toWebhookError(error))
+        else resolve(unpool(body))
+      })
+    }
+    for (const [event, listener] of attached) req.on(event, listener)
     signal.addEventListener('abort', () => fail(signal.reason), { once: true })
-    const added = EVENTS.flatMap((event) =>
-      listenersOf(event)
-        .filter((listener) => !others.has(listener))
-        .map((listener) => [event, listener] as const),
-    )
-    req.resume() // raw-body does not resume a stream that was paused
+    req.resume() // otherwise a stream that was paused would stay so
+    if (getRawBody) start(getRawBody)
+    else loadRawBody().then(start, fail)
   })
 }
 

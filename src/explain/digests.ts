@@ -54,9 +54,7 @@ export function createSign(key: BytesOrText): Sign {
   let imported: HmacKey | undefined
   return (message) => {
     imported ??= importKey(key.length > 0 ? key : EMPTY)
-    const hmac = imported.start()
-    hmac.update(message)
-    return hmac.digest()
+    return imported.start().digest(message)
   }
 }
 

@@ -42,6 +42,7 @@ export function drain(req: IncomingMessage, res: ServerResponse, limit: number):
   const stop = (): void => {
     clearTimeout(timer)
     clearTimeout(reading)
+    if (reading && !stream) socket.resume()
     if (!stream) socket.off('close', stop)
     afterDrain?.()
   }
@@ -53,8 +54,12 @@ export function drain(req: IncomingMessage, res: ServerResponse, limit: number):
     .on('error', () => {})
     .on('data', (chunk: Uint8Array) => {
       remaining -= chunk.length
-      if (remaining >= 0) return
-      req.pause()
+      if (remaining >= 0 || reading) return
+      if (!stream) {
+        // If only the request was paused, Node would keep what it has already read, in chunks as small as those sent.
+        req._read = () => {}
+        socket.pause()
+      }
       reading = setTimeout(cut, READ_TIME).unref()
     })
     .once('close', stop)

@@ -41,6 +41,19 @@ export function endOfTick(): Promise<void> {
 }
 
 /**
+ * Returns true if all of a web request's body has arrived, so that reading it in one piece takes no more memory, and if
+ * that is faster. On srvx, the server of h3, it is slower.
+ *
+ * @param length the announced size of the body in bytes; NaN if the sender has announced none
+ */
+export async function bodyArrives(request: object, context: unknown, length: number): Promise<boolean> {
+  const { req } = nodeExchangeOf(request, context)
+  // Node buffers what arrives meanwhile. It has many small chunks only if it is chunked, or a stream of HTTP/2.
+  if (length >= 0 && req?.httpVersionMajor !== 2) await endOfTick()
+  return req?.readableLength === length && !('runtime' in request)
+}
+
+/**
  * Drains the Node request that a web request wraps.
  *
  * @param limit maximum number of bytes to discard

@@ -2,7 +2,7 @@ import { WebhookError } from '../errors.ts'
 import { readHeader } from './headers.ts'
 import type { ByteCounter } from './in-flight.ts'
 import type { Config } from './options.ts'
-import type { ReceiverRequest, RequestHead } from './request.ts'
+import type { ReadOptions, ReceiverRequest, RequestHead } from './request.ts'
 import { stacklessError } from './stackless-error.ts'
 
 /** A timer that fires this many milliseconds late shows that the process was paused. */
@@ -24,22 +24,19 @@ export function requireReadable({ headers }: RequestHead, { limit }: Config): vo
  * Reads the body within three bounds: `limit` bytes, the byte budget shared by all requests in flight, and
  * `bodyTimeout` milliseconds for the whole body to arrive.
  *
- * @param onChunk called with each chunk as it arrives, in order
+ * @param hash called with parts of the body before the rest has arrived
  * @throws {WebhookError} `body_too_large`, `receiver_busy`, `body_timeout`, `body_aborted`, `body_already_parsed`
  */
 export function readBody(
   request: ReceiverRequest,
   { limit, bodyTimeout }: Config,
   counter: ByteCounter,
-  onChunk: (chunk: Uint8Array) => void,
+  hash: (part: Uint8Array) => void,
 ): Uint8Array | Promise<Uint8Array> {
   const reading = request.read({
     limit,
-    reserve: counter.reserve,
-    onChunk(chunk) {
-      counter.add(chunk.length)
-      onChunk(chunk)
-    },
+    onChunk: (chunk) => counter.add(chunk.length),
+    hash,
   })
   // A body that was read synchronously needs no timer.
   if (!('then' in reading)) return reading
@@ -55,4 +52,55 @@ export function readBody(
     }, bodyTimeout)
     reading.then(resolve, reject).finally(() => clearTimeout(timer))
   })
+}
+
+/** Size in bytes of the blocks into which smaller chunks are copied. */
+const BLOCK = 32 * 1024
+
+/** Collects the chunks of a body: `add()` per chunk, then `end()` once. */
+export interface BlockWriter {
+  add(chunk: Uint8Array): void
+  end(): void
+  /** Frees the chunks that `keep` has not got yet. */
+  clear(): void
+}
+
+/**
+ * Copies small chunks into blocks, and passes those and large chunks to `keep`, in order. A chunk takes several hundred
+ * bytes of memory in addition to its own, or keeps a larger buffer in memory, and the byte budget counts neither.
+ */
+export function writeBlocks({ onChunk, hash }: ReadOptions, keep: (block: Uint8Array) => void): BlockWriter {
+  let block = new Uint8Array(0)
+  let length = 0
+  function complete(part: Uint8Array): void {
+    hash?.(part)
+    keep(part)
+  }
+  function clear(): void {
+    block = new Uint8Array(0)
+    length = 0
+  }
+  return {
+    add(chunk) {
+      onChunk(chunk)
+      if (length > 0 && length + chunk.length > BLOCK) {
+        complete(block.subarray(0, length))
+        clear()
+      }
+      if (chunk.length >= BLOCK) return complete(chunk)
+      const needed = length + chunk.length
+      if (needed > block.length) {
+        const larger = new Uint8Array(Math.max(needed, Math.min(2 * length, BLOCK)))
+        larger.set(block.subarray(0, length))
+        block = larger
+      }
+      block.set(chunk, length)
+      length = needed
+    },
+    end() {
+      keep(block.slice(0, length))
+      clear()
+    },
+    clear,
+  }
 }

@@ -39,8 +39,7 @@ export async function answerHandshake(
   const decoy = importKey(secret + (tenant ?? guessTenant(seen.request)))
   const error = stacklessError('key_unknown', keyError)
   const hmac = ((count > 0 && keyring[0]) || decoy).start()
-  hmac.update(utf8(token))
-  const signature = encodeSignature(await hmac.digest(), 'base64', 'sha256=')
+  const signature = encodeSignature(await hmac.digest(utf8(token)), 'base64', 'sha256=')
   return handshakeOutcome({ [member]: signature }, count > 0 ? undefined : error)
 }
 

@@ -67,7 +67,9 @@ export function receiverOf<Payload>(config: Config): Receiver<Payload> {
       try {
         const verification = await startVerification(seen, config, request.headers)
         const reading = Promise.resolve(readBody(request, config, counter, verification.update))
-        return await reading.then((body) =>
+        const { started } = verification
+        const arriving = started ? Promise.all([reading, started]).then(([body]) => body) : reading
+        return await arriving.then((body) =>
           accept(request, verification, { request: head, body, tenant: seen.tenant }, startedAt),
         )
       } finally {

@@ -21,10 +21,13 @@ export interface RequestHead {
 export interface ReadOptions {
   /** Maximum body size in bytes. A larger body causes `body_too_large`. */
   limit: number
-  /** Called with each chunk as it arrives, in order. */
+  /** Called with each chunk as it arrives, in order. Counts its bytes. */
   onChunk(chunk: Uint8Array): void
-  /** Returns true if a body of this size may be read in one piece; otherwise the adapter reads it in chunks. */
-  reserve?(bytes: number): boolean
+  /**
+   * Hashes the next part of the body before the rest has arrived, which saves time at its end. Optional. Call it with
+   * large parts only, from the start of the body and without gaps.
+   */
+  hash?(part: Uint8Array): void
 }
 
 /**

@@ -2,22 +2,22 @@ import { importKey } from '#hmac'
 import { parse } from '../payload/parse.ts'
 import { fromBinary, toBinary, utf8 } from '../signature/bytes.ts'
 import { decodeSignature } from '../signature/encoding.ts'
-import type { Hmac, HmacKey } from '../signature/hmac.ts'
 import { isEmpty, type Keyring } from '../signature/keyring.ts'
 import { DEFAULT_SIGNATURE_HEADER } from '../signature/signature-header.ts'
 import { type HeaderBag, readHeader } from './headers.ts'
+import type { FoundKeys } from './keys.ts'
 import type { Seen } from './observer.ts'
 import type { Config } from './options.ts'
 import type { RequestHead } from './request.ts'
 import { stacklessError } from './stackless-error.ts'
-import { proveUnsigned, requireKey, toProof, type Verification } from './verification.ts'
+import { proveUnsigned, requireKey, startWithKeys, toProof, type Verification } from './verification.ts'
 
 /** Maximum size in bytes of the body of a registration. */
 const MAX_REGISTRATION = 4096
 
 /**
- * Checks the key that the sender has put into a header, before the body is read. The body is not signed: it has the id
- * that a signature would have given it, but nothing proves that it was not changed.
+ * Checks the key that the sender has put into a header. The body is not signed: it has the id that a signature would
+ * have given it, but nothing proves that it was not changed.
  *
  * The registration of a webhook is accepted without the header too, because nothing is handled then (docs/decisions.md,
  * "Portal webhooks").
@@ -31,30 +31,34 @@ export async function startSecretVerification(
 ): Promise<Verification> {
   const secret = readHeader(headers, config.secretHeader as string)
   if (secret === undefined || isEmpty(secret)) return startMissing(seen, config)
-  const keys = await config.findKeys(seen)
-  const keyIndex = await findKey(secret, keys.keyring)
-  requireKey(keyIndex, keys)
-  // Hashing with only the matching key reveals nothing, because the sender has proved that it has the key.
-  const hmac = keys.keyring[keyIndex]!.start()
-  return {
-    update: hmac.update.bind(hmac),
-    async end(body) {
-      if (isRegistration(body) && !hasEvents(body, seen.request)) return undefined
-      return toProof(toDigest(await hmac.digest()), keys.tenant, keyIndex)
-    },
-  }
+  return startWithKeys(config.findKeys(seen), async (keys) => {
+    const keyIndex = await findKey(secret, keys.keyring)
+    requireKey(keyIndex, keys)
+    // Hashing with only the matching key reveals nothing, because the sender has proved that it has the key.
+    const hmac = keys.keyring[keyIndex]!.start()
+    return {
+      update: hmac.update.bind(hmac),
+      async end(body) {
+        if (isRegistration(body) && !hasEvents(body, seen.request)) return undefined
+        return toProof(toDigest(await hmac.digest(body)), keys.tenant, keyIndex)
+      },
+    }
+  })
 }
 
-async function startMissing(seen: Seen, { acceptUnsigned, findKeys }: Config): Promise<Verification> {
-  const keys = acceptUnsigned ? await findKeys(seen) : undefined
-  return {
+function startMissing(
+  seen: Seen,
+  { acceptUnsigned, findKeys }: Config,
+): Verification | Promise<Verification> {
+  const start = (keys?: FoundKeys): Verification => ({
     update() {},
     async end(body) {
       if (isRegistration(body) && !(keys && hasEvents(body, seen.request))) return undefined
       if (!keys) throw stacklessError('signature_missing')
       return proveUnsigned(body, keys)
     },
-  }
+  })
+  return acceptUnsigned ? startWithKeys(findKeys(seen), start) : start()
 }
 
 /** Random bytes, created on the first request, because Cloudflare Workers cannot generate them before it. */
@@ -68,15 +72,11 @@ let challenge: Uint8Array | undefined
 async function findKey(secret: string, keyring: Keyring): Promise<number> {
   challenge ??= crypto.getRandomValues(new Uint8Array(32))
   const given = importKey(toBytes(secret))
-  const digest = toDigest(await macOf(given, challenge).digest())
-  const matches = await Promise.all(keyring.map((key) => macOf(key, challenge as Uint8Array).matches(digest)))
+  const digest = toDigest(await given.start().digest(challenge))
+  const matches = await Promise.all(
+    keyring.map((key) => key.start().matches(challenge as Uint8Array, digest)),
+  )
   return keyring.findIndex((key, index) => matches[index] && key.length === given.length)
-}
-
-function macOf(key: HmacKey, message: Uint8Array): Hmac {
-  const hmac = key.start()
-  hmac.update(message)
-  return hmac
 }
 
 const toDigest = (hex: string): Uint8Array => decodeSignature(hex, 'hex') as Uint8Array

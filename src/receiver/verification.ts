@@ -20,9 +20,12 @@ export interface Proof {
   tenant?: string
 }
 
-/** The verification of one request: `update()` per chunk of the body, then `end()` once. */
+/** The verification of one request. */
 export interface Verification {
-  update(chunk: Uint8Array): void
+  /** Rejects if the request has no valid key. Set only while the keys are being found. */
+  started?: Promise<unknown> | undefined
+  /** Hashes the next part of the body before the rest has arrived. Optional, and keeps no bytes. */
+  update(part: Uint8Array): void
   /**
    * Resolves with undefined if the request only registers a webhook, and has no delivery.
    *
@@ -32,9 +35,8 @@ export interface Verification {
 }
 
 /**
- * Reads the signature and finds the keys before the body is read, so that the body can be hashed while it arrives. If
- * the signature header is missing, a form may contain the signature in its last field instead (docs/senders.md,
- * "Signature").
+ * Reads the signature and finds the keys. If the signature header is missing, a form may contain the signature in its
+ * last field instead (docs/senders.md, "Signature").
  *
  * @throws {WebhookError} `signature_missing`, `signature_malformed`, `key_unavailable`
  */
@@ -43,29 +45,49 @@ export async function startSignatureVerification(seen: Seen, config: Config): Pr
   const { encoding, findKeys, signatureHeader } = config
   const signature = decodeSignature(readHeader(request.headers, signatureHeader), encoding)
   if (signature === 'signature_malformed') throw stacklessError(signature)
-  if (signature !== 'signature_missing') {
-    const keys = await findKeys(seen)
-    const check = startCheck(keys.keyring)
-    return { update: check.update, end: () => prove(check, signature, keys) }
-  }
+  if (signature !== 'signature_missing')
+    return startWithKeys(findKeys(seen), (keys) => {
+      const check = startCheck(keys.keyring)
+      return { update: check.update, end: (body) => prove(check, body, signature, keys) }
+    })
   const isForm = bodyFormat(readHeader(request.headers, 'content-type')) === 'form'
   if (!isForm) requireUnsignedAccepted(config)
-  const keys = await findKeys(seen)
-  if (!isForm) return { update() {}, end: (body) => proveUnsigned(body, keys) }
-  return {
+  return startWithKeys(findKeys(seen), (keys) => ({
     update() {},
     async end(body) {
-      const form = splitSignedForm(body, signatureHeader)
+      const form = isForm ? splitSignedForm(body, signatureHeader) : undefined
       if (!form) {
         requireUnsignedAccepted(config)
         return proveUnsigned(body, keys)
       }
       const formSignature = decodeSignature(form.signature, encoding)
       if (typeof formSignature === 'string') throw stacklessError(formSignature)
-      const check = startCheck(keys.keyring)
-      check.update(form.signed)
-      return prove(check, formSignature, keys)
+      return prove(startCheck(keys.keyring), form.signed, formSignature, keys)
     },
+  }))
+}
+
+/**
+ * Starts a verification when its keys are found. The body is read in the meantime: if it had to wait, Node would keep
+ * its small chunks one by one.
+ */
+export function startWithKeys(
+  keys: FoundKeys | Promise<FoundKeys>,
+  start: (keys: FoundKeys) => Verification | Promise<Verification>,
+): Verification | Promise<Verification> {
+  if (!('then' in keys)) return start(keys)
+  let verification: Verification | undefined
+  let isLate = false
+  const started = keys.then(start).then((result) => (verification = result))
+  started.catch(() => {}) // whoever reads the body may fail first
+  return {
+    started,
+    update(part) {
+      // A part that comes before the keys is missing in the hash, so `end()` hashes everything.
+      if (!verification) isLate = true
+      else if (!isLate) verification.update(part)
+    },
+    end: async (body) => (await started).end(body),
   }
 }
 
@@ -84,8 +106,13 @@ export async function proveUnsigned(body: Uint8Array, { tenant, tenantError }: F
   return toProof(body, tenant)
 }
 
-async function prove(check: SignatureCheck, signature: Uint8Array, keys: FoundKeys): Promise<Proof> {
-  const keyIndex = await check.end(signature)
+async function prove(
+  check: SignatureCheck,
+  body: Uint8Array,
+  signature: Uint8Array,
+  keys: FoundKeys,
+): Promise<Proof> {
+  const keyIndex = await check.end(body, signature)
   requireKey(keyIndex, keys)
   return toProof(signature, keys.tenant, keyIndex)
 }

@@ -1,7 +1,7 @@
-import { drainWebRequest, endOfTick, isClosingWebRequest, watchWebRequest } from '#platform'
+import { bodyArrives, drainWebRequest, isClosingWebRequest, watchWebRequest } from '#platform'
 import { WebhookError } from '../errors.ts'
 import { concat } from '../signature/bytes.ts'
-import type { HeaderBag } from './headers.ts'
+import { type BlockWriter, writeBlocks } from './body.ts'
 import type { Outcome } from './outcome.ts'
 import { remoteAddressOf } from './remote-address.ts'
 import type { ReadOptions, ReceiverRequest, RequestHead } from './request.ts'
@@ -34,7 +34,8 @@ export async function toReceiverRequest(
 ): Promise<ReceiverRequest> {
   const headers = Object.fromEntries(request.headers)
   let reader: ReadableStreamDefaultReader<Uint8Array> | undefined
-  const chunks: Uint8Array[] = []
+  const blocks: Uint8Array[] = []
+  let writer: BlockWriter | undefined
   watchWebRequest(request, context)
 
   return {
@@ -44,13 +45,16 @@ export async function toReceiverRequest(
     params: await readParams(context),
     remoteAddress: remoteAddressOf(request, server),
     async read(options) {
-      await endOfTick()
+      const length = headers['transfer-encoding'] ? Number.NaN : Number(headers['content-length'])
+      const isWhole = await bodyArrives(request, context, length)
       if (isClosingWebRequest(request, context)) throw new WebhookError('body_aborted')
       try {
         if (!request.bodyUsed) {
-          if (isReservable(headers, options)) return await readAtOnce(request, options)
+          if (isWhole) return await readAtOnce(request, options)
           reader = request.body?.getReader()
-          return await readChunks(reader, chunks, options)
+          writer = writeBlocks(options, (block) => blocks.push(block))
+          await readChunks(reader, writer)
+          return concat(blocks.splice(0))
         }
       } catch (cause) {
         if (cause instanceof WebhookError) throw cause
@@ -63,7 +67,8 @@ export async function toReceiverRequest(
       })
     },
     async cancel(limit) {
-      chunks.length = 0 // frees them now: the request may stay open until it is drained
+      blocks.length = 0 // frees them now: the request may stay open until it is drained
+      writer?.clear()
       try {
         const drained = drainWebRequest(request, context, limit)
         // A cancelled body is not awaited, so that a sender that never stops cannot delay the response. It rejects if
@@ -86,15 +91,6 @@ async function readParams(context: unknown): Promise<RequestHead['params']> {
   }
 }
 
-/**
- * Returns true if the body may be read in one piece, which is faster than chunk by chunk on Node's web servers. A
- * body with a `transfer-encoding` may not, because the platform then does not enforce `content-length`.
- */
-function isReservable(headers: HeaderBag, { limit, reserve }: ReadOptions): boolean {
-  const length = Number(headers['content-length'])
-  return length >= 0 && length <= limit && !headers['transfer-encoding'] && reserve?.(length) === true
-}
-
 async function readAtOnce(request: RequestLike, { onChunk }: ReadOptions): Promise<Uint8Array> {
   const body = new Uint8Array(await request.arrayBuffer())
   onChunk(body)
@@ -103,16 +99,14 @@ async function readAtOnce(request: RequestLike, { onChunk }: ReadOptions): Promi
 
 async function readChunks(
   reader: ReadableStreamDefaultReader<Uint8Array> | undefined,
-  chunks: Uint8Array[],
-  { onChunk }: ReadOptions,
-): Promise<Uint8Array> {
+  writer: BlockWriter,
+): Promise<void> {
   while (reader) {
     const { done, value } = await reader.read()
     if (done) break
-    chunks.push(value)
-    onChunk(value)
+    writer.add(value)
   }
-  return concat(chunks)
+  writer.end()
 }
 
 /** Converts the receiver's outcome to a web `Response`. */

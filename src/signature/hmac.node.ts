@@ -6,10 +6,7 @@ import type { Hmac, HmacKey } from './hmac.ts'
 const BLOCK = 64
 const DIGEST = 32
 
-/**
- * Maximum size, in bytes, of messages that are copied into `inner` after the pad. Larger messages are hashed chunk by
- * chunk.
- */
+/** Maximum size, in bytes, of messages that are copied into `inner` after the pad. */
 const MAX_COPIED = 32 * 1024
 
 // Buffers that all HMACs reuse. They hold key material, so they must never leave this module.
@@ -58,54 +55,47 @@ export function importKey(key: Uint8Array | string): HmacKey {
 class NodeHmac implements Hmac {
   private readonly innerPad: Uint8Array
   private readonly outerPad: Uint8Array
-  private chunks: Uint8Array[] = []
-  private length = 0
-  private large: Hash | undefined
+  /** Number of bytes that `begun` has hashed. */
+  private hashed = 0
+  private begun: Hash | undefined
 
   constructor(innerPad: Uint8Array, outerPad: Uint8Array) {
     this.innerPad = innerPad
     this.outerPad = outerPad
   }
 
-  update(chunk: Uint8Array): void {
-    this.length += chunk.length
-    if (!this.large && this.length <= MAX_COPIED) {
-      this.chunks.push(chunk)
-      return
-    }
-    this.large ??= this.startLarge()
-    this.large.update(chunk)
+  update(part: Uint8Array): void {
+    this.begun ??= crypto().createHash('sha256').update(this.innerPad)
+    this.begun.update(part)
+    this.hashed += part.length
   }
 
-  digest(): string {
-    return this.end('hex')
+  digest(message: Uint8Array): string {
+    return this.end(message, 'hex')
   }
 
-  matches(signature: Uint8Array): boolean {
-    computed.write(this.end('binary'), 'latin1')
+  matches(message: Uint8Array, signature: Uint8Array): boolean {
+    computed.write(this.end(message, 'binary'), 'latin1')
     expected.set(signature)
     return crypto().timingSafeEqual(computed, expected)
   }
 
-  private startLarge(): Hash {
-    const hash = crypto().createHash('sha256').update(this.innerPad)
-    for (const chunk of this.chunks) hash.update(chunk)
-    return hash
-  }
-
-  private end(encoding: Output): string {
+  private end(message: Uint8Array, encoding: Output): string {
+    const digest =
+      this.begun || message.length > MAX_COPIED ? this.hashRest(message) : this.hashSmall(message)
     outer.set(this.outerPad)
-    outer.write(this.large ? this.large.digest('binary') : this.hashSmall(), BLOCK, 'latin1')
+    outer.write(digest, BLOCK, 'latin1')
     return hash(outer, encoding)
   }
 
-  private hashSmall(): string {
+  private hashRest(message: Uint8Array): string {
+    this.update(message.subarray(this.hashed))
+    return (this.begun as Hash).digest('binary')
+  }
+
+  private hashSmall(message: Uint8Array): string {
     inner.set(this.innerPad)
-    let end = BLOCK
-    for (const chunk of this.chunks) {
-      inner.set(chunk, end)
-      end += chunk.length
-    }
-    return hash(inner.subarray(0, end), 'binary')
+    inner.set(message, BLOCK)
+    return hash(inner.subarray(0, BLOCK + message.length), 'binary')
   }
 }

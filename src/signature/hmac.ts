@@ -7,15 +7,16 @@ export interface HmacKey {
 }
 
 /**
- * Incremental HMAC: `update()` per chunk, then `digest()` or `matches()` once. Results are promises on platforms
+ * The HMAC of one message: `digest()` or `matches()` once, with the whole message. Results are promises on platforms
  * whose cryptography is asynchronous.
  */
 export interface Hmac {
-  update(chunk: Uint8Array): void
+  /** Hashes the next part of the message before the rest has arrived. Optional, and keeps no bytes. */
+  update(part: Uint8Array): void
   /** Returns the 32 bytes in lower-case hex. */
-  digest(): string | Promise<string>
+  digest(message: Uint8Array): string | Promise<string>
   /** Compares the HMAC with a signature of 32 bytes in constant time. */
-  matches(signature: Uint8Array): boolean | Promise<boolean>
+  matches(message: Uint8Array, signature: Uint8Array): boolean | Promise<boolean>
 }
 
 /** The exports of each implementation of `#hmac`. */

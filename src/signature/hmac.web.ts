@@ -1,10 +1,7 @@
-import { concat, toHex } from './bytes.ts'
+import { toHex } from './bytes.ts'
 import type { Hmac, HmacKey } from './hmac.ts'
 
-/**
- * Imports a key for HMAC in workers, edge runtimes and browsers. Chunks of a message are collected, because WebCrypto
- * can sign only a complete message.
- */
+/** Imports a key for HMAC in workers, edge runtimes and browsers. */
 export function importKey(key: Uint8Array | string): HmacKey {
   const copy = typeof key === 'string' ? new TextEncoder().encode(key) : new Uint8Array(key) // a copy; slice() would not copy a Buffer
   let imported: Promise<CryptoKey> | undefined
@@ -15,18 +12,14 @@ export function importKey(key: Uint8Array | string): HmacKey {
     ]))
   return {
     length: copy.length,
-    start(): Hmac {
-      const chunks: Uint8Array[] = []
-      return {
-        update(chunk) {
-          chunks.push(chunk)
-        },
-        digest: async () => toHex(await crypto.subtle.sign('HMAC', await toKey(), concat(chunks))),
-        // Compares in constant time (Web Cryptography API, section 31.6.2).
-        matches: async (signature) =>
-          crypto.subtle.verify('HMAC', await toKey(), signature as BufferSource, concat(chunks)),
-      }
-    },
+    start: (): Hmac => ({
+      update() {}, // WebCrypto can sign only a complete message
+      digest: async (message) =>
+        toHex(await crypto.subtle.sign('HMAC', await toKey(), message as BufferSource)),
+      // Compares in constant time (Web Cryptography API, section 31.6.2).
+      matches: async (message, signature) =>
+        crypto.subtle.verify('HMAC', await toKey(), signature as BufferSource, message as BufferSource),
+    }),
   }
 }
 

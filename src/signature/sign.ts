@@ -37,7 +37,5 @@ export async function sign(options: SignOptions): Promise<string> {
   requireEncoding(encoding, ['hex', 'base64'])
   if (typeof prefix !== 'string') throw configInvalid('prefix must be a string')
   const [key] = createKeyring([signatureKey])
-  const hmac = key!.start()
-  hmac.update(toBytes(body))
-  return encodeSignature(await hmac.digest(), encoding, prefix)
+  return encodeSignature(await key!.start().digest(toBytes(body)), encoding, prefix)
 }

@@ -49,9 +49,7 @@ export async function verify(options: VerifyOptions): Promise<Verdict> {
   const bytes = toBytes(body)
   const decoded = decodeSignature(signature, encoding)
   if (typeof decoded === 'string') return { ok: false, code: decoded }
-  const check = startCheck(keyring)
-  check.update(bytes)
-  const result = check.end(decoded)
+  const result = startCheck(keyring).end(bytes, decoded)
   const keyIndex = typeof result === 'number' ? result : await result // a needless await would take a tick
   return keyIndex < 0 ? { ok: false, code: 'signature_mismatch' } : { ok: true, keyIndex }
 }
@@ -70,25 +68,26 @@ function toKeyring(signatureKey: SignatureKeys): Keyring {
   return previous.keyring
 }
 
-/** An incremental verification: `update()` per chunk of the body, then `end()` once. */
+/** The verification of one body. */
 export interface SignatureCheck {
-  update(chunk: Uint8Array): void
+  /** Hashes the next part of the body before the rest has arrived. Optional, and keeps no bytes. */
+  update(part: Uint8Array): void
   /**
    * Returns the index of the key that made the signature, or -1 if no key matches. Returns a promise if the platform
    * computes HMACs asynchronously.
    */
-  end(signature: Uint8Array): number | Promise<number>
+  end(body: Uint8Array, signature: Uint8Array): number | Promise<number>
 }
 
 /** Starts a verification with all keys. Computes and compares the HMAC of every key, even after a match. */
 export function startCheck(keyring: Keyring): SignatureCheck {
   const hmacs = keyring.map((key) => key.start())
   return {
-    update(chunk) {
-      for (const hmac of hmacs) hmac.update(chunk)
+    update(part) {
+      for (const hmac of hmacs) hmac.update(part)
     },
-    end(signature) {
-      const matches = hmacs.map((hmac) => hmac.matches(signature))
+    end(body, signature) {
+      const matches = hmacs.map((hmac) => hmac.matches(body, signature))
       // Await only if the platform returns promises: awaiting would take longer than the HMAC of a small body.
       if (matches[0] instanceof Promise) return Promise.all(matches).then((all) => all.indexOf(true))
       return matches.indexOf(true)

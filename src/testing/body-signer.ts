@@ -66,9 +66,8 @@ export function createBodySigner(options: SignerOptions): BodySigner {
 
   const isInField = contentType === FORM_TYPE && signatureIn === 'field'
   return async (body) => {
-    const hmac = key!.start()
-    hmac.update(isInField ? payloadField(body) : body)
-    const signature = encodeSignature(await hmac.digest(), encoding, prefix)
+    const digest = await key!.start().digest(isInField ? payloadField(body) : body)
+    const signature = encodeSignature(digest, encoding, prefix)
     const headers: Record<string, string> = { 'content-type': contentType }
     if (isInField) {
       const field = utf8(`&${signatureHeader}=${percentEncode(signature)}`)

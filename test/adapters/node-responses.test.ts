@@ -155,5 +155,5 @@ it('reports body_aborted with its cause if the client disconnects', async () => 
   await keyLookup.gate
   req.destroy()
   await waitFor('refused body_aborted')
-  expect(calls[0]?.error?.cause).toMatchObject({ type: 'request.aborted' })
+  expect(calls[0]?.error?.cause).toMatchObject({ code: 'ECONNRESET' })
 })

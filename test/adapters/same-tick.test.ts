@@ -113,11 +113,27 @@ it('fetch() starts to read each body at the end of the event loop tick', async (
       },
       { highWaterMark: 0 },
     )
-    const init = { method: 'POST', headers, body: stream, duplex: 'half' } as RequestInit
+    const announced = { ...headers, 'content-length': String(body.length) }
+    const init = { method: 'POST', headers: announced, body: stream, duplex: 'half' } as RequestInit
     expect((await receiver.fetch(new Request('https://a.example/', init))).status).toBe(200)
     expect(order).toEqual(['tick', 'read'])
   }
 })
+
+it.each([
+  [body.length, 1],
+  [body.length - 1, 0],
+])(
+  'fetch() reads a body in one piece only if Node has all of it: %i bytes',
+  async (readableLength, reads) => {
+    const receiver = createReceiver({ signatureKey: KEY }).on('*', () => {})
+    const announced = { ...headers, 'content-length': String(body.length) }
+    const request = new Request('https://a.example/', { method: 'POST', headers: announced, body })
+    const arrayBuffer = vi.spyOn(request, 'arrayBuffer')
+    expect((await receiver.fetch(request, { incoming: { readableLength } })).status).toBe(200)
+    expect(arrayBuffer).toHaveBeenCalledTimes(reads)
+  },
+)
 
 it('close() waits for a request as soon as its listener is called', async () => {
   const receiver = createReceiver({ signatureKey: KEY }).on('*', () => {})
