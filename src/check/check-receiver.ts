@@ -30,7 +30,7 @@ import type { CheckReport, CheckResult, Conclusion, Verdict } from './types.ts'
  * ```
  */
 export async function checkReceiver(options: CheckOptions): Promise<CheckReport> {
-  const { target, sender, headers } = readOptions(options)
+  const { target, sender, headers, unknownPath } = readOptions(options)
   const started = performance.now()
   const head = {
     format: 1,
@@ -52,7 +52,12 @@ export async function checkReceiver(options: CheckOptions): Promise<CheckReport>
 
   const problem = await whyUnreachable(target)
   if (problem !== undefined) return toReport('unreachable', problem)
-  const probe = createProbe(target, sender, { headers, observer: options.observer })
+  const probe = createProbe(target, sender, {
+    headers,
+    observer: options.observer,
+    failHandler: options.failHandler,
+    unknownPath,
+  })
   let done = 0
   try {
     const results = await runScenarios(ALL, probe, {

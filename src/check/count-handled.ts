@@ -9,6 +9,8 @@ const QUIET = 1_000
 
 /** Counts how often a delivery is handled, from now on. */
 export interface Counter {
+  /** Resolves with the count so far. */
+  now(): Promise<number>
   /** Resolves when the delivery has been handled and the count is stable, or when the timeout of the run is over. */
   result(): Promise<number>
 }
@@ -35,6 +37,7 @@ export async function startCounter(probe: Probe, id: string): Promise<Counter | 
   const count = (): Promise<number> => countHandled(observer, timeout, id)
   const before = await count()
   return {
+    now: async () => (await count()) - before,
     async result() {
       let last = await count()
       let changed = performance.now()

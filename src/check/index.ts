@@ -1,5 +1,5 @@
 export { checkReceiver } from './check-receiver.ts'
-export type { CheckOptions, Observer } from './options.ts'
+export type { CheckOptions, HandlerSwitch, Observer } from './options.ts'
 export { toHtml } from './reports/html.ts'
 export { toJson } from './reports/json.ts'
 export { toJUnit } from './reports/junit.ts'

@@ -11,6 +11,12 @@ import type { CheckResult } from './types.ts'
  */
 export type Observer = (id: string) => number | Promise<number>
 
+/**
+ * Makes the handler of the receiver fail if `fails` is true, and work again if it is false: for the delivery whose
+ * webhook name contains `id`, or for all.
+ */
+export type HandlerSwitch = (id: string, fails: boolean) => unknown
+
 /** Options of `checkReceiver`. */
 export interface CheckOptions {
   /** The payload URL, `http:` or `https:`. */
@@ -33,6 +39,13 @@ export interface CheckOptions {
   sideEffects?: boolean | undefined
   /** Counts handled deliveries. Without it, scenarios that need a count are undecided. */
   observer?: Observer | undefined
+  /** Makes the handler fail, for `handler-failure`, which needs `sideEffects` too. Default: this scenario does not run. */
+  failHandler?: HandlerSwitch | undefined
+  /**
+   * URL of a tenant that does not exist, on the same origin as `url`, for the scenarios that compare its responses with
+   * those of `url`. Default: they do not run.
+   */
+  unknownUrl?: string | URL | undefined
   /** Ids or groups of the scenarios to run. Default: all. */
   only?: readonly string[] | undefined
   /** Ids or groups of scenarios to skip. Default: none. */

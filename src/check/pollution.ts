@@ -103,16 +103,18 @@ function differ(first: Sent, second: Sent, last: Sent): boolean {
 
 type Parts = ReadonlyMap<string, string>
 
-/** Returns the status, the headers and the body of a response, without numbers, which often are times or counts. */
+/** Returns the status, the headers and the body of a response, without numbers and ids, which differ between responses. */
 function partsOf(reply: Reply): Parts {
   if (reply.status === undefined) return new Map([['status', reply.problem]])
-  const withoutNumbers = (text: string): string => text.replace(/\d+/g, '0')
+  const withoutNumbers = (text: string): string => text.replace(/[0-9a-f-]{8,}|\d+/gi, '0')
   const headers = reply.headers
     .map(([name, value]): [string, string] => [name.toLowerCase(), withoutNumbers(value)])
     .filter(([name]) => !VARIABLE.has(name))
+  const body = reply.body.toString('latin1')
   return new Map([
     ['status', String(reply.status)],
-    ['the body', withoutNumbers(reply.body.toString('latin1'))],
+    ['body', withoutNumbers(body)],
+    ['mark', String(`${body}${JSON.stringify(reply.headers)}`.includes(MARK))],
     ...headers,
   ])
 }

@@ -1,7 +1,7 @@
 import { type Connection, openConnection, type ReadOptions, type Target } from './http/connection.ts'
 import { MAX_EXCERPT, type Reply } from './http/reply.ts'
 import { type RequestParts, writeRequest } from './http/write-request.ts'
-import type { Observer } from './options.ts'
+import type { HandlerSwitch, Observer } from './options.ts'
 import type { Sender } from './sender.ts'
 import { shorten } from './shorten.ts'
 
@@ -20,6 +20,8 @@ export interface DeliveryParts {
   /** Default `application/json`. `null` leaves the header out. */
   readonly contentType?: string | null
   readonly method?: string
+  /** Path and query. Default: those of the payload URL. */
+  readonly path?: string
   readonly headers?: Headers
 }
 
@@ -32,6 +34,9 @@ export interface Probe {
   /** Milliseconds to wait for each response. */
   readonly timeout: number
   readonly observer: Observer | undefined
+  readonly failHandler: HandlerSwitch | undefined
+  /** Path and query for a tenant that does not exist. */
+  readonly unknownPath: string | undefined
   /** All replies so far. */
   readonly replies: readonly RecordedReply[]
   /** Opens a connection, which is closed at the latest at the end of the run. */
@@ -60,7 +65,7 @@ export interface Probe {
 export function createProbe(
   target: Target,
   sender: Sender,
-  { headers, observer }: { headers: Headers; observer: Observer | undefined },
+  { headers, ...given }: { headers: Headers } & Pick<Probe, 'observer' | 'failHandler' | 'unknownPath'>,
 ): Probe {
   const replies: RecordedReply[] = []
   const connections = new Set<Connection>()
@@ -93,9 +98,10 @@ export function createProbe(
   }
 
   function request(body: Uint8Array, parts: DeliveryParts = {}): RequestParts {
-    const { contentType = 'application/json', credential = sender.credential(body), method } = parts
+    const { contentType = 'application/json', credential = sender.credential(body), method, path } = parts
     return {
       ...(method === undefined ? {} : { method }),
+      ...(path === undefined ? {} : { path }),
       headers: [
         ...(contentType === null ? [] : [['content-type', contentType] as const]),
         ...(credential === null ? [] : [[sender.header, credential] as const]),
@@ -122,7 +128,7 @@ export function createProbe(
     url: target.url,
     sender,
     timeout: target.timeout,
-    observer,
+    ...given,
     replies,
     connect,
     use,

@@ -21,6 +21,8 @@ const NAMES: OptionNames<CheckOptions> = {
   changeType: true,
   sideEffects: true,
   observer: true,
+  failHandler: true,
+  unknownUrl: true,
   only: true,
   skip: true,
   strict: true,
@@ -37,6 +39,8 @@ const TIMEOUTS = [100, 60_000] as const
 export interface Settings {
   readonly target: Target
   readonly sender: Sender
+  /** Path and query for a tenant that does not exist. */
+  readonly unknownPath: string | undefined
   readonly headers: readonly (readonly [string, string])[]
 }
 
@@ -55,14 +59,20 @@ export function readOptions(options: CheckOptions): Settings {
   for (const name of ['sideEffects', 'strict'] as const)
     if (!['undefined', 'boolean'].includes(typeof options[name]))
       throw configInvalid(`${name} must be true or false`)
-  for (const name of ['observer', 'onResult'] as const)
+  for (const name of ['observer', 'failHandler', 'onResult'] as const)
     if (!['undefined', 'function'].includes(typeof options[name]))
       throw configInvalid(`${name} must be a function`)
   const sender = createSender(options)
   const trust = readTrust(options)
-  const url = readUrl(options.url)
+  const url = readUrl('url', options.url)
+  const unknownUrl = options.unknownUrl === undefined ? undefined : readUrl('unknownUrl', options.unknownUrl)
+  if (unknownUrl && (unknownUrl.origin !== url.origin || pathOf(unknownUrl) === pathOf(url)))
+    throw configInvalid('unknownUrl must have the origin of url, and another path or query')
   const headers = readHeaders(options.headers, sender)
-  const { text: hide } = createRedactor([sender.key, ...secretsIn(url, headers)])
+  const { text: hide } = createRedactor([
+    sender.key,
+    ...secretsIn([url, ...(unknownUrl ? [unknownUrl] : [])], headers),
+  ])
   for (const [name, value] of [
     ['prefix', sender.prefix],
     ['signatureKey', sender.isSigned ? '' : sender.credential(new Uint8Array())],
@@ -71,6 +81,7 @@ export function readOptions(options: CheckOptions): Settings {
   return {
     target: { url, timeout: readTimeout(options.timeout), trust, hide },
     sender,
+    unknownPath: unknownUrl && pathOf(unknownUrl),
     headers,
   }
 }
@@ -79,9 +90,11 @@ export function readOptions(options: CheckOptions): Settings {
 const MIN_SECRET = 8
 
 /** Returns what may be a secret besides the key: values of headers and of the query, and credentials in headers. */
-function secretsIn(url: URL, headers: Settings['headers']): string[] {
+function secretsIn(urls: readonly URL[], headers: Settings['headers']): string[] {
   const values = headers.flatMap(([, value]) => [value, value.slice(value.indexOf(' ') + 1)])
-  return [...url.searchParams.values(), ...values].filter(({ length }) => length >= MIN_SECRET)
+  return [...urls.flatMap(({ searchParams }) => [...searchParams.values()]), ...values].filter(
+    ({ length }) => length >= MIN_SECRET,
+  )
 }
 
 function requireChoice(name: string, value: string | undefined, choices: readonly string[]): void {
@@ -89,11 +102,13 @@ function requireChoice(name: string, value: string | undefined, choices: readonl
     throw configInvalid(`${name} must be one of ${choices.join(', ')}`)
 }
 
-function readUrl(given: unknown): URL {
+const pathOf = ({ pathname, search }: URL): string => pathname + search
+
+function readUrl(name: string, given: unknown): URL {
   const url = URL.parse?.(String(given)) ?? (URL.canParse(String(given)) ? new URL(String(given)) : undefined)
-  if (!url || !/^https?:$/.test(url.protocol)) throw configInvalid('url must be an http: or https: URL')
+  if (!url || !/^https?:$/.test(url.protocol)) throw configInvalid(`${name} must be an http: or https: URL`)
   if (url.username !== '' || url.password !== '')
-    throw configInvalid('url must not contain a user name or password', 'Use headers for authorization.')
+    throw configInvalid(`${name} must not contain a user name or password`, 'Use headers for authorization.')
   return url
 }
 

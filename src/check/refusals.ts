@@ -1,7 +1,8 @@
 import { headerOf, isRefusal, type Reply } from './http/reply.ts'
 import type { Attempt } from './judge.ts'
-import { describe, failed, isLimited, passed, undecided } from './judge.ts'
-import type { Probe } from './probe.ts'
+import { describe, failed, isLimited, passed, skipped, undecided } from './judge.ts'
+import type { DeliveryParts, Probe } from './probe.ts'
+import { FORM_TYPE } from './signed-form.ts'
 import { compareSamples } from './statistics.ts'
 import type { Finding } from './types.ts'
 
@@ -26,7 +27,7 @@ export async function compareRefusals(probe: Probe): Promise<Finding> {
   for (const attempt of wrong.slice(1)) {
     const reply = await deliver(probe, attempt)
     if (!isRefusal(reply) || isLimited(reply)) return undecided(`sent ${attempt.sent}: ${describe(reply)}`)
-    if (shape(reply, changing) === shape(first, changing)) continue
+    if (shape(probe, reply, changing) === shape(probe, first, changing)) continue
     const finding = await compareAgain(probe, changing, [
       { attempt: wrong[0], before: first },
       { attempt, before: reply },
@@ -34,6 +35,41 @@ export async function compareRefusals(probe: Probe): Promise<Finding> {
     if (finding.verdict !== 'passed') return finding
   }
   return passed(`${wrong.length} reasons, the same response: ${describe(first)}`)
+}
+
+const NO_TENANT = 'it needs the URL of a tenant that does not exist (--unknown-url)'
+
+/** Compares the responses at the payload URL with those at the URL of a tenant that does not exist. */
+export async function compareTenants(probe: Probe): Promise<Finding> {
+  const { unknownPath: path, sender } = probe
+  if (path === undefined) return skipped(NO_TENANT)
+  const { body } = sender.create()
+  const attempts: Attempt[] = [
+    ...refusedAttempts(probe),
+    { sent: 'an unsigned form', body, credential: null, contentType: FORM_TYPE },
+    { sent: 'PUT', body, credential: null, method: 'PUT' },
+    { sent: 'GET', body: Buffer.alloc(0), credential: null, method: 'GET' },
+  ]
+  let evidence = ''
+  for (const attempt of attempts) {
+    const there = { ...attempt, path, sent: `${attempt.sent} to the unknown tenant` }
+    const [first, again, other] = [
+      await deliver(probe, attempt),
+      await deliver(probe, attempt),
+      await deliver(probe, there),
+    ]
+    evidence = `sent ${attempt.sent}: ${describe(first)}; to the unknown tenant: ${describe(other)}`
+    if ([first, again, other].some((reply) => reply.status === undefined || isLimited(reply)))
+      return undecided(evidence)
+    const changing = new Set([...VARIABLE, ...changingHeaders(first, again)])
+    if (shape(probe, first, changing) === shape(probe, other, changing)) continue
+    const finding = await compareAgain(probe, changing, [
+      { attempt, before: again },
+      { attempt: there, before: other },
+    ])
+    if (finding.verdict !== 'passed') return finding
+  }
+  return passed(`${attempts.length} requests, the same responses; the last one: ${evidence}`)
 }
 
 interface Compared {
@@ -65,8 +101,8 @@ async function compareAgain(
     evidence = compared
       .map(({ attempt }, index) => `sent ${attempt.sent}: ${describe(replies[index]!)}`)
       .join('; ')
-    const shapes = replies.map((reply) => shape(reply, changing))
-    if (shapes.some((text, index) => text !== shape(compared[index]!.before, changing)))
+    const shapes = replies.map((reply) => shape(probe, reply, changing))
+    if (shapes.some((text, index) => text !== shape(probe, compared[index]!.before, changing)))
       return undecided(`the response differs between two equal requests; ${evidence}`)
     if (shapes[0] === shapes[1]) return passed(evidence)
   }
@@ -97,13 +133,19 @@ function changingHeaders(a: Reply, b: Reply): string[] {
   return names.filter((name) => headerOf(a, name) !== headerOf(b, name))
 }
 
-/** Returns what must be equal in all refusals. */
-function shape(reply: Reply, changing: ReadonlySet<string>): string {
+/** Returns what must be equal in all refusals: everything but the path, which some servers repeat. */
+function shape({ url, unknownPath = '' }: Probe, reply: Reply, changing: ReadonlySet<string>): string {
   if (reply.status === undefined) return reply.problem
+  const paths = [unknownPath, unknownPath.split('?')[0]!, url.pathname + url.search, url.pathname]
   const headers = reply.headers
     .map(([name, value]) => [name.toLowerCase(), value] as const)
     .filter(([name]) => !changing.has(name))
-  return JSON.stringify([reply.status, headers, reply.body.toString('latin1')])
+  return paths
+    .filter((path) => path.length > 1)
+    .reduce(
+      (text, path) => text.replaceAll(path, ''),
+      JSON.stringify([reply.status, headers, reply.body.toString('latin1')]),
+    )
 }
 
 /** Milliseconds for one comparison, and the smallest and largest number of requests of each kind in it. */
@@ -111,30 +153,48 @@ const BUDGET = 4_000
 const MIN_ROUNDS = 30
 const MAX_ROUNDS = 200
 
+/** Compares the times of refusals: a signature that is wrong from the start, and one that is right until the middle. */
+export const compareTimes = (probe: Probe): Promise<Finding> =>
+  compareTwice(probe, 'the half right signature', (body) => [
+    { credential: wrongFrom(probe, body, 0) },
+    { credential: wrongFrom(probe, body, 0.5) },
+  ])
+
+/** Compares the times of refusals: for the tenant of the payload URL, and for a tenant that does not exist. */
+export async function compareTenantTimes(probe: Probe): Promise<Finding> {
+  const { unknownPath: path, sender } = probe
+  if (path === undefined) return skipped(NO_TENANT)
+  const credential = sender.wrongCredential()
+  return compareTwice(probe, 'the unknown tenant', () => [{ credential }, { credential, path }])
+}
+
+type Pair = (body: Buffer) => [DeliveryParts, DeliveryParts]
+
 /**
- * Compares the times of refusals: a signature that is wrong from the start, and one that is right until the middle.
- * Other work on the machine can cause a difference too, so a difference counts only if a second comparison finds it again.
+ * Compares the times of two requests. Other work on the machine can cause a difference too, so a difference counts only
+ * if a second comparison finds it again.
+ *
+ * @param second what the second request is, for the evidence
  */
-export async function compareTimes(probe: Probe): Promise<Finding> {
-  const first = await measureTimes(probe)
+async function compareTwice(probe: Probe, second: string, pair: Pair): Promise<Finding> {
+  const first = await measureTimes(probe, second, pair)
   if (!first.isClear) return first.finding
-  const second = await measureTimes(probe)
-  return second.isClear && second.isLonger !== first.isLonger
+  const again = await measureTimes(probe, second, pair)
+  return again.isClear && again.isLonger !== first.isLonger
     ? passed('a second comparison contradicted the difference that the first one found')
-    : second.finding
+    : again.finding
 }
 
 interface Measured {
   finding: Finding
   isClear: boolean
-  /** True if the half right signature took longer. */
+  /** True if the second request took longer. */
   isLonger: boolean
 }
 
-async function measureTimes(probe: Probe): Promise<Measured> {
+async function measureTimes(probe: Probe, what: string, pair: Pair): Promise<Measured> {
   const { body } = probe.sender.create()
-  const request = probe.bytes(body, { credential: wrongFrom(probe, body, 0) })
-  const half = probe.bytes(body, { credential: wrongFrom(probe, body, 0.5) })
+  const requests = pair(body).map((parts) => probe.bytes(body, parts)) as [Buffer, Buffer]
   const times: [number[], number[]] = [[], []]
   const end = performance.now() + BUDGET
   let connection = await probe.connect()
@@ -142,7 +202,7 @@ async function measureTimes(probe: Probe): Promise<Measured> {
     for (let round = 0; round < 2 * MAX_ROUNDS && performance.now() < end; round++) {
       // Alternates the order, so that neither side is always first.
       const side = (round + (round >> 1)) & 1
-      await connection.write(side === 0 ? request : half)
+      await connection.write(requests[side]!)
       const reply = probe.record(await connection.read())
       if (reply.status === undefined || isLimited(reply)) return unclear(undecided(describe(reply)))
       times[side]!.push(reply.milliseconds)
@@ -154,16 +214,16 @@ async function measureTimes(probe: Probe): Promise<Measured> {
   } finally {
     connection.destroy()
   }
-  const [wrong, halfRight] = times
+  const [wrong, other] = times
   if (wrong.length < MIN_ROUNDS) {
     const why = `only ${wrong.length} requests in ${BUDGET / 1000} s: the receiver is too far away to measure`
     return unclear(undecided(why))
   }
-  const { difference, isClear } = compareSamples(wrong, halfRight)
+  const { difference, isClear } = compareSamples(wrong, other)
   const evidence = `${wrong.length} requests each: the medians differ by ${Math.abs(difference * 1000).toFixed(0)} µs`
   if (!isClear) return unclear(passed(`${evidence}, less than this run can detect`))
   const isLonger = difference > 0
-  const finding = failed(`${evidence}, the half right signature took ${isLonger ? 'longer' : 'less'}`)
+  const finding = failed(`${evidence}, ${what} took ${isLonger ? 'longer' : 'less'}`)
   return { finding, isClear, isLonger }
 }
 

@@ -32,18 +32,23 @@ async function check(
   receiverOptions: Partial<ReceiverOptions> = {},
 ): Promise<CheckReport> {
   const names: (string | undefined)[] = []
+  let failing: string | undefined
   const receiver = createReceiver({
     signatureKey: KEY,
     observer: {},
     duplicates: createMemoryDuplicates(),
     ...receiverOptions,
   }).on('*', ({ webhook: { name } }) => {
+    if (failing !== undefined && name === failing) throw new Error('the handler fails')
     names.push(name)
   })
   const { url, close } = await mount(receiver)
   const observer = (id: string): number => names.filter((name) => name === `geohook check ${id}`).length
+  const failHandler = (id: string, fails: boolean): void => {
+    failing = fails ? `geohook check ${id}` : undefined
+  }
   try {
-    return await checkUrl(url, { observer, sideEffects: true, ...options })
+    return await checkUrl(url, { observer, failHandler, sideEffects: true, ...options })
   } finally {
     await close()
   }

@@ -3,6 +3,7 @@ import { type CheckOptions, checkReceiver, SCENARIOS } from 'geohook/check'
 import { webhook } from 'geohook/node'
 import { expect, it } from 'vitest'
 import { KEY } from '../helpers/deliver.ts'
+import { serve } from '../helpers/served.ts'
 import { unusedUrl } from '../helpers/target.ts'
 import { always, checkListener, idsOf, resultOf } from './receiver.ts'
 
@@ -168,6 +169,10 @@ const invalid: [string, Partial<Record<keyof CheckOptions, unknown>>, string][] 
   ['an invalid CA', { ca: 'nonsense' }, 'ca: a CA certificate must be'],
   ['a CA of another type than text or bytes', { ca: 7 }, 'ca: a CA certificate must be'],
   ['an observer of another type than function', { observer: 7 }, 'observer must be a function'],
+  ['a failHandler of another type than function', { failHandler: 7 }, 'failHandler must be a function'],
+  ['an unknownUrl of another scheme', { unknownUrl: 'ftp://127.0.0.1/' }, 'unknownUrl must be an http: or'],
+  ['an unknownUrl of another origin', { unknownUrl: 'http://127.0.0.1:8/a' }, 'must have the origin of url'],
+  ['the same URL as unknownUrl', { unknownUrl: url }, 'and another path or query'],
   ['a strict of another type than boolean', { strict: 'yes' }, 'strict must be true or false'],
 ]
 
@@ -198,3 +203,23 @@ it('does not take the echo of a valid delivery for a leak', async () => {
   )
   expect(resultOf(report, 'no-signature').verdict).toBe('passed')
 })
+
+it.each(['service', 'arcgis', 'portal'] as const)(
+  'finds no difference between a tenant and an unknown one in a receiver with the profile %s',
+  async (profile) => {
+    const receiver = createReceiver({
+      profile,
+      signatureKey: ({ url }) => (url.includes('/hook') ? KEY : undefined),
+      observer: { refused() {} },
+    }).on('*', () => {})
+    const { url } = await serve(webhook(receiver))
+    const report = await checkReceiver({
+      url: `${url}/hook`,
+      unknownUrl: `${url}/unknown`,
+      signatureKey: KEY,
+      profile,
+      only: ['unknown-tenant'],
+    })
+    expect(resultOf(report, 'unknown-tenant').verdict).toBe('passed')
+  },
+)

@@ -9,10 +9,12 @@ import { idsOf } from './receiver.ts'
 it.each(Object.entries(FLAWS))('finds a receiver that %s', async (_, flaw) => {
   const { timeout = 2_000, finds, triggers = [] } = flaw
   await using server = await serveFlawed(timeout, flaw)
-  const { url, observer } = server
+  const { url, observer, failHandler } = server
   const report = await checkReceiver({
     url,
     observer,
+    failHandler,
+    unknownUrl: `${url}unknown`,
     signatureKey: KEY,
     profile: flaw.profile,
     timeout,

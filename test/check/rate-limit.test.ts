@@ -41,7 +41,8 @@ it.each([429, 503])('is undecided about every refusal that a rate limit replaces
   )
   expect(idsOf(report, 'failed')).toEqual([])
   // Others contain a valid delivery, or Node's HTTP server refuses them itself.
-  const others = 'valid-json stalled-uploads expect-continue cut-upload length-short length-conflicting'
+  const others =
+    'valid-json stalled-uploads expect-continue cut-upload length-short length-conflicting'.split(' ')
   expect(idsOf(report, 'passed').filter((id) => !others.includes(id))).toEqual([])
   expect(report.conclusion).toBe('undecided')
 })

@@ -1,10 +1,12 @@
 import type { RequestListener } from 'node:http'
 import type { Socket } from 'node:net'
 import { createReceiver } from 'geohook'
+import { checkReceiver } from 'geohook/check'
 import { webhook } from 'geohook/node'
 import { expect, it, vi } from 'vitest'
 import { KEY } from '../helpers/deliver.ts'
-import { checkListener, resultOf } from './receiver.ts'
+import { serve } from '../helpers/served.ts'
+import { resultOf } from './receiver.ts'
 
 /**
  * Verifies deliveries, and delays some responses by `milliseconds`. `isSlow` gets whether the signature is wrong from
@@ -27,27 +29,50 @@ function slow(
 }
 
 /** Checks until the result is the expected one. The delay doubles each time: a busy machine hides a short delay. */
-function expectResult(isSlow: Parameters<typeof slow>[0], expected: object): Promise<void> {
+function expectResult(
+  id: string,
+  listenerWith: (delay: number) => RequestListener,
+  expected: object,
+): Promise<void> {
   let delay = 1.5
   return vi.waitFor(
     async () => {
       delay = Math.min(48, delay * 2)
-      const options = { only: ['uniform-refusal-time'], timeout: 5_000 }
-      const report = await checkListener(slow(isSlow, delay), options)
-      expect(resultOf(report, 'uniform-refusal-time')).toMatchObject(expected)
+      const { url } = await serve(listenerWith(delay))
+      const report = await checkReceiver({
+        url: `${url}/hook`,
+        signatureKey: KEY,
+        unknownUrl: `${url}/unknown`,
+        only: [id],
+        timeout: 5_000,
+      })
+      expect(resultOf(report, id)).toMatchObject(expected)
     },
     { timeout: 100_000 },
   )
 }
 
 it('a signature that is right until the middle takes longer', () =>
-  expectResult((isWrongFromStart) => !isWrongFromStart, {
+  expectResult('uniform-refusal-time', (delay) => slow((isWrongFromStart) => !isWrongFromStart, delay), {
     verdict: 'failed',
     evidence: expect.stringContaining('the half right signature took longer'),
   }))
 
 it('a difference that the second comparison contradicts is not a failure', () =>
-  expectResult((isWrongFromStart, comparison) => isWrongFromStart === (comparison === 1), {
-    verdict: 'passed',
-    evidence: 'a second comparison contradicted the difference that the first one found',
-  }))
+  expectResult(
+    'uniform-refusal-time',
+    (delay) => slow((isWrongFromStart, comparison) => isWrongFromStart === (comparison === 1), delay),
+    {
+      verdict: 'passed',
+      evidence: 'a second comparison contradicted the difference that the first one found',
+    },
+  ))
+
+it('an unknown tenant takes less time than a tenant', () => {
+  const listen = webhook(createReceiver({ signatureKey: KEY, observer: { refused() {} } }).on('*', () => {}))
+  return expectResult(
+    'unknown-tenant-time',
+    (delay) => (req, res) => void setTimeout(() => void listen(req, res), req.url === '/hook' ? delay : 0),
+    { verdict: 'failed', evidence: expect.stringContaining('the unknown tenant took less') },
+  )
+})

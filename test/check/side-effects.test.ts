@@ -1,10 +1,69 @@
 import type { RequestListener } from 'node:http'
 import { createReceiver } from 'geohook'
-import { createMemoryDuplicates } from 'geohook/inbox'
+import type { CheckReport } from 'geohook/check'
+import { createMemoryDuplicates, createMemoryInbox } from 'geohook/inbox'
 import { webhook } from 'geohook/node'
-import { expect, it } from 'vitest'
+import { expect, it, onTestFinished } from 'vitest'
 import { KEY } from '../helpers/deliver.ts'
 import { checkListener, resultOf } from './receiver.ts'
+
+/** Checks a receiver whose handler fails when the check says so, unless it ignores that. */
+async function checkFailing({
+  hasObserver = true,
+  ignores = false,
+  inbox,
+}: {
+  hasObserver?: boolean
+  ignores?: boolean
+  inbox?: ReturnType<typeof createMemoryInbox>
+} = {}): Promise<CheckReport['results'][number]> {
+  const names: (string | undefined)[] = []
+  let failing: string | undefined
+  const receiver = createReceiver({ signatureKey: KEY, observer: {}, inbox }).on(
+    '*',
+    ({ webhook: { name } }) => {
+      if (failing !== undefined && name === failing) throw new Error('the handler fails')
+      names.push(name)
+    },
+  )
+  inbox?.work(receiver)
+  onTestFinished(() => receiver.close())
+  const report = await checkListener(webhook(receiver), {
+    only: ['handler-failure'],
+    sideEffects: true,
+    timeout: 5_000,
+    observer: hasObserver ? (id) => names.filter((name) => name === `geohook check ${id}`).length : undefined,
+    failHandler(id, fails) {
+      failing = fails && !ignores ? `geohook check ${id}` : undefined
+    },
+  })
+  return resultOf(report, 'handler-failure')
+}
+
+it('passes a receiver that responds with 500 if its handler fails', async () => {
+  expect(await checkFailing()).toMatchObject({
+    verdict: 'passed',
+    evidence: expect.stringMatching(/: 500 in .*: 200 in .*; handled 1 time$/),
+  })
+})
+
+it('passes a receiver that stores deliveries, and repeats a handler that failed', async () => {
+  expect(await checkFailing({ inbox: createMemoryInbox({ observer: {} }) })).toMatchObject({
+    verdict: 'passed',
+    evidence: expect.stringMatching(/: 202 in .*; handled 1 time$/),
+  })
+})
+
+it('is undecided about a handler that did not fail, and about one that nobody observes', async () => {
+  expect(await checkFailing({ ignores: true })).toMatchObject({
+    verdict: 'undecided',
+    evidence: expect.stringContaining('so the handler did not fail'),
+  })
+  expect(await checkFailing({ hasObserver: false })).toMatchObject({
+    verdict: 'undecided',
+    evidence: expect.stringContaining('cannot be known without an observer'),
+  })
+})
 
 const only = ['duplicate-in-turn', 'duplicate-at-once', 'retry-after-lost-response']
 const options = { only, sideEffects: true, timeout: 3_000 }

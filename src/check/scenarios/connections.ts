@@ -91,14 +91,16 @@ export const CONNECTIONS: readonly Scenario[] = [
     fix: 'Serve each connection in a thread, a process or a coroutine of its own, or put a proxy in front that forwards only complete requests.',
     async run(probe) {
       let evidence = ''
-      // A busy receiver can be late once, and is late without stalled requests too.
-      for (let round = 0; round < 2; round++) {
+      let blocked = 0
+      for (let round = 0; round < 3 && blocked < 2; round++) {
         const reply = await deliverBesideStalled(probe)
         if (reply) return accepts(reply, `a valid delivery while ${STALLED} requests had stalled`)
         const free = await probe.deliver(probe.sender.create().body)
         evidence = `sent a valid delivery: no response within ${patience(probe) / 1000} s while ${STALLED} requests had stalled; after their end: ${describe(free)}`
-        if (!isSuccess(free) || free.milliseconds > patience(probe) / 2) return undecided(evidence)
+        // A busy receiver is late without stalled requests too.
+        if (isSuccess(free) && free.milliseconds < patience(probe) / 2) blocked++
       }
+      if (blocked < 2) return undecided(evidence)
       return failed(evidence)
     },
   },

@@ -7,7 +7,7 @@ import type { Scenario } from '../scenario.ts'
 import { FORM_TYPE } from '../signed-form.ts'
 import type { Finding } from '../types.ts'
 
-const NO_OBSERVER = 'whether it was handled once cannot be known without an observer'
+const NO_OBSERVER = 'whether it was handled cannot be known without an observer'
 /** Milliseconds before a delivery is sent again. */
 const RETRY = 500
 const YEAR = 365 * 86_400_000
@@ -82,6 +82,38 @@ async function countForgeries(probe: Probe): Promise<Finding> {
   if (typeof valid !== 'number') return valid
   const [ofId, ofAnother] = (await count()).map((number, at) => number - before[at]!) as [number, number]
   return judgeCount(ofAnother > 0 ? ofId - perDelivery : ofId, evidence, (handled) => handled <= 0)
+}
+
+/** Milliseconds in which a receiver that responds before it handles a delivery calls the handler. */
+const QUIET = 1_000
+
+/** Sends a delivery whose handler fails, repairs the handler, and sends the delivery again unless it was accepted. */
+async function handleAfterFailure(probe: Probe): Promise<Finding> {
+  const { failHandler } = probe
+  if (!failHandler) return skipped('it needs a command that makes the handler fail (--fail-command)')
+  const { id, body } = probe.sender.create()
+  const counter = await startCounter(probe, id)
+  let reply: Reply
+  let early = 0
+  await failHandler(id, true)
+  try {
+    reply = await probe.deliver(body)
+    await wait(QUIET)
+    if (counter) early = await counter.now()
+  } finally {
+    await failHandler(id, false)
+  }
+  let evidence = `sent a delivery whose handler fails: ${describe(reply)}`
+  if (reply.status === 429) return undecided(evidence)
+  if (early > 0) return undecided(`${evidence}; the observer counted it, so the handler did not fail`)
+  if (!isSuccess(reply)) {
+    const again = await retry(probe, body)
+    evidence += `; sent it again when the handler worked: ${describe(again)}`
+    if (isLimited(again)) return undecided(evidence)
+    if (!isSuccess(again)) return failed(evidence)
+  }
+  if (!counter) return undecided(`${evidence}; ${NO_OBSERVER}`)
+  return judgeCount(await counter.result(), evidence, (count) => count >= 1)
 }
 
 /** Duplicates, and deliveries that are lost or late. */
@@ -160,6 +192,17 @@ export const DELIVERIES: readonly Scenario[] = [
       if (!counter) return undecided(`${evidence}; ${NO_OBSERVER}`)
       return judgeCount(await counter.result(), evidence, (count) => count >= 1)
     },
+  },
+  {
+    id: 'handler-failure',
+    level: 'must',
+    phase: 'alone',
+    hasSideEffects: true,
+    title: 'does not lose a delivery whose handler fails',
+    reason:
+      'After a 2xx the sender does not retry. If the receiver does not retry either, or takes the retry for a duplicate, the events are lost.',
+    fix: 'Respond with 500 if the handler fails, and forget the delivery. Or store it before the response, and repeat the handler.',
+    run: handleAfterFailure,
   },
   agedDelivery('time-stale', 'refuses a delivery from last year', 'a valid delivery from last year', -YEAR),
   agedDelivery('time-future', 'refuses a delivery from next year', 'a valid delivery from next year', YEAR),

@@ -35,22 +35,26 @@ const PAUSE = 10
 const isClosed = (reply: Reply): boolean => reply.status === undefined && reply.problem === 'closed'
 
 /** Sends the head of a body that is too large, and no byte of the body. */
-const announce = (_: number, probe: Probe): Promise<Reply> => {
+const announce = (probe: Probe): Promise<Reply> => {
   const request = probe.request(Buffer.alloc(0), { credential: probe.sender.wrongCredential() })
   const head = writeHead(probe.url, { ...request, length: DECLARED })
   return probe.exchange(({ write }) => write(head), { timeout: Math.min(probe.timeout, AT_ONCE) })
 }
 
-/** Sends a body of unknown length until a response comes, in chunks with a pause of some milliseconds after each. */
-async function stream(probe: Probe, pause = 0): Promise<{ reply: Reply; sent: number }> {
+/** Sends a body until a response comes, in parts with a pause of some milliseconds after each. */
+async function stream(
+  probe: Probe,
+  { pause = 0, isChunked = true }: { pause?: number; isChunked?: boolean } = {},
+): Promise<{ reply: Reply; sent: number }> {
   const request = probe.request(Buffer.alloc(0), {
     credential: probe.sender.wrongCredential(),
-    headers: [['transfer-encoding', 'chunked']],
+    headers: isChunked ? [['transfer-encoding', 'chunked']] : [],
   })
-  const chunk = writeChunk(Buffer.alloc(65_536, ' '))
+  const bytes = Buffer.alloc(65_536, ' ')
+  const chunk = isChunked ? writeChunk(bytes) : bytes
   let sent = 0
   const reply = await probe.use(async (connection) => {
-    await connection.write(writeHead(probe.url, { ...request, length: null }))
+    await connection.write(writeHead(probe.url, { ...request, length: isChunked ? null : STREAMED }))
     let hasReply = false
     const read = connection.read({ timeout: 2 * probe.timeout }).finally(() => {
       hasReply = true
@@ -59,7 +63,7 @@ async function stream(probe: Probe, pause = 0): Promise<{ reply: Reply; sent: nu
       await Promise.race([connection.write(chunk), read])
       if (pause > 0) await Promise.race([wait(pause), read])
     }
-    if (!hasReply) void connection.write(writeChunk(Buffer.alloc(0)))
+    if (!hasReply && isChunked) void connection.write(writeChunk(Buffer.alloc(0)))
     return probe.record(await read)
   })
   return { reply, sent }
@@ -126,14 +130,19 @@ export const LIMITS: readonly Scenario[] = [
     fix: 'Respond with 413 and the header connection: close, and close the connection only after the response is sent.',
     async run(probe) {
       let evidence = ''
+      let attempt = 0
       for (const [what, send] of [
-        ['the head of 1 GiB', announce],
-        ['up to 32 MiB in chunks', async (pause: number) => (await stream(probe, pause)).reply],
+        ['the head of 1 GiB', () => announce(probe)],
+        [
+          'up to 32 MiB',
+          async () => (await stream(probe, { pause: attempt * PAUSE, isChunked: false })).reply,
+        ],
+        ['up to 32 MiB in chunks', async () => (await stream(probe, { pause: attempt * PAUSE })).reply],
       ] as const) {
         let reply: Reply
-        let attempt = 0
+        attempt = 0
         // A response can get lost if the receiver closes a connection while more bytes arrive, so send slowly then.
-        do reply = await send(attempt * PAUSE, probe)
+        do reply = await send()
         while (isClosed(reply) && ++attempt < ATTEMPTS)
         evidence = `sent ${what}${attempt > 0 ? `, ${attempt + 1} times` : ''}: ${describe(reply)}`
         if (isLimited(reply)) return undecided(evidence)

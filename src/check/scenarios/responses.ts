@@ -1,7 +1,7 @@
 import { headerOf, isRefusal, isSuccess } from '../http/reply.ts'
 import { accepts, describe, failed, isLimited, passed, undecided } from '../judge.ts'
 import { findSecret, findSignature, findStackTrace } from '../leaks.ts'
-import { compareRefusals, compareTimes } from '../refusals.ts'
+import { compareRefusals, compareTenants, compareTenantTimes, compareTimes } from '../refusals.ts'
 import type { Scenario } from '../scenario.ts'
 
 /** What responses reveal, and when they come. */
@@ -53,6 +53,24 @@ export const RESPONSES: readonly Scenario[] = [
       'A comparison that stops at the first difference lets an attacker guess the signature piece by piece.',
     fix: 'Compare the 32 bytes with a constant-time function.',
     run: compareTimes,
+  },
+  {
+    id: 'unknown-tenant',
+    level: 'should',
+    phase: 'alone',
+    title: 'gives the same responses at the URL of an unknown tenant',
+    reason: 'A difference tells strangers which tenants exist.',
+    fix: 'Refuse requests for an unknown tenant as those with a wrong signature, with the same status, headers and body.',
+    run: compareTenants,
+  },
+  {
+    id: 'unknown-tenant-time',
+    level: 'should',
+    phase: 'alone',
+    title: 'takes equally long to refuse a delivery for a tenant and for an unknown one',
+    reason: 'A difference tells strangers which tenants exist, even if the responses are equal.',
+    fix: 'Verify deliveries for an unknown tenant too, with a random key, and look up keys in a time that does not depend on the tenant.',
+    run: compareTenantTimes,
   },
   {
     id: 'no-secret',

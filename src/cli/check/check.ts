@@ -10,7 +10,7 @@ import { addExamples } from '../terminal/help.ts'
 import { withProgress } from '../terminal/progress.ts'
 import { type CaOptions, caOption, readCas } from '../tls/trust.ts'
 import { nameList } from './names.ts'
-import { commandObserver, urlObserver } from './observers.ts'
+import { commandObserver, commandSwitch, urlObserver } from './observers.ts'
 import { printScenarios } from './print-scenarios.ts'
 import { FORMATS, type Format, printReport, reportFile, writeReport } from './report-files.ts'
 
@@ -24,6 +24,8 @@ interface Options extends KeyOptions, CaOptions {
   sideEffects?: true
   observer?: URL
   observerCommand?: string
+  failCommand?: string
+  unknownUrl?: URL
   only?: string[]
   skip?: string[]
   strict?: true
@@ -76,6 +78,11 @@ export function createCheckCommand(): Command {
       '--observer-command <command>',
       'shell command that prints this number; the variable GEOHOOK_CHECK_ID is the id of the delivery',
     )
+    .option(
+      '--fail-command <command>',
+      'with --side-effects: shell command that makes the handler fail if the variable GEOHOOK_CHECK_FAIL is 1, and work again if it is 0',
+    )
+    .option('--unknown-url <url>', 'URL of a tenant that does not exist, to compare its responses', httpUrl)
     .option('--only <names>', 'run only these scenarios or groups, separated by commas; repeatable', nameList)
     .option('--skip <names>', 'skip these scenarios or groups, separated by commas; repeatable', nameList)
     .option('--strict', 'a should counts like a must')
@@ -125,6 +132,8 @@ async function run(url: URL, options: Options, quiet: boolean): Promise<CheckRep
       changeType: options.changeType,
       sideEffects: options.sideEffects,
       observer: toObserver(options, createTrust(ca)),
+      failHandler: options.failCommand === undefined ? undefined : commandSwitch(options.failCommand),
+      unknownUrl: options.unknownUrl,
       only: options.only,
       skip: options.skip,
       strict: options.strict,

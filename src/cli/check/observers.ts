@@ -1,7 +1,7 @@
 import { type ExecException, exec } from 'node:child_process'
 import { promisify } from 'node:util'
 import type { Trust } from '../../adapters/tls-trust.ts'
-import type { Observer } from '../../check/index.ts'
+import type { HandlerSwitch, Observer } from '../../check/index.ts'
 import { sendRequest } from '../io/http.ts'
 
 /** Milliseconds for one call of an observer. */
@@ -24,27 +24,29 @@ export function urlObserver(url: URL, trust: Trust): Observer {
 }
 
 /** Reads the number from the output of a shell command. */
-export function commandObserver(command: string): Observer {
-  return async (id) => {
-    let output: string
-    try {
-      const options = {
-        timeout: TIMEOUT,
-        maxBuffer: MAX_OUTPUT,
-        env: { ...process.env, GEOHOOK_CHECK_ID: id },
-      }
-      const { stdout } = await promisify(exec)(command, options)
-      output = stdout
-    } catch (error) {
-      throw new Error(`the observer command failed: ${whyFailed(error as ExecException)}`)
-    }
-    return toCount(output)
+export const commandObserver =
+  (command: string): Observer =>
+  async (id) =>
+    toCount(await run('observer', command, { GEOHOOK_CHECK_ID: id }))
+
+/** Runs a shell command that makes the handler fail, or work again. */
+export const commandSwitch =
+  (command: string): HandlerSwitch =>
+  (id, fails) =>
+    run('fail', command, { GEOHOOK_CHECK_ID: id, GEOHOOK_CHECK_FAIL: fails ? '1' : '0' })
+
+async function run(name: string, command: string, variables: Record<string, string>): Promise<string> {
+  try {
+    const options = { timeout: TIMEOUT, maxBuffer: MAX_OUTPUT, env: { ...process.env, ...variables } }
+    return (await promisify(exec)(command, options)).stdout
+  } catch (error) {
+    throw new Error(`the ${name} command failed: ${whyFailed(error as ExecException)}`)
   }
 }
 
 /** Describes a failure without Node's message, which contains the command, and so perhaps a secret. */
 function whyFailed({ code, killed, signal }: ExecException): string {
-  if (String(code) === 'ERR_CHILD_PROCESS_STDIO_MAXBUFFER') return 'it printed more than a number'
+  if (String(code) === 'ERR_CHILD_PROCESS_STDIO_MAXBUFFER') return 'it printed too much'
   if (killed) return `no result within ${TIMEOUT / 1000} s`
   return signal ?? `exit code ${code}`
 }

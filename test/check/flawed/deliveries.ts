@@ -1,7 +1,11 @@
+import type { IncomingMessage } from 'node:http'
 import { setTimeout as wait } from 'node:timers/promises'
 import type { Flaws } from './flaw.ts'
+import { Refusal } from './steps.ts'
 
-/** Mistakes in how a receiver handles repeated deliveries. */
+const isTenant = ({ url }: IncomingMessage): boolean => url === '/'
+
+/** Mistakes in how a receiver handles forged, repeated and failed deliveries, and those for other tenants. */
 export const DELIVERY_FLAWS: Flaws = {
   'loses a delivery whose sender disconnects, because it remembers it as seen': {
     finds: ['retry-after-lost-response'],
@@ -40,6 +44,47 @@ export const DELIVERY_FLAWS: Flaws = {
         const payload = new URLSearchParams(given.body.toString()).get('payload')
         if (payload?.startsWith('{') && !signature) void given.handle(JSON.parse(payload))
         verify(given, signature)
+      },
+    }),
+  },
+  'responds with 200 although the handler failed': {
+    finds: ['handler-failure'],
+    hasSideEffects: true,
+    change: ({ deliver }) => ({
+      deliver: (given, handle) => deliver(given, () => handle().catch(() => {})),
+    }),
+  },
+  'takes the retry of a delivery whose handler failed for a duplicate': {
+    finds: ['handler-failure'],
+    hasSideEffects: true,
+    change() {
+      const seen = new Set<string>()
+      return {
+        async deliver({ body }, handle) {
+          if (seen.has(body.toString())) return 200
+          seen.add(body.toString())
+          await handle()
+          return 200
+        },
+      }
+    },
+  },
+  'knows which tenants exist, and says so': {
+    finds: ['unknown-tenant'],
+    change: ({ before }) => ({
+      before(req, res) {
+        if (!isTenant(req)) throw new Refusal(404, 'no such tenant')
+        before.call(this, req, res)
+      },
+    }),
+  },
+  'allows other methods only for tenants': {
+    finds: ['unknown-tenant'],
+    change: ({ get, other }) => ({
+      get: (req, res) => (isTenant(req) ? get(req, res) : void res.writeHead(404).end()),
+      other(req, res) {
+        if (isTenant(req)) other.call(this, req, res)
+        else res.writeHead(404).end()
       },
     }),
   },

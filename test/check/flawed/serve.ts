@@ -2,16 +2,17 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import { type AddressInfo, connect, createServer as createTcpServer, type Server } from 'node:net'
 import { Transform } from 'node:stream'
-import type { Observer } from 'geohook/check'
+import type { HandlerSwitch, Observer } from 'geohook/check'
 import { KEY } from '../../helpers/deliver.ts'
 import type { Flaw } from './flaw.ts'
-import { createListener, createSteps } from './steps.ts'
+import { createListener, createSteps, Refusal } from './steps.ts'
 
 /** A receiver to check. */
 export interface FlawedServer extends AsyncDisposable {
   url: string
   /** Counts what the handler gets. */
   observer: Observer
+  failHandler: HandlerSwitch
 }
 
 /**
@@ -22,8 +23,11 @@ export interface FlawedServer extends AsyncDisposable {
 export async function serveFlawed(senderTimeout: number, flaw?: Flaw): Promise<FlawedServer> {
   const names: unknown[] = []
   const steps = createSteps(KEY, senderTimeout)
+  let failing: string | undefined
   const listener = createListener({ ...steps, ...flaw?.change(steps) }, async (payload) => {
-    names.push((payload as { name?: unknown } | null)?.name)
+    const name = (payload as { name?: unknown } | null)?.name
+    if (failing !== undefined && name === failing) throw new Refusal(500, 'the handler failed')
+    names.push(name)
   })
   const server = createServer(listener)
   let port = await listen(server)
@@ -32,6 +36,9 @@ export async function serveFlawed(senderTimeout: number, flaw?: Flaw): Promise<F
   return {
     url: `http://127.0.0.1:${port}/`,
     observer: (id) => names.filter((name) => name === `geohook check ${id}`).length,
+    failHandler(id, fails) {
+      failing = fails ? `geohook check ${id}` : undefined
+    },
     async [Symbol.asyncDispose]() {
       server.close()
       server.closeAllConnections()

@@ -92,7 +92,12 @@ export const createSteps = (key: string, senderTimeout: number): Steps => {
       if (known.get(id) === 'pending') return 409
       if (known.get(id) === 'done') return 200
       known.set(id, 'pending')
-      await handle()
+      try {
+        await handle()
+      } catch (error) {
+        known.delete(id)
+        throw error
+      }
       known.set(id, 'done')
       return 200
     },

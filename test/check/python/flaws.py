@@ -282,5 +282,27 @@ class MergesIntoObject(Receiver):
                 setattr(target, name, value)
 
 
+class IgnoresFailures(Receiver):
+    def handle_payload(self, payload):
+        try:
+            super().handle_payload(payload)
+        except RuntimeError:
+            pass
+
+
+class KnowsTenants(Receiver):
+    def check_head(self):
+        if self.path != '/hook':
+            raise Refusal(404)
+        super().check_head()
+
+
+class LooksUpTenants(Receiver):
+    def verify(self, body):
+        if self.path == '/hook':
+            time.sleep(0.02)
+        super().verify(body)
+
+
 if __name__ == '__main__':
     serve(globals()[sys.argv[1]])

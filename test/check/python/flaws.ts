@@ -57,5 +57,7 @@ export const PYTHON_FLAWS: Readonly<Record<string, Finds>> = {
   ClosesAtLargeBodies: { fails: ['too-large-response'] },
   ServesOneConnection: { fails: ['stalled-uploads'] },
   MergesIntoObject: { fails: ['body-proto'] },
+  IgnoresFailures: { fails: ['handler-failure'], hasSideEffects: true },
+  KnowsTenants: { fails: ['unknown-tenant'] },
   LeavesBodyUnread: { fails: ['smuggled-request', 'keep-alive-after-refusal', 'pipelined'] },
 }

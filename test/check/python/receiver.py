@@ -10,6 +10,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import parse_qs
 
 KEY = os.environ.get('SIGNATURE_KEY', '').encode()
+# The handler fails for the delivery whose id is in this file.
+FAILING = os.environ.get('FAILING')
 LIMIT = 1_000_000
 FORM = 'application/x-www-form-urlencoded'
 
@@ -149,12 +151,19 @@ class Receiver(BaseHTTPRequestHandler):
             state = self.handled.setdefault(signature, self)
         if state is not self:
             return 200 if state == 'done' else 409
-        self.handle_payload(payload)
+        try:
+            self.handle_payload(payload)
+        except Exception:
+            del self.handled[signature]
+            raise Refusal(500)
         self.handled[signature] = 'done'
         return 200
 
     def handle_payload(self, payload):
         if isinstance(payload, dict):
+            name = str(payload.get('name'))
+            if FAILING and os.path.exists(FAILING) and name.endswith(open(FAILING).read()):
+                raise RuntimeError('the handler fails')
             # One call, because lines that several threads print at once can be mixed.
             os.write(1, f"handled {payload.get('name')}\n".encode())
 

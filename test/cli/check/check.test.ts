@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { createServer, type RequestListener } from 'node:http'
 import { createReceiver } from 'geohook'
 import { SCENARIOS } from 'geohook/check'
@@ -15,7 +15,7 @@ const { geohook } = useGeohook()
 const env = { SIGNATURE_KEY: KEY }
 
 /** A receiver that conforms and, at /count, the number of the deliveries that it has handled. */
-function conforming(): RequestListener {
+function conforming(fails = (): boolean => false): RequestListener {
   const names: (string | undefined)[] = []
   const receiver = createReceiver({
     signatureKey: KEY,
@@ -23,6 +23,7 @@ function conforming(): RequestListener {
     bodyTimeout: 3_000,
     duplicates: createMemoryDuplicates(),
   }).on('*', ({ webhook: { name } }) => {
+    if (fails()) throw new Error('the handler fails')
     names.push(name)
   })
   const receive = webhook(receiver)
@@ -123,10 +124,7 @@ describe('the observer', () => {
     [['--observer', '/count.txt'], 'the observer returned neither a number nor {"count": n}'],
     [['--observer-command', 'exit 7'], 'the observer command failed: exit code 7'],
     [['--observer-command', 'kill -9 $$'], 'the observer command failed: SIGKILL'],
-    [
-      ['--observer-command', 'while :; do echo 1; done'],
-      'the observer command failed: it printed more than a number',
-    ],
+    [['--observer-command', 'while :; do echo 1; done'], 'the observer command failed: it printed too much'],
   ])('that fails (%j) makes scenarios undecided', async ([option = '', value = ''], message) => {
     const { url } = await serve(conforming())
     const observer = value.startsWith('/') ? url + value : value
@@ -144,6 +142,28 @@ describe('the observer', () => {
     expect(stdout).toContain('✓ forged-not-handled')
     expect(code).toBe(0)
   })
+})
+
+it('makes the handler fail with a command', async () => {
+  const folder = createFolder()
+  const { url } = await serve(conforming(() => existsSync(`${folder.path}/fails`)))
+  const command = `cd '${folder.path}' && if [ $GEOHOOK_CHECK_FAIL = 1 ]; then touch fails; else rm fails; fi`
+  const args = ['--side-effects', '--only', 'handler-failure', '--observer', `${url}/count?id={id}`]
+  const { code, stdout } = await geohook(['check', url, ...args, '--fail-command', command], { env })
+  expect(stdout).toContain('✓ handler-failure')
+  expect(code).toBe(0)
+})
+
+it('compares a tenant with an unknown one', async () => {
+  const receive = conforming()
+  const { url } = await serve((req, res) => {
+    if (req.url === '/unknown') res.writeHead(404).end()
+    else receive(req, res)
+  })
+  const args = ['--strict', '--only', 'unknown-tenant', '--unknown-url', `${url}/unknown`]
+  const { code, stdout } = await geohook(['check', `${url}/hook`, ...args], { env })
+  expect(stdout).toContain('to the unknown tenant: 404 in')
+  expect(code).toBe(1)
 })
 
 it('writes reports by the ending of their names', async () => {
