@@ -1,6 +1,7 @@
 /** The layers in dependency order: a layer imports only from the layers before it. */
 const LAYERS = [
   'errors',
+  'shared',
   'platform',
   'signature',
   'payload',
@@ -62,7 +63,7 @@ module.exports = {
       to: {
         path: '^src/',
         pathNot:
-          '^src/(cli/|(index|adapters/(node|express|stop-signal|connection-errors|tls-trust)|changes/index|check/index|error-statuses|inbox/((sqlite|postgres|redis)/)?index|inspector/(index|redact|send-request)|mock/(index|save-queue)|nearest|payload/(change-types|changes-url)|testing/index)\\.ts$)',
+          '^src/(cli/|shared/|(index|adapters/(node|express|stop-signal|connection-errors|tls-trust)|changes/index|check/index|error-statuses|inbox/((sqlite|postgres|redis)/)?index|inspector/(index|send-request)|mock/(index|save-queue)|nearest|payload/(change-types|changes-url)|testing/index)\\.ts$)',
       },
     },
     {
@@ -116,7 +117,7 @@ module.exports = {
       name: 'no-node-above-adapters',
       severity: 'error',
       from: {
-        path: '^src/(errors|error-statuses|nearest|known-options|index|platform|signature|payload|explain|receiver|inbox)',
+        path: '^src/(errors|error-statuses|nearest|known-options|index|shared|platform|signature|payload|explain|receiver|inbox)',
         pathNot: '\\.node\\.ts$',
       },
       to: { dependencyTypes: ['core'] },
@@ -125,7 +126,7 @@ module.exports = {
       name: 'no-package-above-adapters',
       severity: 'error',
       from: {
-        path: '^src/(errors|error-statuses|nearest|known-options|index|platform|signature|payload|explain|receiver)',
+        path: '^src/(errors|error-statuses|nearest|known-options|index|shared|platform|signature|payload|explain|receiver)',
       },
       to: { dependencyTypes: ['npm', 'npm-dev', 'npm-no-pkg', 'npm-unknown'] },
     },

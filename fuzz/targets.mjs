@@ -3,7 +3,7 @@ export const TARGETS = {
   verify: ['src/signature/'],
   payload: ['src/payload/'],
   receiver: ['src/receiver/', 'src/signature/', 'src/payload/'],
-  captures: ['src/cli/captures/', 'src/cli/io/json.ts', 'src/inspector/redact.ts'],
+  captures: ['src/cli/captures/', 'src/cli/io/json.ts', 'src/shared/redact.ts'],
   forms: [
     'src/mock/admin/',
     'src/mock/state/',

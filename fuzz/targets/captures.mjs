@@ -6,8 +6,8 @@
 import { validateHeaderName, validateHeaderValue } from 'node:http'
 import { isDeepStrictEqual } from 'node:util'
 import { parseCapture, toCaptureJson } from '../../src/cli/captures/capture.ts'
-import { redactHeaders } from '../../src/cli/captures/redact.ts'
 import { CliError } from '../../src/cli/errors.ts'
+import { createRedactor } from '../../src/shared/redact.ts'
 import { KEY, require } from './support.mjs'
 
 const FILE = 'captures/a.json'
@@ -39,10 +39,10 @@ export function run(input) {
     validateHeaderName(name)
     validateHeaderValue(name, text)
   }
-  const redacted = redactHeaders(capture.headers, [KEY])
+  const redacted = createRedactor([KEY]).headers(capture.headers)
   require(redacted.length === capture.headers.length, 'a header is missing')
   for (const [name, text] of redacted) {
-    require(text !== KEY, 'a key is not redacted', name)
+    require(!text.includes(KEY), 'a key is not redacted', name)
     require(name.toLowerCase() !== 'secret' || text === '***', 'a secret is not redacted', name)
   }
 }

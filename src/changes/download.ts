@@ -45,7 +45,7 @@ export async function openAttachment(
     const opened = repeat(url, run, connection, (token) =>
       guard(showUrl(url), signal, async () => {
         const received = await send({ url, allowsOtherOrigin: true }, token, signal, connection.fetch)
-        return open(received, attachment, token, showUrl(url))
+        return open(received, attachment, showUrl(url))
       }),
     )
     return await abortable(opened, signal)
@@ -58,7 +58,6 @@ export async function openAttachment(
 async function open(
   received: FinalResponse,
   { contentType, size }: Attachment,
-  token: string | undefined,
   shown: string,
 ): Promise<Ending<ReadableStream<Uint8Array>>> {
   const { response } = received
@@ -79,7 +78,7 @@ async function open(
   if (!isWhole) reader?.cancel().catch(() => {})
   if (response.ok && isPage) throw malformed(`the response of ${shown} is an HTML page`)
   const failure = findAttachmentError(response, chunks, shown)
-  return failure ? toEnding(received, failure, token, shown) : { answer: stream() }
+  return failure ? toEnding(received, failure, shown) : { answer: stream() }
 }
 
 function findAttachmentError(

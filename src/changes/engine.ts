@@ -6,6 +6,7 @@ import { type ChangesContext, createRemember } from './context.ts'
 import { openAttachment } from './download.ts'
 import { ChangesError, showUrl } from './errors.ts'
 import { createClient, type ServiceDescription } from './extract.ts'
+import { hideInError } from './failures.ts'
 import type { ChangesInbox, Settings } from './options.ts'
 import { readRequests, type ServiceRequest } from './requests.ts'
 import { type Run, runWithin } from './run.ts'
@@ -24,6 +25,12 @@ export interface Engine {
 export function createEngine(settings: Settings): Engine {
   const client = createClient(settings.connection)
   const remember = createRemember<Changes>()
+
+  /** Hides the tokens of the client in errors. */
+  const safely = <Result>(run: () => Promise<Result>): Promise<Result> =>
+    run().catch((error: unknown) => {
+      throw hideInError(error, settings.connection.tokens)
+    })
 
   async function extractAll(
     requests: readonly ServiceRequest[],
@@ -52,21 +59,22 @@ export function createEngine(settings: Settings): Engine {
 
   async function track(service: string, signal: AbortSignal): Promise<LayerTracking[]> {
     const describe = (run: Run): Promise<ServiceDescription> => client.describeService(service, run)
-    return toTracking(service, await runWithin(settings.timeout, signal, describe))
+    return safely(async () => toTracking(service, await runWithin(settings.timeout, signal, describe)))
   }
 
   /** `catchUp` and `resync` of the client require an inbox before they use this. */
   const parts = { inbox: settings.inbox as ChangesInbox, track }
 
   return {
-    async of(source, context) {
-      const requests = readRequests(source, settings.connection.origins)
-      return remember(context, keyOf(requests), () =>
-        runWithin(settings.timeout, context?.signal, (run) => extractAll(requests, run, context)),
-      )
-    },
+    of: (source, context) =>
+      safely(async () => {
+        const requests = readRequests(source, settings.connection.origins)
+        return remember(context, keyOf(requests), () =>
+          runWithin(settings.timeout, context?.signal, (run) => extractAll(requests, run, context)),
+        )
+      }),
     download: (attachment, signal) =>
-      openAttachment(attachment, settings.connection, settings.timeout, signal),
+      safely(() => openAttachment(attachment, settings.connection, settings.timeout, signal)),
     catchUp: (options) => startCatchUp(parts, options),
     resync: (service, copy, signal = new AbortController().signal) =>
       abortable(copyService(parts, service, { reason: 'requested', signal }, copy), signal),

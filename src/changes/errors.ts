@@ -14,7 +14,7 @@ export interface ChangesErrorDetails {
 
 /**
  * The error of a failed extraction: `code` identifies the problem, and `hint` says how to fix it. Neither the error nor
- * its cause contains a token or the query of a URL.
+ * its cause contains a token of the client or the query of a URL.
  *
  * @example
  * ```ts
@@ -47,7 +47,7 @@ export class ChangesError extends WebhookError {
 export function showUrl(url: string | URL): string {
   if (!URL.canParse(String(url))) return 'not a URL'
   const { origin, protocol, pathname } = new URL(url)
-  return `${origin === 'null' ? protocol : origin}${pathname}`.slice(0, 300)
+  return `${origin === 'null' ? protocol : origin}${pathname}`
 }
 
 /** Creates the error for a service that must be copied again, because its changes alone are not enough. */

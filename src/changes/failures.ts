@@ -1,5 +1,7 @@
+import { createRedactor } from '../shared/redact.ts'
 import { ChangesError } from './errors.ts'
 import { isObject, type Json } from './json.ts'
+import type { Tokens } from './token.ts'
 
 /** What to do about an error: get another token, repeat the request, or report the error. */
 export type Remedy = 'renew_token' | 'retry' | 'none'
@@ -38,15 +40,26 @@ function toText(message: unknown, details: unknown): string {
   return [...unique].join(' ') || 'no message'
 }
 
-const MAX_MESSAGE = 500
+const MAX_TEXT = 1000
 
-/** Replaces the token in a text of a service, which may quote the form that it got, and shortens the text afterwards. */
-export function redact(text: string, token: string | undefined): string {
-  if (!token) return text.slice(0, MAX_MESSAGE)
-  const inForm = new URLSearchParams({ token }).toString().slice('token='.length)
-  return [token, encodeURIComponent(token), inForm]
-    .reduce((safe, spelling) => safe.replaceAll(spelling, '***'), text)
-    .slice(0, MAX_MESSAGE)
+/** Hides all tokens of a client in a text of a service, and shortens the text afterwards. */
+export const hideTokens = (text: string, tokens: Tokens): string =>
+  createRedactor(tokens.known()).text(text, MAX_TEXT)
+
+/** Hides all tokens of a client in an error: a service can quote them in messages, states and the paths of URLs. */
+export function hideInError(error: unknown, tokens: Tokens): unknown {
+  if (!(error instanceof ChangesError)) return error
+  const { code, message, hint, state, serviceCode, cause } = error
+  const hide = (text: string): string => hideTokens(text, tokens)
+  const safe = {
+    message: hide(message),
+    hint: hide(hint),
+    state: state && hide(state),
+    ...(cause === undefined ? {} : { cause: hideInError(cause, tokens) }),
+  }
+  const isSafe =
+    safe.message === message && safe.hint === hint && safe.state === state && safe.cause === cause
+  return isSafe ? error : new ChangesError(code, { ...safe, serviceCode })
 }
 
 /** @param code of the service's error, or the HTTP status */
@@ -96,5 +109,5 @@ function reasonOf(error: unknown): string {
   const { code, message: reason } = Object(cause) as { code?: unknown; message?: unknown }
   const texts = [code, reason, message].filter((text) => typeof text === 'string')
   // Deno quotes the URL, and the query of a redirect is the signature of a file.
-  return (texts[0] ?? 'unknown reason').replace(/\?\S*/g, '').slice(0, 200)
+  return (texts[0] ?? 'unknown reason').replace(/\?\S*/g, '')
 }

@@ -1,5 +1,5 @@
 import { ChangesError, showUrl } from './errors.ts'
-import { findError, redact } from './failures.ts'
+import { findError, hideTokens } from './failures.ts'
 import type { Json } from './json.ts'
 import type { Origins } from './origins.ts'
 import { type Connection, requestJson } from './request.ts'
@@ -32,9 +32,9 @@ export async function awaitJob(
   const url = connection.origins.require(statusUrl, 'statusUrl')
   for (let polls = 0; ; polls++) {
     await wait(backoff(connection.pollInterval, polls), run.signal)
-    const check = (answer: Json, token: string | undefined): void => {
-      run.state = typeof answer.status === 'string' ? redact(answer.status, token) : undefined
-      if (FAILED.has(normalize(run.state))) throw failed(answer, String(run.state), url, token)
+    const check = (answer: Json): void => {
+      run.state = typeof answer.status === 'string' ? hideTokens(answer.status, connection.tokens) : undefined
+      if (FAILED.has(normalize(run.state))) throw failed(answer, String(run.state), url)
     }
     const request = {
       step: 'poll',
@@ -67,10 +67,10 @@ const normalize = (state = ''): string =>
     .replace(/^esrijob/, '')
     .replaceAll(' ', '')
 
-function failed(job: Json, state: string, url: URL, token: string | undefined): ChangesError {
+function failed(job: Json, state: string, url: URL): ChangesError {
   const { code, message } = findError(job, false) ?? { code: 0, message: 'the service gives no reason' }
   return new ChangesError('changes_failed', {
-    message: `the job ${showUrl(url)} ended with the state ${state.slice(0, 100)}: ${redact(message, token)}`,
+    message: `the job ${showUrl(url)} ended with the state ${state.slice(0, 100)}: ${message}`,
     hint: 'Extract again later. If it fails again, look for the reason in the log of the service.',
     state,
     serviceCode: code || undefined,

@@ -1,8 +1,9 @@
 import { ChangesError, showUrl } from './errors.ts'
 import {
   findError,
+  hideInError,
+  hideTokens,
   type Remedy,
-  redact,
   remedyOf,
   type ServiceError,
   toNetworkError,
@@ -33,7 +34,7 @@ export interface JsonRequest extends OutgoingRequest {
   /** URL of the feature service. */
   service: string
   /** Throws an error if the answer says that the step failed. The observer gets this error. */
-  check?(answer: Json, token: string | undefined): void
+  check?(answer: Json): void
 }
 
 /** How often a request is sent if its failures may be temporary. */
@@ -53,16 +54,18 @@ export type Ending<Answer> =
 export function requestJson(request: JsonRequest, run: Run, connection: Connection): Promise<Json> {
   const result: StepResult = { requests: 0 }
   return observeStep(connection.observer, { ...request, result }, async () => {
-    let sent: string | undefined
-    const answer = await repeat(request.url, run, connection, (token) => {
-      result.requests++
-      sent = token
-      return requestOnce(request, token, run.signal, connection)
-    })
-    if (request.step === 'poll' && typeof answer.status === 'string')
-      result.state = redact(answer.status, sent)
-    request.check?.(answer, sent)
-    return answer
+    try {
+      const answer = await repeat(request.url, run, connection, (token) => {
+        result.requests++
+        return requestOnce(request, token, run.signal, connection)
+      })
+      if (request.step === 'poll' && typeof answer.status === 'string')
+        result.state = hideTokens(answer.status, connection.tokens)
+      request.check?.(answer)
+      return answer
+    } catch (error) {
+      throw hideInError(error, connection.tokens)
+    }
   })
 }
 
@@ -99,7 +102,7 @@ async function requestOnce(
     const received = await send(request, token, signal, fetch)
     const text = await readBody(received.response, limit, shown)
     const found = findFailure(received.response, text, request.step, shown)
-    return 'answer' in found ? found : toEnding(received, found, token, shown)
+    return 'answer' in found ? found : toEnding(received, found, shown)
   })
 }
 
@@ -122,13 +125,11 @@ export async function guard<Answer>(
 export function toEnding(
   { response, isOtherOrigin }: FinalResponse,
   { code, message }: ServiceError,
-  token: string | undefined,
   shown: string,
 ): Ending<never> {
-  const safe = redact(message, token)
   const remedy = remedyOf(code)
   return {
-    error: toServiceError(code, safe, shown, isOtherOrigin),
+    error: toServiceError(code, message, shown, isOtherOrigin),
     remedy: isOtherOrigin && remedy === 'renew_token' ? 'none' : remedy,
     retryAfter: readRetryAfter(response.headers.get('retry-after')),
   }

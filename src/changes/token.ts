@@ -25,16 +25,20 @@ export interface Tokens {
    * @returns false if the source has only one token
    */
   renew(url: URL, rejected: string | undefined, signal: AbortSignal): Promise<boolean>
+  /** The last tokens, also those that the service has rejected. A service can quote an earlier one in an error. */
+  known(): readonly string[]
 }
+
+const MAX_KNOWN = 20
 
 /** @throws {WebhookError} `config_invalid` */
 export function readToken(source: TokenSource | undefined): Tokens {
-  if (source === undefined) return { get: async () => undefined, renew: async () => false }
+  if (source === undefined) return { get: async () => undefined, renew: async () => false, known: () => [] }
   if (typeof source === 'string') {
     if (source === '') throw configInvalid(describeMissing('token', source))
     if (!isToken(source))
       throw configInvalid(`token ${BAD_CHARACTER}`, 'Remove them. Often there is a line break at the end.')
-    return { get: async () => source, renew: async () => false }
+    return { get: async () => source, renew: async () => false, known: () => [source] }
   }
   if (typeof source === 'function') return createTokens((url) => source(url))
   if (typeof (source as Partial<Credentials> | null)?.getToken !== 'function')
@@ -50,11 +54,16 @@ function createTokens(load: (url: string) => unknown, refresh?: () => unknown): 
   // A server accepts only its own tokens, so there is one for each origin.
   const tokens = new Map<string, Promise<string>>()
   const renewals = new Map<string, Promise<string>>()
+  const known = new Set<string>()
 
   async function request({ href }: URL, before?: () => unknown): Promise<string> {
     try {
       await before?.()
-      return requireText(await load(href))
+      const token = requireText(await load(href))
+      known.delete(token)
+      known.add(token)
+      for (const oldest of known) if (known.size > MAX_KNOWN) known.delete(oldest)
+      return token
     } catch (error) {
       throw toError(error)
     }
@@ -100,6 +109,7 @@ function createTokens(load: (url: string) => unknown, refresh?: () => unknown): 
       if (current === rejected) await awaitToken(url, renewals.get(url.origin) ?? renew(url), signal)
       return true
     },
+    known: () => [...known],
   }
 }
 
@@ -117,7 +127,7 @@ const isToken = (text: string): boolean => /^[\x21-\x7e]+$/.test(text)
 
 // The error itself is not kept as the cause: those of the vendor's client contain the request with its secret.
 function toError(error: unknown): ChangesError {
-  const reason = error instanceof Error ? String(error.message).slice(0, 300) : 'the token source failed'
+  const reason = error instanceof Error ? String(error.message) : 'the token source failed'
   return new ChangesError('changes_token_rejected', {
     message: `no token: ${withCauses(error, reason)}`,
     hint: 'Check the function or the credentials that are passed as token.',

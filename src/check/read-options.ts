@@ -1,7 +1,7 @@
 import { createTrust } from '../adapters/tls-trust.ts'
 import { configInvalid } from '../errors.ts'
-import { createRedactor } from '../inspector/redact.ts'
 import { type OptionNames, requireKnownOptions } from '../known-options.ts'
+import { createRedactor } from '../shared/redact.ts'
 import { requireEncoding } from '../signature/encoding.ts'
 import { createKeyring } from '../signature/keyring.ts'
 import { requireHeaderName } from '../signature/signature-header.ts'

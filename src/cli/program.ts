@@ -22,6 +22,7 @@ import { createSignCommand } from './signature/sign.ts'
 import { createVerifyCommand } from './signature/verify.ts'
 import { addExamples, SHARED_HELP } from './terminal/help.ts'
 import { printError } from './terminal/output.ts'
+import { forgetSecrets } from './terminal/secrets.ts'
 
 /** Creates the program with all commands, in the order in which the help lists them. */
 export function createProgram(): Command {
@@ -71,6 +72,7 @@ export function createProgram(): Command {
 
 /** Runs one command line and returns its exit code. */
 export async function run(argv: readonly string[]): Promise<number> {
+  forgetSecrets()
   const program = createProgram()
   try {
     if (argv.length <= 2) program.help()

@@ -1,5 +1,8 @@
 import type { Diagnosis } from '../explain/types.ts'
+import type { HeaderPairs } from '../shared/redact.ts'
 import type { Action, Panel } from './action.ts'
+
+export type { HeaderPairs } from '../shared/redact.ts'
 
 /**
  * What an inspector shows: the deliveries of a mock service, of a receiver or of an inbox. The pages know only this
@@ -95,8 +98,6 @@ export interface Row {
   /** Shown in place of a missing service, for example an error. The text filter searches it too. */
   note?: string | undefined
 }
-
-export type HeaderPairs = readonly (readonly [name: string, value: string])[]
 
 /** One delivery with its request. */
 export interface Item extends Row {

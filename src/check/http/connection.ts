@@ -1,7 +1,7 @@
 import { connect as connectTcp, isIP, type Socket } from 'node:net'
 import { connect as connectTls, type TLSSocket } from 'node:tls'
 import type { Trust } from '../../adapters/tls-trust.ts'
-import type { Redactor } from '../../inspector/redact.ts'
+import type { Redactor } from '../../shared/redact.ts'
 import { createByteReader } from './byte-reader.ts'
 import { readResponse } from './read-response.ts'
 import type { Reply } from './reply.ts'

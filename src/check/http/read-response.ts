@@ -1,4 +1,4 @@
-import type { Redactor } from '../../inspector/redact.ts'
+import type { Redactor } from '../../shared/redact.ts'
 import { type ByteReader, ReadError } from './byte-reader.ts'
 import { MAX_BODY, MAX_EXCERPT, type ReceivedResponse, type Reply, type Silence } from './reply.ts'
 

@@ -1,8 +1,9 @@
+import type { Diagnosis } from '../../index.ts'
 import { type CliError, usageError } from '../errors.ts'
 import type { HeaderPairs } from '../io/http.ts'
 import { toRecord } from '../io/json.ts'
 
-/** A recorded request whose keys are redacted. docs/cli.md describes the file format. */
+/** A recorded request whose secrets are redacted, except in its body. docs/cli.md describes the file format. */
 export interface Capture {
   receivedAt: string
   method: string
@@ -75,3 +76,9 @@ function parseOutcome(value: unknown): Capture['outcome'] | undefined {
   const outcome = { status: status + 0 } // JSON has -0, which would be written as 0
   return code === undefined ? outcome : { ...outcome, code }
 }
+
+/** Returns a note if the sender may have sent its key as plain text instead of a signature, otherwise undefined. */
+export const noteOnSecretHeader = ({ cause }: Diagnosis, headers: HeaderPairs): string | undefined =>
+  cause === 'signature_header_missing' && headers.some(([name]) => name.toLowerCase() === 'secret')
+    ? 'The request has a header secret. Organization webhooks send their key in it as plain text and do not sign: no setting makes them sign. To receive them, use the profile portal.'
+    : undefined

@@ -7,7 +7,7 @@ import {
 } from '../options/service-token.ts'
 import { duration, originList, wholeNumber } from '../options/values.ts'
 import { addExamples } from '../terminal/help.ts'
-import { print } from '../terminal/output.ts'
+import { print, printSafe } from '../terminal/output.ts'
 import { toPrintableJson } from '../terminal/printable.ts'
 import { withProgress } from '../terminal/progress.ts'
 import { type CaOptions, caOption, readTrust } from '../tls/trust.ts'
@@ -84,5 +84,5 @@ async function printChanges(text: string, options: Options): Promise<void> {
     })
     return options.json ? toPrintableJson(found, 2) : toChangesText(found, editor)
   })
-  print(output)
+  options.json ? printSafe(output) : print(output)
 }

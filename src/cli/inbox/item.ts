@@ -1,18 +1,17 @@
 import { isUtf8 } from 'node:buffer'
 import type { InboxItem } from '../../inbox/index.ts'
-import { hideCredentials, toPairs } from '../../inspector/redact.ts'
-import { redactHeaders } from '../captures/redact.ts'
+import { createRedactor } from '../../shared/redact.ts'
 import type { HeaderPairs } from '../io/http.ts'
 import { count, print } from '../terminal/output.ts'
 import { printable, printableLines } from '../terminal/printable.ts'
+import { knownSecrets } from '../terminal/secrets.ts'
 
 /** Maximum number of body bytes to print. */
 const MAX_PRINTED = 16 * 1024
 
-/** Returns the headers of a delivery as in captures: a name and value pair for each value. Redacts keys. */
-export const headersOf = ({ delivery }: InboxItem): HeaderPairs => redactHeaders(toPairs(delivery.headers))
-
-const headersToPrint = (item: InboxItem): HeaderPairs => hideCredentials(headersOf(item))
+/** Returns the headers of a delivery as in captures: a name and value pair for each value. Redacts secrets. */
+export const headersOf = ({ delivery }: InboxItem): HeaderPairs =>
+  createRedactor(knownSecrets()).headers(delivery.headers)
 
 /** Returns the start of a text body, or undefined for a binary body. */
 function startOfText(body: Uint8Array): string | undefined {
@@ -32,7 +31,7 @@ export function toItemJson(item: InboxItem): object {
     profile,
     keyIndex,
     tenant,
-    headers: headersToPrint(item),
+    headers: headersOf(item),
     text: startOfText(rawBody),
     body: Buffer.from(rawBody).toString('base64'),
   }
@@ -59,7 +58,7 @@ export function printItem(item: InboxItem): void {
   if (error !== undefined) printSection('error', printableLines(error))
   printSection(
     'headers',
-    headersToPrint(item).map(([name, value]) => printable(`${name}: ${value}`)),
+    headersOf(item).map(([name, value]) => printable(`${name}: ${value}`)),
   )
   printSection('body', bodyLines(delivery.rawBody))
 }

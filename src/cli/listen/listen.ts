@@ -61,7 +61,7 @@ async function listen(options: ListenOptions): Promise<void> {
     observer: storeAcceptedIn(accepted),
   }).on('*', () => {})
   const count = options.once ? 1 : options.count
-  const reporter = createReporter({ receiverOptions, signatureKey, json, save, count })
+  const reporter = createReporter({ receiverOptions, json, save, count })
   const ca = await readCas(options)
   const credentials = await getCredentials(options, options.host)
   const stopping = new AbortController()

@@ -1,17 +1,13 @@
 import { type Diagnosis, type ExplainOptions, explain } from '../../index.ts'
-import { noteOnSecretHeader } from '../captures/redact.ts'
+import { noteOnSecretHeader } from '../captures/capture.ts'
+import type { ReceiverProof } from '../options/signature.ts'
 import { colours, count, print, printJson, printNote } from '../terminal/output.ts'
 import { printable, shortened } from '../terminal/printable.ts'
 import type { OtherPathRequest, ReceivedRequest } from './request-listener.ts'
 
 export interface ReportOptions {
   /** Options of the receiver, except those that decide about no single request. */
-  receiverOptions: Pick<
-    ExplainOptions,
-    'signatureKey' | 'profile' | 'signatureHeader' | 'encoding' | 'limit' | 'unsigned'
-  >
-  /** All known keys, for redacting headers. */
-  signatureKey: readonly string[]
+  receiverOptions: Pick<ExplainOptions, 'signatureKey' | 'limit' | 'unsigned'> & ReceiverProof
   json: boolean
 }
 

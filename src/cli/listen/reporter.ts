@@ -1,9 +1,10 @@
+import { createRedactor } from '../../shared/redact.ts'
 import type { Capture } from '../captures/capture.ts'
 import { saveCapture, toCaptureFile } from '../captures/files.ts'
-import { redactHeaders } from '../captures/redact.ts'
 import { EXIT } from '../errors.ts'
 import { printNote } from '../terminal/output.ts'
 import { printable, toPrintableJson } from '../terminal/printable.ts'
+import { knownSecrets } from '../terminal/secrets.ts'
 import { explainRefusal, findingOf, printReport, type ReportOptions } from './print-report.ts'
 import type { ReceivedRequest } from './request-listener.ts'
 
@@ -76,15 +77,17 @@ async function saveRequest(
   request: ReceivedRequest,
   folder: string,
   number: number,
-  { signatureKey, json }: ReportOptions,
+  { receiverOptions, json }: ReportOptions,
 ): Promise<string | undefined> {
-  const { receivedAt, headers, body, outcome, status } = request
+  const { receivedAt, url, headers, body, outcome, status } = request
   if (!body) return undefined
   const code = outcome.error?.code
+  const redactor = createRedactor(knownSecrets(), { ...receiverOptions.profile, ...receiverOptions })
   try {
     const capture: Capture = {
       ...request,
-      headers: redactHeaders(headers, signatureKey),
+      url: redactor.text(url),
+      headers: redactor.headers(headers),
       receivedAt: receivedAt.toISOString(),
       body,
       outcome: code === undefined ? { status } : { status, code },

@@ -1,6 +1,8 @@
+import { isUtf8 } from 'node:buffer'
 import type { Command } from 'commander'
 import { type CliError, usageError } from '../errors.ts'
 import { readBytes, reasonOf } from '../io/files.ts'
+import { keepSecret } from '../terminal/secrets.ts'
 import { collect } from './values.ts'
 
 /** A secret and its source. Error messages name the source and never contain the secret. */
@@ -51,8 +53,22 @@ export function addSecretOptions(
     )
 }
 
-/** @throws {CliError} exit code 2 for mixed options, an unreadable file, or a variable that is not set */
+/**
+ * Reads secrets, which no output of the command contains from now on. Of a store, only the password is secret.
+ *
+ * @throws {CliError} exit code 2 for mixed options, an unreadable file, or a variable that is not set
+ */
 export async function readSecrets(source: SecretSource): Promise<Secret[]> {
+  const secrets = await read(source)
+  if (source.option === 'store') return secrets
+  for (const { bytes } of secrets) {
+    keepSecret(bytes)
+    if (isUtf8(bytes)) keepSecret(bytes.toString().trim())
+  }
+  return secrets
+}
+
+async function read(source: SecretSource): Promise<Secret[]> {
   const { option, texts, variables, files, defaultVariable, several } = source
   if ([texts, variables, files].filter((values) => values !== undefined).length > 1) {
     throw usageError(

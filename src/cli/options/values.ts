@@ -1,4 +1,6 @@
 import { InvalidArgumentError } from 'commander'
+import { isSecretHeader } from '../../shared/redact.ts'
+import { keepSecret } from '../terminal/secrets.ts'
 
 // Parsers for Commander's `argParser`. They throw an InvalidArgumentError that does not quote the value.
 
@@ -41,7 +43,10 @@ export function headerLine(value: string, previous: readonly [string, string][] 
   const [, name, text] = /^([\w!#$%&'*+.^`|~-]+):([\t\x20-\x7e\x80-\xff]*)$/.exec(value) ?? []
   if (name === undefined || text === undefined)
     throw new InvalidArgumentError("must be a header line like 'name: value'")
-  return [...previous, [name, text.trim()]]
+  const content = text.trim()
+  if (isSecretHeader(name))
+    for (const secret of [content, content.slice(content.indexOf(' ') + 1)]) keepSecret(secret)
+  return [...previous, [name, content]]
 }
 
 /** Parses a header name, which is a token (RFC 9110 section 5.6.2). */

@@ -1,6 +1,5 @@
 import { Command } from 'commander'
 import { service } from '../../index.ts'
-import { createRedactor } from '../../inspector/redact.ts'
 import { createPayload, createSigner, type PayloadDetails } from '../../testing/index.ts'
 import { EXIT, usageError } from '../errors.ts'
 import { readInput, readText } from '../io/files.ts'
@@ -61,7 +60,7 @@ export function createSendCommand(): Command {
       sendRequest(options.to, { method, headers: lines, body: bytes }, { trust }),
     )
     const { status } = answer
-    const text = createRedactor([signatureKey]).text(answer.body.toString()) // a portal's receiver may echo the key
+    const text = answer.body.toString()
     if (options.json) printJson({ status, bytes: bytes.length, answer: text })
     else {
       const colour = isSuccess(status) ? colours.green : colours.red

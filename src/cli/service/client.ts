@@ -18,14 +18,12 @@ export interface ClientOptions extends CaOptions, ServiceTokenOptions {
 /** The JSON object in a response body. */
 export type ServiceResponse = Record<string, unknown>
 
-/** Client for the administration of a service, and for the control API of a mock service. */
+/**
+ * Client for the administration of a service, and for the control API of a mock service. Responses can contain the
+ * token, so that they can be sent back; printing hides it.
+ */
 export interface ServiceClient {
   get(path: string, parameters?: Record<string, string>): Promise<ServiceResponse>
-  /**
-   * Reads a resource in order to send it back. `exact` can contain the token; `shown`, like the responses of the other
-   * methods, cannot.
-   */
-  read(path: string): Promise<{ exact: ServiceResponse; shown: ServiceResponse }>
   /** Posts a form to the administration, as docs/specification.md requires. Some services read the token only there. */
   postForm(path: string, form?: Record<string, string>): Promise<ServiceResponse>
   /** Posts JSON to the control API. */
@@ -58,15 +56,13 @@ export async function createClient({ url, ca, ...tokens }: ClientOptions): Promi
   const trust = await readTrust({ ca })
   let base = url.href
   while (base.endsWith('/')) base = base.slice(0, -1)
-  /** Replaces the token, because a service may quote it in error messages. */
-  const redact = (text: string): string => (token ? text.replaceAll(token, '***') : text)
 
-  async function send(
+  async function request(
     method: string,
     path: string,
     contentType = '',
     body = '',
-  ): Promise<{ text: string; shown: ServiceResponse }> {
+  ): Promise<ServiceResponse> {
     const headers: [string, string][] = [['accept', 'application/json']]
     if (token) headers.push(['authorization', `Bearer ${token}`])
     if (method === 'POST') headers.push(['content-type', contentType])
@@ -76,20 +72,12 @@ export async function createClient({ url, ca, ...tokens }: ClientOptions): Promi
       { method, headers, body: Buffer.from(body) },
       { timeout: TIMEOUT, limit: MAX_RESPONSE, trust },
     )
-    const text = response.body.toString()
-    return { text, shown: parseResponse(response.status, redact(text), target) }
+    return parseResponse(response.status, response.body.toString(), target)
   }
-
-  const request = async (...args: Parameters<typeof send>): Promise<ServiceResponse> =>
-    (await send(...args)).shown
 
   return {
     get: (path, parameters = {}) =>
       request('GET', `${path}?${new URLSearchParams({ f: 'json', ...parameters })}`),
-    async read(path) {
-      const { text, shown } = await send('GET', `${path}?f=json`)
-      return { exact: JSON.parse(text), shown }
-    },
     postForm: (path, form = {}) =>
       request(
         'POST',

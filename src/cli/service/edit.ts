@@ -89,7 +89,7 @@ const IGNORED: ReadonlySet<string> = new Set(['modified', 'modifiedId', 'status'
 /** `different`: not as requested, or changed without a request. `unknown`: the service does not show it. */
 type State = 'unchanged' | 'changed' | 'different' | 'unknown'
 
-/** A webhook before and after an edit, without the token. */
+/** A webhook before and after an edit. */
 interface Edited {
   before: ServiceResponse
   after: ServiceResponse
@@ -105,24 +105,24 @@ async function edit(
 ): Promise<Edited> {
   const { id } = findWebhook(await listWebhooks(client, service), idOrName)
   const path = `${webhooksPath(service)}/${encodeURIComponent(id)}`
-  const before = await client.read(path)
-  requireShown(before.exact, service, changes)
-  const wanted = merge(before.exact, changes)
+  const before = await client.get(path)
+  requireShown(before, service, changes)
+  const wanted = merge(before, changes)
   const form = Object.entries(wanted).map(([name, value]) => [name, toParameter(value)])
   await client.postForm(`${path}/edit`, Object.fromEntries(form))
-  const after = await client.read(path).catch((error: unknown) => {
+  const after = await client.get(path).catch((error: unknown) => {
     const message = `the service accepted the edit, but did not show the result: ${toCliError(error).message}`
     throw new CliError(EXIT.failure, 'edit_unverified', message, '"geohook list" shows the webhooks.')
   })
-  const names = new Set([...PARAMETERS, ...Object.keys(before.exact), ...Object.keys(after.exact)])
+  const names = new Set([...PARAMETERS, ...Object.keys(before), ...Object.keys(after)])
   // Geoprocessing webhooks have no schedule.
   if (service.serviceType === 'GPServer' && !('scheduleInfo' in changes)) names.delete('scheduleInfo')
   const states = new Map<string, State>()
   for (const name of names) {
     const given = name in changes ? wanted[name] : undefined
-    if (!IGNORED.has(name)) states.set(name, compare(name, before.exact[name], after.exact[name], given))
+    if (!IGNORED.has(name)) states.set(name, compare(name, before[name], after[name], given))
   }
-  return { before: before.shown, after: after.shown, states }
+  return { before, after, states }
 }
 
 function compare(name: string, before: unknown, after: unknown, given: unknown): State {

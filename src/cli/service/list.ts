@@ -1,6 +1,6 @@
 import { Command } from 'commander'
 import { addExamples } from '../terminal/help.ts'
-import { print } from '../terminal/output.ts'
+import { print, printSafe } from '../terminal/output.ts'
 import { toPrintableJson } from '../terminal/printable.ts'
 import { withProgress } from '../terminal/progress.ts'
 import { toTable } from '../terminal/table.ts'
@@ -32,7 +32,7 @@ export function createListCommand(): Command {
           ? 'there are no webhooks'
           : toTable(WEBHOOK_COLUMNS, webhooks.map(toWebhookRow))
       })
-      print(output)
+      options.json ? printSafe(output) : print(output)
     },
   )
 }

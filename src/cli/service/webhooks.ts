@@ -1,7 +1,9 @@
 import { InvalidArgumentError } from 'commander'
+import { HIDDEN, isSecretMember } from '../../shared/redact.ts'
 import { CliError, EXIT } from '../errors.ts'
 import { toRecord } from '../io/json.ts'
 import { printable } from '../terminal/printable.ts'
+import { keepSecret } from '../terminal/secrets.ts'
 import { notAService, type ServiceClient, type ServiceResponse } from './client.ts'
 
 /** A service, written as `[folder/]<name>.<type>` on the command line. */
@@ -45,7 +47,8 @@ export async function listWebhooks(client: ServiceClient, service?: ServicePath)
 function parseWebhook(value: unknown): ListedWebhook | undefined {
   const webhook = toRecord(value)
   if (typeof webhook?.id !== 'string') return undefined
-  const { id, name, hookUrl, changeTypes } = webhook
+  const { id, name, hookUrl, changeTypes, signatureKey } = webhook
+  if (!isHiddenKey(signatureKey)) keepSecret(String(signatureKey))
   return {
     ...webhook,
     id,
@@ -73,11 +76,9 @@ export function findWebhook(webhooks: readonly ListedWebhook[], idOrName: string
   throw new CliError(EXIT.failure, 'not_found', message, '"geohook list" shows the webhooks.')
 }
 
-const SECRET_MEMBER = /^(signature_?key|secret|password|token)$/i
-
 /** Replaces keys and other secrets at any depth of a response with `***`. */
 export const redactKeys = (response: ServiceResponse): ServiceResponse =>
-  JSON.parse(JSON.stringify(response, (name, value) => (SECRET_MEMBER.test(name) && value ? '***' : value)))
+  JSON.parse(JSON.stringify(response, (name, value) => (isSecretMember(name) && value ? HIDDEN : value)))
 
 /**
  * Returns true if a service does not show a webhook's key: the member is missing, or a mask such as `****1f2e`. An empty
@@ -103,6 +104,6 @@ export function toWebhookRow({ folderName, serviceName, serviceType, ...webhook 
   const { id, name, changeTypes, active, signatureKey, hookUrl } = webhook
   const service = `${folderName ? `${folderName}/` : ''}${serviceName}.${serviceType}`
   const isActive = typeof active === 'boolean' ? (active ? 'yes' : 'no') : 'not shown'
-  const key = describeKey(signatureKey, '***')
+  const key = describeKey(signatureKey, HIDDEN)
   return [service, id, name, changeTypes.join(','), isActive, key, hookUrl].map(toPrintable)
 }

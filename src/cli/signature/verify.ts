@@ -1,6 +1,6 @@
 import { Command } from 'commander'
 import { type SignatureEncoding, type Verdict, verify } from '../../index.ts'
-import { textsOfKeys } from '../../inspector/redact.ts'
+import { textsOf } from '../../shared/redact.ts'
 import { EXIT, usageError } from '../errors.ts'
 import { readInput } from '../io/files.ts'
 import type { HeaderPairs } from '../io/http.ts'
@@ -91,7 +91,7 @@ function headerValue(header: HeaderPairs, wanted: string): string | undefined {
 
 function compare(value: string | undefined, keys: readonly string[]): Verdict {
   if (!value) return { ok: false, code: 'signature_missing' }
-  const keyIndex = keys.findIndex((key) => textsOfKeys([key]).has(value))
+  const keyIndex = keys.findIndex((key) => textsOf(key).includes(value))
   return keyIndex < 0 ? { ok: false, code: 'signature_mismatch' } : { ok: true, keyIndex }
 }
 

@@ -1,6 +1,7 @@
 import pico from 'picocolors'
 import type { CliError } from '../errors.ts'
 import { printable, toPrintableJson } from './printable.ts'
+import { hide } from './secrets.ts'
 
 type Colours = ReturnType<typeof pico.createColors>
 
@@ -15,25 +16,40 @@ function coloursFor(stream: NodeJS.WriteStream): Colours {
 /** Colours for standard output. */
 export const colours: Colours = coloursFor(process.stdout)
 
-/** Prints one line to standard output. The caller must escape text from files or the network with `printable`. */
+/**
+ * Prints text to standard output, and hides secrets in it. The caller must escape text from files or the network with
+ * `printable`.
+ */
 export function print(text = ''): void {
-  process.stdout.write(`${text}\n`)
+  process.stdout.write(`${hideInLines(text)}\n`)
 }
 
 /** Prints a value as JSON. With `indent` 0, prints a single line, as for events. */
 export function printJson(value: unknown, indent = 2): void {
-  print(toPrintableJson(value, indent))
+  printSafe(toPrintableJson(value, indent))
 }
 
-/** Prints one line to standard error, for example a warning. */
-export function printNote(text: string): void {
-  process.stderr.write(`${text}\n`)
+/** Prints text in which secrets are hidden already, such as that of `toPrintableJson`. */
+export function printSafe(text: string): void {
+  process.stdout.write(`${text}\n`)
 }
+
+/** Prints text to standard error, for example a warning, and hides secrets in it. */
+export function printNote(text: string): void {
+  process.stderr.write(`${hideInLines(text)}\n`)
+}
+
+/** Line by line, because a table can be too large to be decoded as a whole. */
+const hideInLines = (text: string): string =>
+  text
+    .split('\n')
+    .map((line) => hide(line))
+    .join('\n')
 
 /** Prints an error to standard error: the message and the hint on separate lines, or both as JSON. */
 export function printError({ code, message, hint }: CliError, asJson: boolean): void {
   if (asJson) {
-    printNote(toPrintableJson({ error: { code, message, hint } }))
+    process.stderr.write(`${toPrintableJson({ error: { code, message, hint } })}\n`)
     return
   }
   const { red, dim } = coloursFor(process.stderr)

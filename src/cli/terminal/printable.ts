@@ -1,3 +1,5 @@
+import { hide } from './secrets.ts'
+
 /**
  * Characters that move the cursor, change colours, start a new line or change the text direction. They are escaped so
  * that text from a file or the network cannot control the terminal.
@@ -12,16 +14,40 @@ export const printable = (text: string): string =>
 export const printableLines = (text: string): string[] =>
   text.split(/\r?\n/).map((line) => line.split('\t').map(printable).join('\t'))
 
-/** Truncates text to `length` characters, and escapes it like {@link printable}. */
-export const shortened = (text: string, length = 80): string =>
-  printable(text.length > length ? `${text.slice(0, length - 1)}…` : text)
+/** Truncates text to `length` characters, and escapes it like {@link printable}. Hides secrets before they are cut. */
+export function shortened(text: string, length = 80): string {
+  const safe = hide(text, length)
+  const isCut = text.length > length || safe.length > length
+  return printable(isCut ? `${safe.slice(0, length - 1)}…` : safe)
+}
 
-/** Serializes to JSON, and also escapes C1 controls and direction marks, which `JSON.stringify` does not. */
+/**
+ * Serializes to JSON, hides secrets in its texts and names, and also escapes C1 controls and direction marks, which
+ * `JSON.stringify` does not.
+ */
 export function toPrintableJson(value: unknown, indent?: number): string {
-  const json = JSON.stringify(value, null, indent)
+  const json = JSON.stringify(value, createHideInJson(), indent)
   // JSON.stringify escapes line feeds in strings, so unescaped ones come from the indentation.
   return json.replace(UNPRINTABLE, (character) => (character === '\n' ? character : escapeUnits(character)))
 }
+
+/** A document repeats its names, so each is searched once. */
+function createHideInJson(): (name: string, value: unknown) => unknown {
+  const names = new Map<string, string>()
+  function hideName(name: string): string {
+    const hidden = names.get(name) ?? hide(name)
+    if (names.size < MAX_NAMES) names.set(name, hidden)
+    return hidden
+  }
+  return (_, value) => {
+    if (typeof value === 'string') return hide(value)
+    if (typeof value !== 'object' || value === null || Array.isArray(value)) return value
+    if (Object.keys(value).every((name) => hideName(name) === name)) return value
+    return Object.fromEntries(Object.entries(value).map(([name, member]) => [hideName(name), member]))
+  }
+}
+
+const MAX_NAMES = 10_000
 
 const escapeUnits = (character: string): string =>
   Array.from({ length: character.length }, (_, index) => {

@@ -1,7 +1,7 @@
 import type { InboxEntry, InboxItem, InboxState } from '../../inbox/durable-inbox.ts'
 import { parsePayload } from '../../payload/parse.ts'
+import { createRedactor } from '../../shared/redact.ts'
 import { toDuration } from '../html/units.ts'
-import { hideCredentials, toPairs } from '../redact.ts'
 import type { AttemptEntry, Item, Row, RowOutcome } from '../source.ts'
 import { signatureOf } from './signature.ts'
 
@@ -13,6 +13,9 @@ const TONES: Readonly<Record<InboxState, RowOutcome['tone']>> = {
 }
 
 const MAX_NOTE = 200
+
+/** An inbox stores no keys, so only headers and parameters with credentials are hidden. */
+const redactor = createRedactor([])
 
 export function toRow({ id, receivedAt, changeTypes, state, attempts, size, error }: InboxEntry): Row {
   return {
@@ -27,12 +30,14 @@ export function toRow({ id, receivedAt, changeTypes, state, attempts, size, erro
 }
 
 /** The first line of an error. */
-export const toHeadline = (error: string): string => error.trim().split('\n', 1)[0]?.slice(0, MAX_NOTE) ?? ''
+export const toHeadline = (error: string): string =>
+  redactor.text(error.trim().split('\n', 1)[0] ?? '', MAX_NOTE)
 
-export function toItem(entry: InboxItem): Item {
+export function toItem(stored: InboxItem): Item {
+  const entry = stored.error === undefined ? stored : { ...stored, error: redactor.text(stored.error) }
   const { delivery, size, state, error } = entry
   const { rawBody, contentType } = delivery
-  const headers = hideCredentials(toPairs(delivery.headers))
+  const headers = redactor.headers(delivery.headers)
   const signature = signatureOf(delivery, headers)
   return {
     ...toRow(entry),

@@ -1,5 +1,5 @@
 import type { Diagnosis } from '../../explain/types.ts'
-import type { Redactor } from '../redact.ts'
+import type { Redactor } from '../../shared/redact.ts'
 import type { AttemptEntry, Item, Row, RowOutcome } from '../source.ts'
 import { pathOf } from './address.ts'
 import type { ResolvedOptions } from './options.ts'
@@ -79,9 +79,13 @@ export function toItem(
     signature: signatureFacts(recorded, headers, options, isRefused),
     code,
     error,
-    ...(isRefused ? { explain } : {}),
+    ...(isRefused ? { explain: async () => hideInDiagnosis(await explain(), redactor) } : {}),
   }
 }
+
+/** The evidence can quote names of headers and parameters, which senders choose. */
+const hideInDiagnosis = (diagnosis: Diagnosis | undefined, { text }: Redactor): Diagnosis | undefined =>
+  diagnosis && { ...diagnosis, evidence: text(diagnosis.evidence), fix: text(diagnosis.fix) }
 
 function attemptOf(recorded: Recorded, redactor: Redactor): AttemptEntry {
   const { time, milliseconds, kind, request, answer, sent, code } = recorded

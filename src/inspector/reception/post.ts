@@ -39,7 +39,7 @@ export async function post(
     }
   } catch (error) {
     if (error instanceof SendError)
-      throw configInvalid([error.message, error.hint].filter(Boolean).join('. '))
+      throw configInvalid(redact([error.message, error.hint].filter(Boolean).join('. ')))
     throw error
   }
 }

@@ -1,4 +1,4 @@
-import type { Redactor } from '../redact.ts'
+import type { Redactor } from '../../shared/redact.ts'
 import type { FilterChoices, Row, Source } from '../source.ts'
 import { createActions } from './actions.ts'
 import { createAddressBook } from './address.ts'

@@ -1,6 +1,6 @@
 import { blameCaller } from '../../errors.ts'
 import type { Observer } from '../../receiver/observer.ts'
-import { createRedactor } from '../redact.ts'
+import { createRedactor } from '../../shared/redact.ts'
 import { type Inspectable, SOURCE } from '../source.ts'
 import { createRecordingObserver } from './observer.ts'
 import { type ReceptionOptions, readReceptionOptions } from './options.ts'
@@ -45,7 +45,7 @@ export function createReception(options: ReceptionOptions): Reception {
   const resolved = blameCaller(createReception, () => readReceptionOptions(options))
   const { clock } = resolved
   const store = createRequestStore(resolved)
-  const redactor = createRedactor(resolved.keys, resolved.signatureHeader, resolved.secretHeader)
+  const redactor = createRedactor(resolved.keys, resolved)
   const observer = blameCaller(createReception, () =>
     createRecordingObserver(resolved.receiver, clock, (seen) =>
       store.add(fromObserver(seen, clock(), redactor)),

@@ -3,7 +3,7 @@ import type { Diagnosis } from '../../explain/types.ts'
 import type { HeaderBag } from '../../receiver/headers.ts'
 import type { Outcome } from '../../receiver/outcome.ts'
 import type { RequestHead } from '../../receiver/request.ts'
-import type { Redactor } from '../redact.ts'
+import type { Redactor } from '../../shared/redact.ts'
 import type { HttpResponse } from '../send-request.ts'
 import type { AttemptEntry, HeaderPairs } from '../source.ts'
 

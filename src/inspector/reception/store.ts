@@ -1,4 +1,4 @@
-import { toPairs } from '../redact.ts'
+import { toPairs } from '../../shared/redact.ts'
 import type { Recorded } from './recorded.ts'
 
 /** A larger body is not recorded, in bytes. */

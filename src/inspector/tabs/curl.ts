@@ -1,8 +1,8 @@
+import { isHidden } from '../../shared/redact.ts'
 import { isText, textOf } from '../body-text.ts'
 import { deliveryPath } from '../html/row.ts'
 import { html } from '../html/template.ts'
 import { pathOf } from '../reception/address.ts'
-import { isHidden } from '../redact.ts'
 import type { Item } from '../source.ts'
 import type { Tab } from './tab.ts'
 

@@ -1,6 +1,6 @@
-import type { Redactor } from '../../inspector/redact.ts'
 import type { Row, RowOutcome } from '../../inspector/source.ts'
 import { parsePayload } from '../../payload/parse.ts'
+import type { Redactor } from '../../shared/redact.ts'
 import { isSuccess } from '../delivery/attempt.ts'
 import type { Attempt } from '../delivery/attempt-log.ts'
 import type { DeliveryRecord } from '../delivery/delivery-records.ts'

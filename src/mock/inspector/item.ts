@@ -1,5 +1,5 @@
-import type { Redactor } from '../../inspector/redact.ts'
 import type { AttemptEntry, Item, SignatureFacts } from '../../inspector/source.ts'
+import type { Redactor } from '../../shared/redact.ts'
 import type { Attempt } from '../delivery/attempt-log.ts'
 import { FAULTS } from '../faults/faults.ts'
 import type { Mock } from '../service.ts'

@@ -1,4 +1,4 @@
-import { createRedactor, type Redactor } from '../../inspector/redact.ts'
+import { createRedactor, type Redactor } from '../../shared/redact.ts'
 import type { Mock } from '../service.ts'
 import { signatureNameOf } from './signed.ts'
 
@@ -13,7 +13,7 @@ export function redactAll(mock: Mock): Redactor {
   ])
   const known = last.get(mock)
   if (known && isSame(known.keys, keys)) return known.redactor
-  const redactor = createRedactor([...keys], signatureNameOf(mock))
+  const redactor = createRedactor([...keys], { signatureHeader: signatureNameOf(mock) })
   last.set(mock, { keys, redactor })
   return redactor
 }

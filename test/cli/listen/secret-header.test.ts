@@ -19,8 +19,8 @@ describe.concurrent('a request with a key in the `secret` header', () => {
   it.each([
     ['the key of the receiver', KEY],
     ['another key', 'someone-elses-key'],
-  ])('is saved without the key, and explained with a note: %s', async (_, secret) => {
-    const captures = join(folder.path, secret)
+  ])('is saved without the key, and explained with a note: %s', async (name, secret) => {
+    const captures = join(folder.path, name.replaceAll(' ', '-'))
     await withListener(['--key', KEY, '--save', captures], async (url, { printed }) => {
       await send(url, { headers: { 'content-type': 'application/json', SECRET: secret }, body })
       const [, note = ''] = await printed(/^( +note: .*)$/m)
@@ -62,8 +62,8 @@ it('geohook listen --save redacts its keys in every header, and keeps the other 
       ['x-api-key', '***'],
       ['x-api-key', '***'],
       ['x-other', 'newest'],
-      ['x-newer', '***'],
-      ['x-newer', 'a'],
+      ['x-***', '***'],
+      ['x-***', 'a'],
     ])
   })
 })

@@ -15,7 +15,7 @@ describe.concurrent('--profile portal', () => {
   it('verify compares the header secret with the keys, and says that the body is not signed', async () => {
     const file = folder.file('body.json', BODY)
     const verify = (...args: string[]) =>
-      geohook(['verify', file, '--profile', 'portal', '--key', 'newest', '--key', KEY, ...args])
+      geohook(['verify', file, '--profile', 'portal', '--key', 'key-of-today', '--key', KEY, ...args])
     const right = await verify('--header', `Secret: ${KEY}`)
     expect(right).toMatchObject({ code: 0, stdout: 'the key matches with key 1, 0 being the newest\n' })
     expect(right.stderr).toContain('The body was not checked')

@@ -1,6 +1,8 @@
 import { open } from 'node:fs/promises'
+import { isSecretParameter } from '../../../shared/redact.ts'
 import { type CliError, usageError } from '../../errors.ts'
 import { reasonOf } from '../../io/files.ts'
+import { keepSecret } from '../../terminal/secrets.ts'
 
 export type Engine = 'sqlite' | 'postgres' | 'redis'
 
@@ -11,8 +13,6 @@ export interface StoreAddress {
   text: string
   /** Name for messages, with the host and port but without the user, password and path. */
   displayName: string
-  /** Replaces the secrets of the address with `***`. */
-  redact(text: string): string
 }
 
 const ENGINES: ReadonlyMap<string, Engine> = new Map([
@@ -47,7 +47,6 @@ const fileAddress = (path: string): StoreAddress => ({
   engine: 'sqlite',
   text: path,
   displayName: 'the SQLite file',
-  redact: (text) => text,
 })
 
 function serverAddress(engine: Engine, text: string, from: string): StoreAddress {
@@ -60,19 +59,15 @@ function serverAddress(engine: Engine, text: string, from: string): StoreAddress
     )
   }
   const name = engine === 'postgres' ? 'PostgreSQL' : 'Redis'
-  return {
-    engine,
-    text,
-    displayName: url.host ? `${name} at ${url.host}` : name,
-    redact: createRedact([text, ...secretsOf(url)]),
-  }
+  for (const secret of [text, ...secretsOf(url, engine)]) keepSecret(secret)
+  return { engine, text, displayName: url.host ? `${name} at ${url.host}` : name }
 }
 
-function secretsOf({ username, password, searchParams }: URL): string[] {
-  const inQuery = [...searchParams].filter(([name]) => /pass|secret|token|key/i.test(name))
+function secretsOf({ username, password, searchParams }: URL, engine: Engine): string[] {
+  const inQuery = [...searchParams].filter(([name]) => isSecretParameter(name))
   // Redis accepts redis://password@host, so a user name without a password may itself be the password.
-  const secrets = [password || username, ...inQuery.map(([, value]) => value)]
-  return secrets.flatMap((secret) => [secret, decode(secret)])
+  const login = password || (engine === 'redis' ? username : '')
+  return [login, decode(login), ...inQuery.map(([, value]) => value)]
 }
 
 function decode(text: string): string {
@@ -81,12 +76,6 @@ function decode(text: string): string {
   } catch {
     return text
   }
-}
-
-/** Replaces longer secrets first, because one secret can contain another. */
-function createRedact(secrets: readonly string[]): StoreAddress['redact'] {
-  const longestFirst = secrets.filter(Boolean).sort((a, b) => b.length - a.length)
-  return (text) => longestFirst.reduce((rest, secret) => rest.replaceAll(secret, '***'), text)
 }
 
 /** The bytes at the start of every SQLite file (sqlite.org/fileformat.html, section 1.3). */

@@ -10,8 +10,8 @@ const PACKAGES: Record<Engine, string> = {
   redis: 'bullmq ioredis',
 }
 
-/** Converts an error of a store to a CliError without the secrets of the store's address. */
-export function toStoreError(thrown: unknown, { engine, displayName, redact }: StoreAddress): CliError {
+/** Converts an error of a store to a CliError. */
+export function toStoreError(thrown: unknown, { engine, displayName }: StoreAddress): CliError {
   if (thrown instanceof CliError) return thrown
   const errors = [...errorChain(thrown)]
   if (errors.some(isMissingPackage)) {
@@ -22,17 +22,14 @@ export function toStoreError(thrown: unknown, { engine, displayName, redact }: S
       'package_missing',
     )
   }
-  if (thrown instanceof WebhookError) {
-    const { exitCode, code, message, hint } = toCliError(thrown)
-    return new CliError(exitCode, code, redact(message), redact(hint))
-  }
+  if (thrown instanceof WebhookError) return toCliError(thrown)
   const why = engine === 'sqlite' ? undefined : whyUnreachable(thrown)
   if (why) {
     const hint = 'Is it running, and is the address right?'
     return new CliError(EXIT.unreachable, 'unreachable', `cannot reach ${displayName}: ${why}`, hint)
   }
   const message = errors.map((error) => error.message).find(Boolean) ?? 'it failed'
-  return new CliError(EXIT.failure, 'store_failed', `${displayName} reported: ${redact(message)}`)
+  return new CliError(EXIT.failure, 'store_failed', `${displayName} reported: ${message}`)
 }
 
 const isMissingPackage = ({ code }: NodeJS.ErrnoException): boolean =>

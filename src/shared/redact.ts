@@ -1,0 +1,268 @@
+/** A key, a token or a password. A string means its UTF-8 bytes. */
+export type Secret = string | Uint8Array
+
+export type HeaderPairs = readonly (readonly [name: string, value: string])[]
+type HeaderBag = Readonly<Record<string, string | readonly string[] | undefined>>
+
+/** What is shown in place of a secret. */
+export const HIDDEN = '***'
+
+/** True if something of a header was hidden: then it cannot be sent again as it was. */
+export const isHidden = ([name, value]: readonly [string, string]): boolean =>
+  name.includes(HIDDEN) || value.includes(HIDDEN)
+
+/** Headers with credentials. Organizations send their key in `secret`. */
+const SECRET_HEADER =
+  /^(?:secret|(?:proxy-|x-esri-)?authorization|(?:set-)?cookie|(?:x-)?api-key|x-(?:auth|access)-token|x-functions-key)$/i
+
+/** Members of JSON, form fields and query parameters whose values are secrets. */
+const SECRET_MEMBER =
+  /^(?:(?:access|auth|id|refresh)?[_-]?token|(?:client|shared)?[_-]?secret|(?:api|shared|signature|subscription)[_-]?key|(?:ssl)?password|passwd|pwd)$/i
+/** In a query, `code` is a key of Azure, and `sig` opens a file. In JSON they are numbers and words. */
+const SECRET_PARAMETER = /^(?:code|key|sig)$/i
+
+export const isSecretHeader = (name: string): boolean => SECRET_HEADER.test(name)
+export const isSecretMember = (name: string): boolean => SECRET_MEMBER.test(name)
+export const isSecretParameter = (name: string): boolean =>
+  SECRET_MEMBER.test(name) || SECRET_PARAMETER.test(name)
+
+/** One pair for each value of a repeated header. */
+export function toPairs(headers: HeaderBag | HeaderPairs): HeaderPairs {
+  if (Array.isArray(headers)) return headers as HeaderPairs
+  return Object.entries(headers as HeaderBag).flatMap(([name, value = []]) =>
+    [value].flat().map((one): [string, string] => [name, one]),
+  )
+}
+
+/** Hides secrets. */
+export interface Redactor {
+  /**
+   * Hides known secrets in any text, in every spelling of `spellingsOf`, and the values of secret parameters in URLs and
+   * forms. Takes time linear in the text, however many secrets there are.
+   *
+   * @param limit number of characters of the text to return; secrets that begin among them are hidden completely
+   */
+  text(text: string, limit?: number): string
+  /** Hides headers with credentials, and secrets in the names and values of other headers. */
+  headers(headers: HeaderBag | HeaderPairs): HeaderPairs
+}
+
+/**
+ * @param signatureHeader is never hidden as a header with credentials, because its value is a signature
+ * @param secretHeader is hidden like a header with credentials
+ */
+export function createRedactor(
+  secrets: readonly Secret[],
+  {
+    signatureHeader = '',
+    secretHeader,
+  }: { signatureHeader?: string; secretHeader?: string | undefined } = {},
+): Redactor {
+  const spellings = new Map(secrets.flatMap((secret) => [...spellingsOf(secret)]))
+  const short = new Set(secrets.flatMap(textsOf).filter(({ length }) => length < MIN_FOUND))
+  const find = createFinder(spellings)
+  const longest = [...spellings.keys()].reduce((length, { length: own }) => Math.max(length, own), 0)
+  const signatureName = signatureHeader.toLowerCase()
+  const secretName = secretHeader?.toLowerCase()
+
+  function text(given: string, limit = given.length): string {
+    const spans: Span[] = []
+    for (const { text, offsets } of levelsOf(given.slice(0, limit + longest * MAX_ESCAPED)))
+      for (const found of [find(text), findShort(text, short), findParameters(text)])
+        for (const [start, end] of found) spans.push([offsets?.[start] ?? start, offsets?.[end] ?? end])
+    let result = ''
+    let shownUntil = 0
+    for (const [start, end] of spans.sort(([a], [b]) => a - b)) {
+      if (start >= limit) break
+      if (start >= shownUntil) result += given.slice(shownUntil, start) + HIDDEN
+      shownUntil = Math.max(shownUntil, end)
+    }
+    return result + given.slice(shownUntil, limit)
+  }
+
+  function header([name, value]: HeaderPairs[number]): HeaderPairs[number] {
+    const lowerCase = name.toLowerCase()
+    const hidden = text(lowerCase)
+    const isSecret = lowerCase === secretName || (isSecretHeader(name) && lowerCase !== signatureName)
+    return [hidden === lowerCase ? name : hidden, isSecret ? HIDDEN : text(value)]
+  }
+
+  return { text, headers: (headers) => toPairs(headers).map(header) }
+}
+
+/** Start and end of a part of a text. */
+type Span = readonly [start: number, end: number]
+
+/** Shorter secrets are in unrelated text by chance, so they are hidden only as a whole value. */
+const MIN_FOUND = 4
+
+/** How often a text is decoded: for example JSON with the URL of a secret that has escape sequences of its own. */
+const MAX_DECODED = 4
+/** A character has up to 54 characters if it is escaped as in JSON, and then percent-encoded twice. */
+const MAX_ESCAPED = 54
+
+const encoder = /* @__PURE__ */ new TextEncoder()
+
+/** One character per byte, as platforms decode headers. */
+const toBinary = (bytes: Uint8Array): string => {
+  let binary = ''
+  for (const byte of bytes) binary += String.fromCharCode(byte)
+  return binary
+}
+
+const bytesOf = (secret: Secret): Uint8Array => (typeof secret === 'string' ? encoder.encode(secret) : secret)
+
+/** The texts as which a secret can be in a header: as it is, and its UTF-8 bytes decoded as Latin-1. */
+export function textsOf(secret: Secret): string[] {
+  const bytes = bytesOf(secret)
+  const texts = [toBinary(bytes)]
+  try {
+    texts.push(new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes))
+  } catch {} // bytes that are no text
+  return [...new Set(texts)].filter((text) => text !== '')
+}
+
+/** How many characters before and after a spelling have some bits of the secret. */
+type Edges = readonly [before: number, after: number]
+
+/**
+ * Yields the spellings of a secret in decoded text, folded: plain, in hex, and in base64 alone or within other text,
+ * such as `user:secret`. URLs have host names, and platforms header names, in lower case.
+ */
+function* spellingsOf(secret: Secret): Generator<[string, Edges]> {
+  const utf8 = toBinary(bytesOf(secret))
+  const isLatin1 = typeof secret === 'string' && /^[\0-\xff]*$/.test(secret)
+  for (const text of textsOf(secret))
+    for (const level of levelsOf(text))
+      for (const spelling of [level.text, level.text.toLowerCase()])
+        if (spelling.length >= MIN_FOUND) yield [fold(spelling), [0, 0]]
+  for (const binary of new Set([utf8, ...(isLatin1 ? [secret] : [])])) {
+    if (binary.length < MIN_FOUND - 1) continue
+    const hex = Array.from(binary, (byte) => byte.charCodeAt(0).toString(16).padStart(2, '0')).join('')
+    yield [hex, [0, 0]]
+    yield [hex.toUpperCase(), [0, 0]]
+    for (const before of [0, 1, 2]) {
+      const bits = 8 * (before + binary.length)
+      const whole = btoa('\0'.repeat(before) + binary).slice(
+        Math.ceil((8 * before) / 6),
+        Math.floor(bits / 6),
+      )
+      if (whole.length >= MIN_FOUND) yield [fold(whole), [before > 0 ? 1 : 0, bits % 6 > 0 ? 1 : 0]]
+    }
+  }
+}
+
+/** Makes base64 and base64url the same, and the spaces of forms. Keeps the length. */
+const fold = (text: string): string => text.replace(/[ -]/g, '+').replaceAll('_', '/')
+
+/** Finds folded spellings. Its time does not depend on their number. */
+function createFinder(spellings: ReadonlyMap<string, Edges>): (text: string) => Iterable<Span> {
+  const isHead = new Uint8Array(HEADS)
+  const lengths = new Map<number, Set<number>>()
+  for (const spelling of spellings.keys()) {
+    const head = headAt(spelling, 0)
+    isHead[head % HEADS] = 1
+    lengths.set(head, (lengths.get(head) ?? new Set()).add(spelling.length))
+  }
+  if (lengths.size === 0) return () => []
+  return function* (unfolded) {
+    const text = fold(unfolded)
+    for (let start = 0; start + MIN_FOUND <= text.length; start++) {
+      const head = headAt(text, start)
+      if (isHead[head % HEADS] === 0) continue
+      for (const length of lengths.get(head) ?? []) {
+        const edges = spellings.get(text.slice(start, start + length))
+        if (edges) yield [Math.max(0, start - edges[0]), Math.min(text.length, start + length + edges[1])]
+      }
+    }
+  }
+}
+
+const HEADS = 65_521
+
+/** The first four characters as a number. Different ones may share it. */
+const headAt = (text: string, at: number): number =>
+  (text.charCodeAt(at) ^
+    (text.charCodeAt(at + 1) << 8) ^
+    (text.charCodeAt(at + 2) << 16) ^
+    (text.charCodeAt(at + 3) << 24)) >>>
+  0
+
+/** Finds short secrets that are a whole value, for example in `key=abc`, `"abc"` or `Bearer abc`. */
+function* findShort(text: string, secrets: Iterable<string>): Generator<Span> {
+  for (const secret of secrets) {
+    for (let start = text.indexOf(secret); start >= 0; start = text.indexOf(secret, start + 1)) {
+      const end = start + secret.length
+      const isValue =
+        start === 0
+          ? end === text.length || /[^\w\s]/.test(text[end] as string)
+          : /(?:[^\w\s.-]|Bearer |Basic )$/i.test(text.slice(Math.max(0, start - 7), start))
+      if (isValue && !/^\w/.test(text.slice(end, end + 1))) yield [start, end]
+    }
+  }
+}
+
+const PARAMETER = /(^|[\s"'(?&;#])([\w-]{1,30})=/g
+const VALUE = /[^\s&;#"'<>\\]+/y
+
+/** Finds the values of secret parameters in URLs and forms. */
+function* findParameters(text: string): Generator<Span> {
+  for (const { 0: start, 1: before = '', 2: name = '', index } of text.matchAll(PARAMETER)) {
+    if (!(/[?&;#]/.test(before) ? isSecretParameter(name) : isSecretMember(name))) continue
+    VALUE.lastIndex = index + start.length
+    const value = VALUE.exec(text)
+    if (value) yield [value.index, VALUE.lastIndex]
+  }
+}
+
+/** A text, and where in the original text each of its characters begins. */
+interface Level {
+  text: string
+  /** Undefined for the original text. Also has the end of the text. */
+  offsets?: Uint32Array
+}
+
+/** Yields a text, and what each time that it is decoded makes of it. */
+function* levelsOf(text: string): Generator<Level> {
+  let level: Level = { text }
+  for (let round = 0; ; round++) {
+    yield level
+    const { length } = level.text
+    if (round === MAX_DECODED || !/[%\\&]/.test(level.text)) return
+    level = decode(level)
+    if (level.text.length === length) return // every escape sequence is longer than its character
+  }
+}
+
+const ESCAPED =
+  /%([\da-f]{2})|\\u([\da-f]{4})|\\u\{([\da-f]{1,6})\}|\\x([\da-f]{2})|&#x([\da-f]{1,6});|&#(\d{1,7});|&(amp|lt|gt|quot|apos);|\\(.)/gi
+
+const ENTITIES: Readonly<Record<string, string>> = { amp: '&', lt: '<', gt: '>', quot: '"', apos: "'" }
+
+/** Decodes percent-encoded bytes to Latin-1, as platforms decode headers, and escaped characters of JSON and HTML. */
+function decode({ text, offsets }: Level): Level {
+  const starts = new Uint32Array(text.length + 1)
+  let result = ''
+  let length = 0
+  let end = 0
+  function copyUntil(next: number): void {
+    result += text.slice(end, next)
+    for (let at = end; at < next; at++) starts[length++] = offsets?.[at] ?? at
+  }
+  for (const match of text.matchAll(ESCAPED)) {
+    const [escaped, byte, unit, point, escapedByte, entityHex, entityDecimal, entity, character] = match
+    const hex = byte ?? unit ?? point ?? escapedByte ?? entityHex
+    const code = hex === undefined ? Number(entityDecimal) : Number.parseInt(hex, 16)
+    const decoded = entity ? ENTITIES[entity.toLowerCase()] : (character ?? toCharacter(code))
+    copyUntil(match.index)
+    for (let unit = 0; unit < (decoded?.length ?? 0); unit++)
+      starts[length++] = offsets?.[match.index] ?? match.index
+    result += decoded
+    end = match.index + escaped.length
+  }
+  copyUntil(text.length)
+  starts[length++] = offsets?.[text.length] ?? text.length
+  return { text: result, offsets: starts.subarray(0, length) }
+}
+
+const toCharacter = (code: number): string => (code <= 0x10ffff ? String.fromCodePoint(code) : '\ufffd')
