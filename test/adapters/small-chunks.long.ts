@@ -214,7 +214,6 @@ it.each(
     expect(new Set(during)).toEqual(new Set([200]))
     // Over HTTP/2, Node needs more than that for tiny chunks even if a server discards them.
     const own = name === HTTP2 ? (await attack(CONTROL, size)).bytes : 0
-    console.log(name, size, (bytes / 2 ** 20).toFixed(1), (own / 2 ** 20).toFixed(1))
     expect(bytes - own).toBeLessThan(2.5 * BUDGET)
 
     // The senders exceed the budget: deliveries are refused with 503, until the uploads end.
