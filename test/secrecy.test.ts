@@ -27,21 +27,21 @@ const SHORT = 'k7Q&_z'
 
 /** Secrets that geohook does not know, and hides because of the name of the header or parameter. */
 const HEADERS: Record<string, string> = {
-  secret: 'unknown-of-secret',
-  authorization: 'Bearer unknown-of-authorization',
-  'proxy-authorization': 'Basic unknown-of-proxy',
-  'x-esri-authorization': 'Bearer unknown-of-esri',
-  cookie: 'session=unknown-of-cookie',
-  'x-api-key': 'unknown-of-api-key',
+  secret: 'unlisted-of-secret',
+  authorization: 'Bearer unlisted-of-authorization',
+  'proxy-authorization': 'Basic unlisted-of-proxy',
+  'x-esri-authorization': 'Bearer unlisted-of-esri',
+  cookie: 'session=unlisted-of-cookie',
+  'x-api-key': 'unlisted-of-api-key',
 }
 const QUERY = ['token', 'access_token', 'code', 'sig', 'key', 'signatureKey', 'password', 'client_secret']
-  .map((name) => `${name}=unknown-of-${name}`)
+  .map((name) => `${name}=unlisted-of-${name}`)
   .join('&')
 
 /** Expects that a text has neither a secret in any spelling nor a part of one. */
 function expectNoSecrets(text: string, secrets: readonly string[], where: string): void {
   expect(text.length, where).toBeGreaterThan(0)
-  const found = findSecrets(text, [...secrets, 'unknown-of-'])
+  const found = findSecrets(text, [...secrets, 'unlisted-of-'])
   expect(found.length > 0 ? { where, found, text: text.slice(0, 20_000) } : undefined).toBeUndefined()
 }
 
@@ -191,7 +191,7 @@ it('the commands that send, check and explain requests show no key', async () =>
     JSON.stringify(captureJson({ headers, url: `/${KEY}?${QUERY}` })),
   )
   const body = folder.file('body.json', payloadOf('FeaturesCreated'))
-  const line = ['--header', 'authorization: Bearer unknown-of-line', '--header', `x-b: ${KEY}`]
+  const line = ['--header', 'authorization: Bearer unlisted-of-line', '--header', `x-b: ${KEY}`]
   for (const key of [KEY, WIDE])
     for (const args of [
       ['send', body, '--to', echo.url, ...line],

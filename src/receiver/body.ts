@@ -59,6 +59,7 @@ const BLOCK = 32 * 1024
 
 /** Collects the chunks of a body: `add()` per chunk, then `end()` once. */
 export interface BlockWriter {
+  /** @throws {WebhookError} `body_too_large`, and what `onChunk` throws */
   add(chunk: Uint8Array): void
   end(): void
   /** Frees the chunks that `keep` has not got yet. */
@@ -69,9 +70,13 @@ export interface BlockWriter {
  * Copies small chunks into blocks, and passes those and large chunks to `keep`, in order. A chunk takes several hundred
  * bytes of memory in addition to its own, or keeps a larger buffer in memory, and the byte budget counts neither.
  */
-export function writeBlocks({ onChunk, hash }: ReadOptions, keep: (block: Uint8Array) => void): BlockWriter {
+export function writeBlocks(
+  { limit, onChunk, hash }: ReadOptions,
+  keep: (block: Uint8Array) => void,
+): BlockWriter {
   let block = new Uint8Array(0)
   let length = 0
+  let total = 0
   function complete(part: Uint8Array): void {
     hash?.(part)
     keep(part)
@@ -82,6 +87,8 @@ export function writeBlocks({ onChunk, hash }: ReadOptions, keep: (block: Uint8A
   }
   return {
     add(chunk) {
+      total += chunk.length
+      if (total > limit) throw stacklessError('body_too_large')
       onChunk(chunk)
       if (length > 0 && length + chunk.length > BLOCK) {
         complete(block.subarray(0, length))

@@ -146,8 +146,9 @@ describe('the observer', () => {
 
 it('makes the handler fail with a command', async () => {
   const folder = createFolder()
-  const { url } = await serve(conforming(() => existsSync(`${folder.path}/fails`)))
-  const command = `cd '${folder.path}' && if [ $GEOHOOK_CHECK_FAIL = 1 ]; then touch fails; else rm fails; fi`
+  const file = `${folder.path}/fails`
+  const { url } = await serve(conforming(() => existsSync(file) && readFileSync(file, 'utf8') === '1'))
+  const command = `node -e "require('fs').writeFileSync('${file}', process.env.GEOHOOK_CHECK_FAIL)"`
   const args = ['--side-effects', '--only', 'handler-failure', '--observer', `${url}/count?id={id}`]
   const { code, stdout } = await geohook(['check', url, ...args, '--fail-command', command], { env })
   expect(stdout).toContain('✓ handler-failure')
