@@ -1,4 +1,3 @@
-import { MissingDriver } from './driver.ts'
 import type { Workers } from './durable-inbox.ts'
 import { acquireSuspectSlot } from './suspect-slot.ts'
 import { createTableAttempts, type TableAttemptsOptions } from './table-attempts.ts'
@@ -50,7 +49,6 @@ export function startTableWorkers(options: TableWorkersOptions): Workers & {
         await sleep(await takeNext())
       } catch (error) {
         notify('trouble', { error })
-        if (error instanceof MissingDriver) throw error
         await sleep(POLL_INTERVAL)
       }
     }
@@ -100,7 +98,7 @@ export function startTableWorkers(options: TableWorkersOptions): Workers & {
     async close() {
       closed = true
       wake()
-      await looping.catch(() => {})
+      await looping
       await attempts.close()
       clearInterval(heartbeats)
     },

@@ -1,5 +1,4 @@
 import type { Pool, QueryResult, QueryResultRow } from 'pg'
-import { preload } from '../driver.ts'
 import { loadPg } from './packages.ts'
 import { isCreatedConcurrently, isMissing } from './sqlstates.ts'
 import { CALL_TIMEOUT, CONNECT_TIMEOUT } from './timeout.ts'
@@ -23,12 +22,12 @@ export interface TablePool {
 }
 
 export function createPool({ connectionString, table, createSql, contents }: PoolOptions): TablePool {
-  const packages = preload(() => loadPg(contents))
+  loadPg(contents).catch(() => {}) // loaded early for the same reason as pg-boss; the first call reports the error
   let opening: Promise<Pool> | undefined
   let closed = false
 
   async function open(): Promise<Pool> {
-    const { default: pg } = await packages()
+    const { default: pg } = await loadPg(contents)
     const pool = new pg.Pool({
       connectionString,
       application_name: 'geohook',

@@ -1,5 +1,4 @@
 import type { Redis } from 'ioredis'
-import { preload } from '../driver.ts'
 import { toDatabase } from './connection-options.ts'
 import { loadIoredis } from './packages.ts'
 
@@ -33,8 +32,6 @@ export interface Connection<Opened> {
 /** Options of {@link createConnection}. */
 export interface ConnectionOptions<Opened> {
   url: string
-  /** Loads other packages that the store needs. */
-  loadMore?: () => Promise<unknown>
   /** Prepares a new connection. */
   open(client: Redis): Promise<Opened>
   /** Receives errors of the connection, even while it is idle. */
@@ -42,18 +39,15 @@ export interface ConnectionOptions<Opened> {
 }
 
 export function createConnection<Opened>(options: ConnectionOptions<Opened>): Connection<Opened> {
-  const { url, open, onError, loadMore = async () => {} } = options
-  const packages = preload(async () => {
-    const [ioredis] = await Promise.all([loadIoredis(), loadMore()])
-    return ioredis
-  })
+  const { url, open, onError } = options
+  loadIoredis().catch(() => {}) // the first call reports the error
   let opening: Promise<{ client: Redis; opened: Opened }> | undefined
   let closing: Promise<void> | undefined
   /** Why the connection failed: a command's own error says only that the client is not connected. */
   let lastError: Error | undefined
 
   async function connect(): Promise<{ client: Redis; opened: Opened }> {
-    const { Redis } = await packages()
+    const { Redis } = await loadIoredis()
     const client = new Redis(url, {
       lazyConnect: true,
       connectTimeout: CALL_TIMEOUT,
