@@ -8,7 +8,7 @@ const isTenant = ({ url }: IncomingMessage): boolean => url === '/'
 /** Mistakes in how a receiver handles forged, repeated and failed deliveries, and those for other tenants. */
 export const DELIVERY_FLAWS: Flaws = {
   'loses a delivery whose sender disconnects, because it remembers it as seen': {
-    finds: ['retry-after-lost-response'],
+    finds: ['retry-after-lost-response', 'handler-failure'],
     hasSideEffects: true,
     change() {
       const seen = new Set<string>()

@@ -38,7 +38,7 @@ export const HOSTED_FLAWS: Flaws = {
   'decodes only base64': hosted(['encoding-hex']),
   'does not answer handshakes': hosted(['handshake'], ({ get }) => ({ get })),
   'signs every token of a handshake': hosted(
-    ['handshake-payload-token', 'handshake-missing-token', 'get-request'],
+    ['handshake-payload-token', 'handshake-missing-token', 'get-request', 'no-signature'],
     ({ key }) => ({
       get: (req, res) => answerHandshake(res, key, urlOf(req).searchParams.get('crc_token') ?? ''),
     }),

@@ -41,7 +41,14 @@ const requireFewFields = (count: number): void => {
 /** Signed bodies after which a receiver answers 500. */
 export const ODD_BODY_FLAWS: Flaws = {
   'answers 500 if it cannot parse a signed body': withErrors(
-    ['body-empty', 'body-not-json', 'body-not-utf8', 'body-bom-signed', 'form-malformed'],
+    [
+      'body-empty',
+      'body-not-json',
+      'body-not-utf8',
+      'body-bom-signed',
+      'content-type-confused',
+      'form-malformed',
+    ],
     () => ({
       parse({ body, type }) {
         const text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(body)

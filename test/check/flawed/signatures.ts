@@ -39,6 +39,7 @@ export const SIGNATURE_FLAWS: Flaws = {
     finds: ['signature-malformed', 'signature-empty'],
     also: [
       'signature-odd-hex',
+      'signature-partly-right',
       'signature-truncated',
       'signature-other-algorithm',
       'signature-repeated',

@@ -39,7 +39,7 @@ export const PYTHON_FLAWS: Readonly<Record<string, Finds>> = {
   NeverAnswersOddSignatures: { fails: ['signature-malformed', ...MALFORMED] },
   TellsExpectedSignature: { fails: ['no-signature'] },
   TellsReason: { fails: ['uniform-refusal'] },
-  LosesRetries: { fails: ['retry-after-lost-response'], hasSideEffects: true },
+  LosesRetries: { fails: ['retry-after-lost-response', 'handler-failure'], hasSideEffects: true },
   ComparesOnlyStart: { fails: ['signature-truncated'] },
   FailsOnOddHex: { fails: ['signature-malformed', ...MALFORMED] },
   ComparesNonAscii: { fails: ['signature-malformed'] },
