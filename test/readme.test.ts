@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import { transformSync } from 'esbuild'
 import { createReceiver, type ErrorCode, type ReceiverOptions, WebhookError } from 'geohook'
 import { beforeAll, describe, expect, it } from 'vitest'
+import { whyNoSqlite } from './helpers/drivers.ts'
 import { type Started, startNode } from './helpers/process.ts'
 import { blocks, examples, isEndless, root } from './helpers/readme.ts'
 
@@ -25,7 +26,12 @@ const rows = (heading: string): string[][] =>
 
 describe('the README and the docs', () => {
   // Excludes the backup example, which needs an inbox file. `test/cli/inbox/backup.test.ts` runs it.
-  const finiteExamples = examples.filter((code) => !isEndless(code) && !code.includes('backupSqliteInbox'))
+  const finiteExamples = examples.filter(
+    (code) =>
+      !isEndless(code) &&
+      !code.includes('backupSqliteInbox') &&
+      !(whyNoSqlite && code.includes('geohook/sqlite')),
+  )
   let runs: Started[] = []
   // Starts all examples before the first test, so that they run concurrently. One of them waits for retries.
   beforeAll(() => {

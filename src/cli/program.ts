@@ -88,8 +88,9 @@ export async function run(argv: readonly string[]): Promise<number> {
 
 /** Last resort for bugs: prints the message without a stack trace and exits. */
 export function exitOnUnexpectedError(thrown: unknown): never {
-  printError(toCliError(thrown), process.argv.includes('--json'))
-  process.exit(EXIT.failure)
+  const error = toCliError(thrown)
+  printError(error, process.argv.includes('--json'))
+  process.exit(error.exitCode)
 }
 
 /** Returns true for the error that Commander throws after it has printed the help or the version. */

@@ -1,3 +1,4 @@
+import { MissingDriver } from './driver.ts'
 import type { Workers } from './durable-inbox.ts'
 import { acquireSuspectSlot } from './suspect-slot.ts'
 import { createTableAttempts, type TableAttemptsOptions } from './table-attempts.ts'
@@ -49,6 +50,7 @@ export function startTableWorkers(options: TableWorkersOptions): Workers & {
         await sleep(await takeNext())
       } catch (error) {
         notify('trouble', { error })
+        if (error instanceof MissingDriver) throw error
         await sleep(POLL_INTERVAL)
       }
     }
@@ -98,7 +100,7 @@ export function startTableWorkers(options: TableWorkersOptions): Workers & {
     async close() {
       closed = true
       wake()
-      await looping
+      await looping.catch(() => {})
       await attempts.close()
       clearInterval(heartbeats)
     },

@@ -1,7 +1,8 @@
 import type { ConstructorOptions, PgBoss } from 'pg-boss'
 import { configInvalid } from '../../errors.ts'
+import { preload } from '../driver.ts'
 import type { InboxConfig } from '../inbox-options.ts'
-import { loadBoss, preloadBoss } from './packages.ts'
+import { loadBoss } from './packages.ts'
 import { isMissing } from './sqlstates.ts'
 import { CONNECT_TIMEOUT, STATEMENT_TIMEOUT, withTimeout } from './timeout.ts'
 
@@ -30,14 +31,14 @@ export function createBossConnection(
   { connectionString, schema, queue }: { connectionString: string; schema: string; queue: string },
   { lease, notify }: Pick<InboxConfig, 'lease' | 'notify'>,
 ): BossConnection {
-  preloadBoss()
+  const packages = preload(loadBoss)
   let starting: Promise<PgBoss> | undefined
   let running: PgBoss | undefined
   let stopping: Promise<unknown> = Promise.resolve()
   let closed = false
 
   async function start(): Promise<PgBoss> {
-    const { PgBoss, getConstructionPlans } = await loadBoss()
+    const { PgBoss, getConstructionPlans } = await packages()
     // The interval is short, so that pg-boss finds deliveries soon after their lease has expired.
     const monitorSeconds = Math.min(60, Math.ceil(lease / 3_000))
     const options: ConstructorOptions & { query_timeout: number } = {

@@ -1,4 +1,5 @@
 import { warn } from '../../receiver/log.ts'
+import { driverError } from '../driver.ts'
 
 /** The range in the package.json of pg-boss. */
 const BOSS_NODE = 'Node 22.12 or later'
@@ -6,15 +7,7 @@ const BOSS_NODE = 'Node 22.12 or later'
 let warned = false
 
 /**
- * Loads pg-boss in the background. Loading it with the first delivery could be too late: if the process has no free file
- * descriptor, the import fails, and Node 20 never repeats a failed import.
- */
-export function preloadBoss(): void {
-  import('pg-boss').catch(() => {}) // loadBoss() reports the error
-}
-
-/**
- * Loads pg-boss on first use. On a Node version that pg-boss does not support, warns once per process: the tests of
+ * Loads pg-boss. On a Node version that pg-boss does not support, warns once per process: the tests of
  * geohook pass on Node 20, but pg-boss may stop working there with any release.
  */
 export async function loadBoss(): Promise<typeof import('pg-boss')> {
@@ -30,7 +23,7 @@ export async function loadBoss(): Promise<typeof import('pg-boss')> {
   } catch (cause) {
     const isMissing = (cause as { code?: unknown }).code === 'ERR_MODULE_NOT_FOUND'
     const fix = isSupported || isMissing ? 'npm install pg-boss' : `use ${BOSS_NODE}`
-    throw new Error(`an inbox in PostgreSQL needs the package pg-boss: ${fix}`, { cause })
+    throw driverError(`an inbox in PostgreSQL needs the package pg-boss: ${fix}`, cause)
   }
 }
 
@@ -39,6 +32,6 @@ export async function loadPg(purpose: string): Promise<typeof import('pg')> {
   try {
     return await import('pg')
   } catch (cause) {
-    throw new Error(`${purpose} in PostgreSQL need the package pg: npm install pg`, { cause })
+    throw driverError(`${purpose} in PostgreSQL need the package pg: npm install pg`, cause)
   }
 }

@@ -1,4 +1,5 @@
 import type { Pool, QueryResult, QueryResultRow } from 'pg'
+import { preload } from '../driver.ts'
 import { loadPg } from './packages.ts'
 import { isCreatedConcurrently, isMissing } from './sqlstates.ts'
 import { CALL_TIMEOUT, CONNECT_TIMEOUT } from './timeout.ts'
@@ -22,12 +23,12 @@ export interface TablePool {
 }
 
 export function createPool({ connectionString, table, createSql, contents }: PoolOptions): TablePool {
-  loadPg(contents).catch(() => {}) // loaded early for the same reason as pg-boss; the first call reports the error
+  const packages = preload(() => loadPg(contents))
   let opening: Promise<Pool> | undefined
   let closed = false
 
   async function open(): Promise<Pool> {
-    const { default: pg } = await loadPg(contents)
+    const { default: pg } = await packages()
     const pool = new pg.Pool({
       connectionString,
       application_name: 'geohook',

@@ -1,4 +1,5 @@
 import type { Redis } from 'ioredis'
+import { preload } from '../driver.ts'
 import { toDatabase } from './connection-options.ts'
 import { loadIoredis } from './packages.ts'
 
@@ -32,6 +33,8 @@ export interface Connection<Opened> {
 /** Options of {@link createConnection}. */
 export interface ConnectionOptions<Opened> {
   url: string
+  /** Loads other packages that the store needs. */
+  loadMore?: () => Promise<unknown>
   /** Prepares a new connection. */
   open(client: Redis): Promise<Opened>
   /** Receives errors of the connection, even while it is idle. */
@@ -39,15 +42,18 @@ export interface ConnectionOptions<Opened> {
 }
 
 export function createConnection<Opened>(options: ConnectionOptions<Opened>): Connection<Opened> {
-  const { url, open, onError } = options
-  loadIoredis().catch(() => {}) // the first call reports the error
+  const { url, open, onError, loadMore = async () => {} } = options
+  const packages = preload(async () => {
+    const [ioredis] = await Promise.all([loadIoredis(), loadMore()])
+    return ioredis
+  })
   let opening: Promise<{ client: Redis; opened: Opened }> | undefined
   let closing: Promise<void> | undefined
   /** Why the connection failed: a command's own error says only that the client is not connected. */
   let lastError: Error | undefined
 
   async function connect(): Promise<{ client: Redis; opened: Opened }> {
-    const { Redis } = await loadIoredis()
+    const { Redis } = await packages()
     const client = new Redis(url, {
       lazyConnect: true,
       connectTimeout: CALL_TIMEOUT,

@@ -27,11 +27,11 @@ export interface BullmqInboxOptions {
 /** Creates an inbox from a BullMQ queue. It has no `DeliveriesTable`, because BullMQ has its own workers. */
 export function createBullmqInbox({ url, prefix, queue: name, config }: BullmqInboxOptions): DurableInbox {
   const { maxPending, notify } = config
-  loadBullmq().catch(() => {}) // the first call reports the error
   const running = new Map<Workers, DeliveryHandler>()
   let closed = false
   const { run, close } = createConnection<OpenedQueue>({
     url,
+    loadMore: loadBullmq,
     open: (client) => openQueue(client, name, prefix),
     onError: (error) => notify('trouble', { error }),
   })

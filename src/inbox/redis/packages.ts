@@ -1,7 +1,4 @@
-/*
- * Each store loads its packages in the background when it is created. Loading them with the first delivery could be too
- * late: if the process has no free file descriptor, the import fails, and Node 20 never repeats a failed import.
- */
+import { driverError } from '../driver.ts'
 
 /** Loads ioredis. */
 export const loadIoredis = (): Promise<typeof import('ioredis')> => load('ioredis', () => import('ioredis'))
@@ -13,6 +10,6 @@ async function load<Package>(name: string, importPackage: () => Promise<Package>
   try {
     return await importPackage()
   } catch (cause) {
-    throw new Error(`geohook/redis cannot load ${name}: npm install bullmq ioredis`, { cause })
+    throw driverError(`geohook/redis cannot load ${name}: npm install bullmq ioredis`, cause)
   }
 }

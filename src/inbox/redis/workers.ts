@@ -1,6 +1,7 @@
 import type { Job, JobJson, Worker } from 'bullmq'
 import type { Redis } from 'ioredis'
 import { backoff } from '../backoff.ts'
+import { MissingDriver } from '../driver.ts'
 import type { DeliveryHandler, Workers } from '../durable-inbox.ts'
 import type { InboxConfig } from '../inbox-options.ts'
 import type { WorkConfig } from '../method-options.ts'
@@ -107,6 +108,7 @@ export function startRedisWorkers(options: RedisWorkersOptions): Workers {
         return { worker, processor }
       } catch (error) {
         onError(error)
+        if (error instanceof MissingDriver) throw error
         await wait(MAX_RETRY_DELAY, stop.signal)
       }
     }
@@ -115,7 +117,7 @@ export function startRedisWorkers(options: RedisWorkersOptions): Workers {
 
   async function end(): Promise<void> {
     stop.abort()
-    const { worker, processor } = (await beginning) ?? {}
+    const { worker, processor } = (await beginning.catch(() => undefined)) ?? {}
     processor?.flush()
     const timeout = new AbortController()
     const timedOut = async () => {

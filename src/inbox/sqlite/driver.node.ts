@@ -1,5 +1,5 @@
 import type BetterSqlite from 'better-sqlite3'
-import { WebhookError } from '../../errors.ts'
+import { driverError, preload } from '../driver.ts'
 
 /** A value of a column. */
 export type Value = string | number | Uint8Array | null
@@ -34,29 +34,22 @@ interface Driver {
   close(): unknown
 }
 
-/**
- * Loads the driver in the background. The returned function resolves with it. Loading it with the first delivery could
- * be too late: if the process has no free file descriptor, the import fails, and Node 20 never repeats a failed import.
- */
+/** Loads the driver in the background, and again for each call after a failure. */
 export function preloadDriver(): () => Promise<OpenDatabase> {
   let loading: Promise<OpenDatabase> | undefined
-  async function load(): Promise<OpenDatabase> {
-    try {
-      loading ??= loadDriver()
-      return await loading
-    } catch (error) {
+  return preload(() => {
+    loading ??= loadDriver().catch((error) => {
       loading = undefined
       throw error
-    }
-  }
-  load().catch(() => {}) // the first operation reports the error
-  return load
+    })
+    return loading
+  })
 }
 
 /**
  * Loads `node:sqlite`, or `better-sqlite3` if this version of Node lacks `node:sqlite`.
  *
- * @throws {WebhookError} `config_invalid`
+ * @throws {MissingDriver}
  */
 async function loadDriver(): Promise<OpenDatabase> {
   const builtIn = process.getBuiltinModule('node:sqlite') as
@@ -68,12 +61,10 @@ async function loadDriver(): Promise<OpenDatabase> {
     Better = (await import('better-sqlite3')).default
     new Better(':memory:').close() // a build for another version of Node throws here, not on import
   } catch (cause) {
-    // The message says what to do, because logs of the error that it causes do not print its hint.
-    throw new WebhookError('config_invalid', {
-      message:
-        'there is neither node:sqlite nor better-sqlite3: use Node 22.13 or newer, or run npm install better-sqlite3',
+    throw driverError(
+      'there is neither node:sqlite nor better-sqlite3: use Node 22.13 or newer, or run npm install better-sqlite3',
       cause,
-    })
+    )
   }
   return (path) => toDatabase(new Better(path, { timeout: 0 }) as Driver)
 }

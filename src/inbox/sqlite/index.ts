@@ -59,11 +59,12 @@ const INBOX_NAMES: OptionNames<SqliteInboxOptions> = {
  */
 export function createSqliteInbox(options: SqliteInboxOptions): DurableInbox {
   requireKnownOptions(options, INBOX_NAMES)
-  const transactions = createTransactions(readPath(options?.path))
+  const path = readPath(options?.path)
   const maxPendingBytes = readSize('maxPendingBytes', options.maxPendingBytes ?? '4gb')
   const clock = readClock(options.clock)
-  const table = createSqliteTable(transactions, clock, maxPendingBytes)
-  return createTableInbox(table, readInboxOptions(options), clock)
+  const config = readInboxOptions(options)
+  const table = createSqliteTable(createTransactions(path), clock, maxPendingBytes)
+  return createTableInbox(table, config, clock)
 }
 
 /**

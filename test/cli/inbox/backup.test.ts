@@ -2,7 +2,7 @@
 
 import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { createSqliteInbox } from 'geohook/sqlite'
+import { createSqliteInbox, type DurableInbox } from 'geohook/sqlite'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createFolder } from '../../helpers/cli.ts'
 import { useGeohook } from '../../helpers/cli-host.ts'
@@ -15,8 +15,11 @@ const { geohook } = useGeohook()
 
 const folder = createFolder()
 const path = join(folder.path, 'inbox.db')
-const inbox = createSqliteInbox({ path })
-beforeAll(() => fill(inbox, payloads(20)))
+let inbox: DurableInbox
+beforeAll(async () => {
+  inbox = createSqliteInbox({ path })
+  await fill(inbox, payloads(20))
+})
 afterAll(() => inbox.close())
 
 const backUp = (file: string, ...args: string[]) =>

@@ -1,6 +1,6 @@
 import { cpSync, mkdirSync, readFileSync, symlinkSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { createSqliteInbox } from 'geohook/sqlite'
+import { createSqliteInbox, type DurableInbox } from 'geohook/sqlite'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createFolder, startGeohook, untilProcessTitle } from '../../helpers/cli.ts'
 import { useGeohook } from '../../helpers/cli-host.ts'
@@ -78,9 +78,10 @@ describe('geohook inbox if the packages of an engine are not installed', { tags:
   const path = join(folder.path, 'inbox.db')
   const modules = join(folder.path, 'node_modules')
   const cli = join(modules, 'geohook/dist/cli.js')
-  const inbox = createSqliteInbox({ path })
+  let inbox: DurableInbox
   afterAll(() => inbox.close())
   beforeAll(async () => {
+    inbox = createSqliteInbox({ path })
     await inbox.stats() // creates the file
     const root = new URL('../../../', import.meta.url).pathname
     mkdirSync(join(modules, 'geohook'), { recursive: true })

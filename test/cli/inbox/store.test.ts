@@ -1,7 +1,7 @@
 // @module-tag sqlite
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { createSqliteInbox } from 'geohook/sqlite'
+import { createSqliteInbox, type DurableInbox } from 'geohook/sqlite'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createFolder } from '../../helpers/cli.ts'
 import { useGeohook } from '../../helpers/cli-host.ts'
@@ -14,10 +14,13 @@ const { geohook } = useGeohook()
 const PASSWORD = 'Geheimnis/0123456789'
 const folder = createFolder()
 const path = join(folder.path, 'inbox.db')
-const inbox = createSqliteInbox({ path })
+let inbox: DurableInbox
 const missing = join(folder.path, 'missing.db')
 
-beforeAll(() => fill(inbox, payloads(1)))
+beforeAll(async () => {
+  inbox = createSqliteInbox({ path })
+  await fill(inbox, payloads(1))
+})
 afterAll(() => inbox.close())
 
 const stats = (...args: string[]) => geohook(['inbox', 'stats', ...args])

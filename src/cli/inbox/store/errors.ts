@@ -14,7 +14,6 @@ const PACKAGES: Record<Engine, string> = {
 export function toStoreError(thrown: unknown, { engine, displayName }: StoreAddress): CliError {
   if (thrown instanceof CliError) return thrown
   const errors = [...errorChain(thrown)]
-  if (thrown instanceof WebhookError) return toCliError(thrown)
   if (errors.some(isMissingPackage)) {
     const names = PACKAGES[engine]
     return usageError(
@@ -23,6 +22,7 @@ export function toStoreError(thrown: unknown, { engine, displayName }: StoreAddr
       'package_missing',
     )
   }
+  if (thrown instanceof WebhookError) return toCliError(thrown)
   const why = engine === 'sqlite' ? undefined : whyUnreachable(thrown)
   if (why) {
     const hint = 'Is it running, and is the address right?'
