@@ -12,8 +12,8 @@ import type { CheckResult } from './types.ts'
 export type Observer = (id: string) => number | Promise<number>
 
 /**
- * Makes the handler of the receiver fail if `fails` is true, and work again if it is false: for the delivery whose
- * webhook name contains `id`, or for all.
+ * Makes the receiver's handler fail (`fails` is true) or work again (false), for the delivery whose webhook name
+ * contains `id` or for all deliveries.
  */
 export type HandlerSwitch = (id: string, fails: boolean) => unknown
 
@@ -39,11 +39,11 @@ export interface CheckOptions {
   sideEffects?: boolean | undefined
   /** Counts handled deliveries. Without it, scenarios that need a count are undecided. */
   observer?: Observer | undefined
-  /** Makes the handler fail, for `handler-failure`, which needs `sideEffects` too. Default: this scenario does not run. */
+  /** Makes the handler fail, for the scenario `handler-failure`. Requires `sideEffects`. Default: it is skipped. */
   failHandler?: HandlerSwitch | undefined
   /**
-   * URL of a tenant that does not exist, on the same origin as `url`, for the scenarios that compare its responses with
-   * those of `url`. Default: they do not run.
+   * URL of a tenant that does not exist, with the same origin as `url`. Two scenarios compare its responses with those
+   * of `url`. Default: they are skipped.
    */
   unknownUrl?: string | URL | undefined
   /** Ids or groups of the scenarios to run. Default: all. */

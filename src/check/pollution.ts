@@ -25,7 +25,7 @@ const MEMBERS: Readonly<Record<string, unknown>> = {
   [MARK]: MARK,
 }
 
-/** Adds the members with which a payload can reach the objects of a program in JavaScript or in Python. */
+/** Adds members that change a program's objects if it merges them: `__proto__` in JavaScript, `__class__` in Python. */
 function pollute(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(pollute)
   if (typeof value !== 'object' || value === null) return value
@@ -43,7 +43,7 @@ const payloadsOf = (body: Buffer): unknown[] => [
   JSON.parse(body.toString()),
 ]
 
-/** How often a difference must occur again. */
+/** How often a difference must occur before it counts. */
 const REPEATS = 4
 
 /** Sends payloads with `__proto__`, and compares the responses to other requests before and after them. */
@@ -55,7 +55,7 @@ export async function findPollution(probe: Probe): Promise<Finding> {
     finding = answers(await probe.deliver(body), 'signed JSON with members such as __proto__')
     if (finding.verdict !== 'passed') return finding
   }
-  // A header or a body can also change for another reason, but not in each of several responses.
+  // A header or a body can change for other reasons too, but not in each of several responses.
   for (let repeat = 0; repeat < REPEATS; repeat++) {
     const after = await sendAll(probe)
     const replies = [...before, after].flat()
@@ -93,7 +93,7 @@ async function sendAll(probe: Probe): Promise<Sent[]> {
   return all
 }
 
-/** Returns true if a part of the last response differs from that part of the first two, which are equal in it. */
+/** Returns true if the last response differs in a part that is equal in the first two. */
 function differ(first: Sent, second: Sent, last: Sent): boolean {
   const [a, b, c] = [first, second, last].map(({ reply }) => partsOf(reply)) as [Parts, Parts, Parts]
   return [...new Set([...a.keys(), ...c.keys()])].some(
@@ -103,7 +103,7 @@ function differ(first: Sent, second: Sent, last: Sent): boolean {
 
 type Parts = ReadonlyMap<string, string>
 
-/** Returns the status, the headers and the body of a response, without numbers and ids, which differ between responses. */
+/** Returns the parts of a response to compare. Replaces numbers and ids, because they differ between responses. */
 function partsOf(reply: Reply): Parts {
   if (reply.status === undefined) return new Map([['status', reply.problem]])
   const withoutNumbers = (text: string): string => text.replace(/[0-9a-f-]{8,}|\d+/gi, '0')

@@ -67,7 +67,7 @@ export function readOptions(options: CheckOptions): Settings {
   const url = readUrl('url', options.url)
   const unknownUrl = options.unknownUrl === undefined ? undefined : readUrl('unknownUrl', options.unknownUrl)
   if (unknownUrl && (unknownUrl.origin !== url.origin || pathOf(unknownUrl) === pathOf(url)))
-    throw configInvalid('unknownUrl must have the origin of url, and another path or query')
+    throw configInvalid('unknownUrl must have the same origin as url, and a different path or query')
   const headers = readHeaders(options.headers, sender)
   const { text: hide } = createRedactor([
     sender.key,

@@ -39,7 +39,7 @@ export async function compareRefusals(probe: Probe): Promise<Finding> {
 
 const NO_TENANT = 'it needs the URL of a tenant that does not exist (--unknown-url)'
 
-/** Compares the responses at the payload URL with those at the URL of a tenant that does not exist. */
+/** Compares the responses at the payload URL with those at the URL of an unknown tenant. */
 export async function compareTenants(probe: Probe): Promise<Finding> {
   const { unknownPath: path, sender } = probe
   if (path === undefined) return skipped(NO_TENANT)
@@ -153,14 +153,14 @@ const BUDGET = 4_000
 const MIN_ROUNDS = 30
 const MAX_ROUNDS = 200
 
-/** Compares the times of refusals: a signature that is wrong from the start, and one that is right until the middle. */
+/** Compares the times to refuse a signature that is wrong from the start, and one whose first half is right. */
 export const compareTimes = (probe: Probe): Promise<Finding> =>
   compareTwice(probe, 'the half right signature', (body) => [
     { credential: wrongFrom(probe, body, 0) },
     { credential: wrongFrom(probe, body, 0.5) },
   ])
 
-/** Compares the times of refusals: for the tenant of the payload URL, and for a tenant that does not exist. */
+/** Compares the times to refuse a wrong signature for the tenant of the payload URL, and for an unknown tenant. */
 export async function compareTenantTimes(probe: Probe): Promise<Finding> {
   const { unknownPath: path, sender } = probe
   if (path === undefined) return skipped(NO_TENANT)

@@ -11,7 +11,7 @@ export const BASELINE = 'valid-json'
 
 const NO_BASELINE = `not run: the receiver did not accept a valid delivery (${BASELINE}), so its other responses show nothing`
 
-/** The scenario that must pass, because otherwise a `waiting` scenario occupies the receiver. */
+/** If this scenario fails, `waiting` scenarios run after the others, because they would block the receiver. */
 export const CONCURRENT = 'stalled-uploads'
 
 /** Groups that mean something without a valid delivery. */

@@ -8,9 +8,9 @@ export interface Scenario extends ScenarioText {
   /** True if it means nothing for senders that do not sign the body. */
   readonly needsSignature?: true
   /**
-   * When it runs. `first` ones run before all others. `waiting` ones only wait most of the time, so they run beside all
-   * others if the receiver serves other connections meanwhile. `alone` ones run one after another, because they measure or
-   * count. `last` ones judge the responses to all others, or may damage the receiver. Default: together with others.
+   * When it runs. `first`: before all others. `waiting`: it mostly waits, so it runs at the same time as all others if
+   * the receiver serves several connections at once. `alone`: one after another, because it measures or counts. `last`:
+   * it judges the responses to all others, or may damage the receiver. Default: several at the same time.
    */
   readonly phase?: 'first' | 'waiting' | 'alone' | 'last'
   /** Sends requests, and judges the responses. A thrown error makes the scenario undecided. */

@@ -171,8 +171,8 @@ const invalid: [string, Partial<Record<keyof CheckOptions, unknown>>, string][] 
   ['an observer of another type than function', { observer: 7 }, 'observer must be a function'],
   ['a failHandler of another type than function', { failHandler: 7 }, 'failHandler must be a function'],
   ['an unknownUrl of another scheme', { unknownUrl: 'ftp://127.0.0.1/' }, 'unknownUrl must be an http: or'],
-  ['an unknownUrl of another origin', { unknownUrl: 'http://127.0.0.1:8/a' }, 'must have the origin of url'],
-  ['the same URL as unknownUrl', { unknownUrl: url }, 'and another path or query'],
+  ['an unknownUrl of another origin', { unknownUrl: 'http://127.0.0.1:8/a' }, 'the same origin as url'],
+  ['the same URL as unknownUrl', { unknownUrl: url }, 'and a different path or query'],
   ['a strict of another type than boolean', { strict: 'yes' }, 'strict must be true or false'],
 ]
 

@@ -29,8 +29,8 @@ export const ACCEPTANCE: readonly Scenario[] = [
     level: 'must',
     title: 'decodes a form exactly once',
     reason:
-      'After a second decoding, text such as %22 in a payload has become another character. The JSON is then invalid, or means something else.',
-    fix: 'Decode the form with one call of a form parser, and do not decode its field again.',
+      'Decoding twice changes text such as %22 in a payload, so that the JSON becomes invalid or gets another meaning.',
+    fix: 'Decode the form once, with a form parser. Do not decode the field again.',
     async run(probe) {
       const { sender } = probe
       if (sender.isSigned && sender.dialect === 'hosted')

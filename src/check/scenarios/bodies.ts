@@ -150,9 +150,9 @@ export const BODIES: readonly Scenario[] = [
     id: 'content-type-confused',
     level: 'must',
     needsSignature: true,
-    title: 'does not find another payload in a signed body that arrives with another content type',
+    title: 'does not accept a payload hidden in a signed body when the content type is changed',
     reason:
-      'The signature does not cover the content type. If a JSON body is sent again as a form, text inside the JSON can become the field `payload`, and so a forged delivery.',
+      'The signature does not cover the content type. If an attacker sends signed JSON again as a form, text inside the JSON can become the field `payload`: a forged delivery.',
     fix: 'Refuse a form that begins with { or [, and parse JSON only as a whole.',
     async run(probe) {
       const { create } = probe.sender
@@ -160,7 +160,7 @@ export const BODIES: readonly Scenario[] = [
       const jsonWith = (text: string): Buffer =>
         create({ note: `&payload=${encodeURIComponent(text)}&a=` }).body
       let finding = undecided('nothing was sent')
-      // Each body has a twin without a payload in its text: a receiver that does not read the text accepts both.
+      // Each body has a twin without the hidden payload. A receiver that ignores the text around it accepts both.
       for (const { sent, contentType, bodies } of [
         { sent: 'signed JSON as a form', contentType: FORM_TYPE, bodies: [jsonWith(inner), jsonWith('{')] },
         {

@@ -53,11 +53,11 @@ function judgeOrder(first: Reply, second: Reply | undefined): Finding {
 /** Number of requests that stall: two in the body, one in the head, and one before it. */
 const STALLED = 4
 
-/** Milliseconds to wait for a response beside stalled requests. */
+/** Milliseconds to wait for a response while other requests are stalled. */
 const patience = ({ timeout }: Probe): number => Math.min(timeout, 3 * QUIET)
 
-/** Sends a valid delivery while other requests have stalled. Returns undefined if no response comes before they end. */
-async function deliverBesideStalled(probe: Probe): Promise<Reply | undefined> {
+/** Sends a valid delivery while other requests are stalled. Returns undefined if no response arrives meanwhile. */
+async function deliverWhileStalled(probe: Probe): Promise<Reply | undefined> {
   const late = wait(patience(probe), undefined)
   const bytes = probe.bytes(probe.sender.create().body)
   const stalled = [-20, -1, 20, 0].map(async (end) => {
@@ -85,19 +85,18 @@ export const CONNECTIONS: readonly Scenario[] = [
     id: 'stalled-uploads',
     level: 'must',
     phase: 'first',
-    title: 'responds to a delivery while other requests have stalled',
-    reason:
-      'Otherwise a few connections on which nothing arrives keep the receiver from responding to all other senders.',
+    title: 'responds to a delivery while other requests are stalled',
+    reason: 'Otherwise a few stalled connections block all other senders.',
     fix: 'Serve each connection in a thread, a process or a coroutine of its own, or put a proxy in front that forwards only complete requests.',
     async run(probe) {
       let evidence = ''
       let blocked = 0
       for (let round = 0; round < 3 && blocked < 2; round++) {
-        const reply = await deliverBesideStalled(probe)
-        if (reply) return accepts(reply, `a valid delivery while ${STALLED} requests had stalled`)
+        const reply = await deliverWhileStalled(probe)
+        if (reply) return accepts(reply, `a valid delivery while ${STALLED} requests were stalled`)
         const free = await probe.deliver(probe.sender.create().body)
-        evidence = `sent a valid delivery: no response within ${patience(probe) / 1000} s while ${STALLED} requests had stalled; after their end: ${describe(free)}`
-        // A busy receiver is late without stalled requests too.
+        evidence = `sent a valid delivery: no response within ${patience(probe) / 1000} s while ${STALLED} requests were stalled; after their end: ${describe(free)}`
+        // A busy receiver also responds late without stalled requests.
         if (isSuccess(free) && free.milliseconds < patience(probe) / 2) blocked++
       }
       if (blocked < 2) return undecided(evidence)

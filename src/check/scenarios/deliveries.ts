@@ -42,7 +42,7 @@ const agedDelivery = (id: string, title: string, sent: string, shift: number): S
     refuses(await probe.deliver(probe.sender.create({ when: Date.now() + shift }).body), sent),
 })
 
-/** Sends a valid delivery, and waits until it is counted. Returns the count, or why there is none. */
+/** Sends a valid delivery, and waits until the observer counts it. Returns the count, or an undecided finding. */
 async function countValid(probe: Probe): Promise<number | Finding> {
   const { id, body } = probe.sender.create()
   const counter = await startCounter(probe, id)
@@ -52,7 +52,7 @@ async function countValid(probe: Probe): Promise<number | Finding> {
   return count > 0 ? count : undecided(`${finding.evidence}; the observer did not count it`)
 }
 
-/** Sends forged deliveries between two valid ones, which show that the observer counts and that nothing is pending. */
+/** Sends forged deliveries between two valid ones. Those show that the observer counts, and that nothing is pending. */
 async function countForgeries(probe: Probe): Promise<Finding> {
   const { observer, sender, timeout } = probe
   if (!observer) return skipped('it needs an observer (--observer), which counts handled deliveries')
@@ -84,10 +84,10 @@ async function countForgeries(probe: Probe): Promise<Finding> {
   return judgeCount(ofAnother > 0 ? ofId - perDelivery : ofId, evidence, (handled) => handled <= 0)
 }
 
-/** Milliseconds in which a receiver that responds before it handles a delivery calls the handler. */
+/** Milliseconds to wait for the handler if the receiver responds before it calls the handler. */
 const QUIET = 1_000
 
-/** Sends a delivery whose handler fails, repairs the handler, and sends the delivery again unless it was accepted. */
+/** Makes the handler fail for a delivery, then work again. Sends the delivery again unless it was accepted. */
 async function handleAfterFailure(probe: Probe): Promise<Finding> {
   const { failHandler } = probe
   if (!failHandler) return skipped('it needs a command that makes the handler fail (--fail-command)')
@@ -124,8 +124,8 @@ export const DELIVERIES: readonly Scenario[] = [
     phase: 'alone',
     title: 'does not handle forged deliveries that it refuses',
     reason:
-      'A receiver that handles a delivery before or while it verifies the signature does what an attacker wants, and then responds with 401.',
-    fix: 'Verify the signature first, and end the request if it is wrong. Only then use the body.',
+      'If a receiver starts its handlers before the signature is verified, they handle forged deliveries, although the response is 401.',
+    fix: 'Verify the signature first, and refuse the request if it is wrong. Use the body only afterwards.',
     run: countForgeries,
   },
   {
@@ -200,8 +200,8 @@ export const DELIVERIES: readonly Scenario[] = [
     hasSideEffects: true,
     title: 'does not lose a delivery whose handler fails',
     reason:
-      'After a 2xx the sender does not retry. If the receiver does not retry either, or takes the retry for a duplicate, the events are lost.',
-    fix: 'Respond with 500 if the handler fails, and forget the delivery. Or store it before the response, and repeat the handler.',
+      'After a 2xx, the sender does not retry, so the receiver must run the handler again. After a 5xx, the sender retries: if the receiver treats the retry as a duplicate, the events are lost.',
+    fix: 'If the handler fails, respond with 500, and do not record the delivery as handled. Or store the delivery before you respond, and run the handler again.',
     run: handleAfterFailure,
   },
   agedDelivery('time-stale', 'refuses a delivery from last year', 'a valid delivery from last year', -YEAR),

@@ -71,9 +71,9 @@ export const FORGERIES: readonly Scenario[] = [
     id: 'signature-partly-right',
     level: 'must',
     needsSignature: true,
-    title: 'refuses a signature that is right only in a part, in hex and in base64',
+    title: 'refuses a partly right signature, in hex and in base64',
     reason:
-      'A receiver that compares only some of the bytes, their sum, or base64 without its case, accepts signatures that take far fewer guesses.',
+      'If a receiver compares only some of the bytes, their sum, or base64 without its case, an attacker needs far fewer guesses.',
     fix: 'Decode the signature to 32 bytes, and compare all of them with a constant-time function.',
     run: (probe) => judgeEach(probe, partlyRight(probe.sender), refuses),
   },
@@ -134,11 +134,11 @@ export const FORGERIES: readonly Scenario[] = [
 const percentEncodeAll = (text: string): string =>
   text.replace(/^.|[^0-9A-Za-z]/g, (character) => `%${character.charCodeAt(0).toString(16)}`)
 
-/** Numbers of bytes at the start of a signature, and at its end. */
+/** Numbers of right bytes at the start, or at the end, of a partly right signature. */
 const RIGHT_AT_START = [4, 8, 16, 31]
 const RIGHT_AT_END = [4, 31]
 
-/** Deliveries whose signatures have 32 bytes, of which some are right. */
+/** Deliveries with partly right signatures: each has 32 bytes, and some of them are wrong. */
 function partlyRight({ create, credential, prefix }: Sender): Attempt[] {
   const changes: [string, (right: Buffer) => Buffer][] = [
     ...RIGHT_AT_START.map((count): [string, (right: Buffer) => Buffer] => [
@@ -149,7 +149,7 @@ function partlyRight({ create, credential, prefix }: Sender): Attempt[] {
       `right only in its last ${count} bytes`,
       (right) => right.map((byte, at) => (at >= right.length - count ? byte : ~byte)) as Buffer,
     ]),
-    ['with the right bytes in reverse', (right) => Buffer.from(right).reverse()],
+    ['with the right bytes in reverse order', (right) => Buffer.from(right).reverse()],
   ]
   const attempts = (['hex', 'base64'] as const).flatMap((encoding) =>
     changes.map(([what, change]): Attempt => {
@@ -166,5 +166,5 @@ function partlyRight({ create, credential, prefix }: Sender): Attempt[] {
   const swapped = credential(body, { encoding: 'base64', prefix: '' }).replace(/[a-z]/gi, (letter) =>
     letter === letter.toLowerCase() ? letter.toUpperCase() : letter.toLowerCase(),
   )
-  return [...attempts, { sent: 'the right base64 in the other case', body, credential: prefix + swapped }]
+  return [...attempts, { sent: 'the right base64 with swapped case', body, credential: prefix + swapped }]
 }

@@ -41,7 +41,7 @@ const announce = (probe: Probe): Promise<Reply> => {
   return probe.exchange(({ write }) => write(head), { timeout: Math.min(probe.timeout, AT_ONCE) })
 }
 
-/** Sends a body until a response comes, in parts with a pause of some milliseconds after each. */
+/** Sends a body in parts until a response arrives, and pauses for `pause` milliseconds after each part. */
 async function stream(
   probe: Probe,
   { pause = 0, isChunked = true }: { pause?: number; isChunked?: boolean } = {},
@@ -126,7 +126,7 @@ export const LIMITS: readonly Scenario[] = [
     level: 'should',
     title: 'responds to a body that is too large, before it closes the connection',
     reason:
-      'A sender takes a closed connection for a failure of the network, and may send the same body again and again.',
+      'A sender treats a closed connection as a network error, and may send the same body again and again.',
     fix: 'Respond with 413 and the header connection: close, and close the connection only after the response is sent.',
     async run(probe) {
       let evidence = ''
@@ -141,7 +141,7 @@ export const LIMITS: readonly Scenario[] = [
       ] as const) {
         let reply: Reply
         attempt = 0
-        // A response can get lost if the receiver closes a connection while more bytes arrive, so send slowly then.
+        // If the receiver closes the connection while bytes arrive, its response can get lost. So send again, more slowly.
         do reply = await send()
         while (isClosed(reply) && ++attempt < ATTEMPTS)
         evidence = `sent ${what}${attempt > 0 ? `, ${attempt + 1} times` : ''}: ${describe(reply)}`

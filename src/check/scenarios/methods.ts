@@ -43,7 +43,7 @@ export const METHODS: readonly Scenario[] = [
         evidence = `sent ${method} with the right ${probe.sender.isSigned ? 'signature' : 'key'}: ${describe(reply)}`
         if (isLimited(reply)) return undecided(evidence)
         if (!isSuccess(reply)) continue
-        // Some URLs respond alike to everybody, for example to OPTIONS. Other scenarios are about PUT and GET.
+        // Some URLs send every client the same response, for example to OPTIONS. Other scenarios test PUT and GET.
         const credential = probe.sender.wrongCredential()
         const forged = await probe.deliver(probe.sender.create().body, { method, credential })
         if (!isSuccess(forged)) return failed(evidence)

@@ -15,9 +15,9 @@ export const ODD_BODIES: readonly Scenario[] = [
     level: 'must',
     phase: 'last',
     title:
-      'responds with 2xx or 4xx to signed JSON with members such as __proto__, which change no later response',
+      'responds with 2xx or 4xx to signed JSON with members such as __proto__, and then responds to others as before',
     reason:
-      'A receiver that merges such a payload into its objects, or looks up change types in one, fails, or behaves differently from then on, for all senders.',
+      'If a receiver merges such a payload into its objects, or looks up change types in a plain object, it can fail, or treat all later senders differently.',
     fix: 'Do not merge the payload into other objects, and look up change types in a Map.',
     run: findPollution,
   },

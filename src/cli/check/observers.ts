@@ -29,7 +29,7 @@ export const commandObserver =
   async (id) =>
     toCount(await run('observer', command, { GEOHOOK_CHECK_ID: id }))
 
-/** Runs a shell command that makes the handler fail, or work again. */
+/** Makes the handler fail or work again, by a shell command. */
 export const commandSwitch =
   (command: string): HandlerSwitch =>
   (id, fails) =>

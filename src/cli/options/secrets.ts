@@ -54,7 +54,8 @@ export function addSecretOptions(
 }
 
 /**
- * Reads secrets, which no output of the command contains from now on. Of a store, only the password is secret.
+ * Reads secrets, and hides them in all later output of the command. The address of a store is not hidden here:
+ * `parseStoreAddress` hides its password.
  *
  * @throws {CliError} exit code 2 for mixed options, an unreadable file, or a variable that is not set
  */

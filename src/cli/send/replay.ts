@@ -24,7 +24,7 @@ interface Options extends KeyOptions, CaOptions {
   json?: true
 }
 
-/** The outcomes of a geohook receiver with 2xx, and why handlers have not run. Its response body is `{"status":"<outcome>"}`. */
+/** What to print for each outcome with 2xx of a geohook receiver, whose response is `{"status":"<outcome>"}`. */
 const OUTCOMES = {
   handled: '',
   stored: 'stored: handlers run later',
@@ -37,7 +37,7 @@ type Outcome = keyof typeof OUTCOMES
 interface Result {
   file: string
   status?: number
-  /** What the receiver did, if it is one of geohook. */
+  /** Outcome of the delivery, if the receiver is a geohook receiver. */
   outcome?: Outcome
   error?: CliError
 }
@@ -47,7 +47,7 @@ export function createReplayCommand(): Command {
     .summary('send captures again, unchanged or re-signed')
     .description(
       'Sends captures again: the exact bytes with their original headers, or with a new signature. ' +
-        'Of a geohook receiver, it also prints for which no handler ran, because they are duplicates or unhandled. ' +
+        'If the receiver uses geohook, it also marks duplicates and unhandled deliveries, for which no handler ran. ' +
         'The exit code is 0 if all responses are 2xx, 1 if one is not, and 3 if there was no response.',
     )
     .argument('<captures...>', 'files written by "geohook listen --save", or folders of them')
@@ -170,7 +170,7 @@ function outcomeOf(body: Buffer): Outcome | undefined {
   return Object.hasOwn(OUTCOMES, word) ? (word as Outcome) : undefined
 }
 
-/** Returns for example `; 2 duplicates, for which no handler ran`. */
+/** Returns for example `; no handler ran for 2 duplicates and 1 unhandled`, or an empty string. */
 function withoutHandler(results: readonly Result[]): string {
   const duplicates = results.filter(({ outcome }) => outcome === 'duplicate').length
   const unhandled = results.filter(({ outcome }) => outcome === 'unhandled').length

@@ -19,12 +19,12 @@ export interface ClientOptions extends CaOptions, ServiceTokenOptions {
 export type ServiceResponse = Record<string, unknown>
 
 /**
- * Client for the administration of a service, and for the control API of a mock service. Responses can contain the
- * token, so that they can be sent back; printing hides it.
+ * Client for the administration of a service, and for the control API of a mock service. Responses are not redacted,
+ * because `edit` sends their values back. Printing redacts them.
  */
 export interface ServiceClient {
   get(path: string, parameters?: Record<string, string>): Promise<ServiceResponse>
-  /** Posts a form to the administration, as docs/specification.md requires. Some services read the token only there. */
+  /** Posts a form to the administration, as docs/specification.md requires. Some services read the token only from it. */
   postForm(path: string, form?: Record<string, string>): Promise<ServiceResponse>
   /** Posts JSON to the control API. */
   postJson(path: string, body: object): Promise<ServiceResponse>

@@ -32,8 +32,8 @@ export function createEditCommand(): Command {
   const command = new Command('edit')
     .summary('change a webhook')
     .description(
-      'Changes a webhook, and prints what changed. Members that you leave out are sent again with their values, ' +
-        'so they are not lost. Only a key option changes the key, not SIGNATURE_KEY.',
+      'Changes a webhook, and prints what changed. Also sends the current values of members that you do not give, ' +
+        'because some services reset them. Only a key option changes the key, not SIGNATURE_KEY.',
     )
     .argument('<service>', 'for example Parcels.FeatureServer', servicePath)
     .argument('<webhook>', 'id or name of the webhook')
@@ -65,13 +65,13 @@ export function createEditCommand(): Command {
         EXIT.failure,
         'edit_differs',
         `the webhook is not as requested: ${different.join(', ')}`,
-        'The service ignores or adjusts these members, or somebody else edited the webhook at the same time.',
+        'The service may ignore or adjust these members, or another client edited the webhook at the same time.',
       )
     }
   })
 }
 
-/** The parameters of an edit (docs/specification.md, "Edit a webhook"). An edit can set no other member. */
+/** The members that an edit can set (docs/specification.md, "Edit a webhook"). */
 const PARAMETERS = [
   'name',
   'hookUrl',
@@ -83,10 +83,10 @@ const PARAMETERS = [
   'signatureKey',
 ]
 
-/** Members that every edit changes, or that belong to the response. */
+/** Members to ignore: every edit changes them, or they describe the response. */
 const IGNORED: ReadonlySet<string> = new Set(['modified', 'modifiedId', 'status', 'success'])
 
-/** `different`: not as requested, or changed without a request. `unknown`: the service does not show it. */
+/** `different`: not as requested, or changed although no change was requested. `unknown`: not shown by the service. */
 type State = 'unchanged' | 'changed' | 'different' | 'unknown'
 
 /** A webhook before and after an edit. */
@@ -156,11 +156,11 @@ function requireShown(
     EXIT.failure,
     'member_hidden',
     `the service does not show ${hidden.map(([name]) => name).join(', ')}, which the edit could erase`,
-    `Give the present value with ${hidden.map(([, option]) => option).join(', ')}, or a new one.`,
+    `Give the current or a new value with ${hidden.map(([, option]) => option).join(', ')}.`,
   )
 }
 
-/** Lays the changes over the members that the service shows. A schedule keeps the members that are not given. */
+/** Merges the changes into the members that the service shows. A schedule keeps the members that are not given. */
 function merge(webhook: ServiceResponse, changes: Record<string, string>): ServiceResponse {
   const kept = PARAMETERS.filter((name) => isShown(name, webhook[name]) && !isEmpty(webhook[name]))
   const wanted: ServiceResponse = Object.fromEntries(kept.map((name) => [name, webhook[name]]))

@@ -81,8 +81,8 @@ export const redactKeys = (response: ServiceResponse): ServiceResponse =>
   JSON.parse(JSON.stringify(response, (name, value) => (isSecretMember(name) && value ? HIDDEN : value)))
 
 /**
- * Returns true if a service does not show a webhook's key: the member is missing, or a mask such as `****1f2e`. An empty
- * key is shown: the webhook has none.
+ * Returns true if a service does not show a webhook's key: the member is missing, or is a mask such as `****1f2e`. An
+ * empty key counts as shown, because it means that the webhook has no key.
  */
 export const isHiddenKey = (key: unknown): boolean =>
   typeof key !== 'string' || /^[^\p{L}\p{N}]+$|\*{3}|[•●]{2}|^<.*>$|^\[.*\]$/u.test(key)

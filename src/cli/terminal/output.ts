@@ -29,7 +29,7 @@ export function printJson(value: unknown, indent = 2): void {
   printSafe(toPrintableJson(value, indent))
 }
 
-/** Prints text in which secrets are hidden already, such as that of `toPrintableJson`. */
+/** Prints text without hiding secrets in it: for text in which they are hidden already, as by `toPrintableJson`. */
 export function printSafe(text: string): void {
   process.stdout.write(`${text}\n`)
 }
@@ -39,7 +39,7 @@ export function printNote(text: string): void {
   process.stderr.write(`${hideInLines(text)}\n`)
 }
 
-/** Line by line, because a table can be too large to be decoded as a whole. */
+/** Hides secrets line by line, because a table can be too large to decode as a whole. */
 const hideInLines = (text: string): string =>
   text
     .split('\n')

@@ -14,7 +14,7 @@ export const printable = (text: string): string =>
 export const printableLines = (text: string): string[] =>
   text.split(/\r?\n/).map((line) => line.split('\t').map(printable).join('\t'))
 
-/** Truncates text to `length` characters, and escapes it like {@link printable}. Hides secrets before they are cut. */
+/** Hides secrets in text, truncates it to `length` characters, and escapes it like {@link printable}. */
 export function shortened(text: string, length = 80): string {
   const safe = hide(text, length)
   const isCut = text.length > length || safe.length > length
@@ -22,8 +22,8 @@ export function shortened(text: string, length = 80): string {
 }
 
 /**
- * Serializes to JSON, hides secrets in its texts and names, and also escapes C1 controls and direction marks, which
- * `JSON.stringify` does not.
+ * Serializes to JSON, and hides secrets in its strings and member names. Also escapes C1 controls and direction marks,
+ * which `JSON.stringify` does not.
  */
 export function toPrintableJson(value: unknown, indent?: number): string {
   const json = JSON.stringify(value, createHideInJson(), indent)
@@ -31,7 +31,7 @@ export function toPrintableJson(value: unknown, indent?: number): string {
   return json.replace(UNPRINTABLE, (character) => (character === '\n' ? character : escapeUnits(character)))
 }
 
-/** A document repeats its names, so each is searched once. */
+/** Returns a replacer for `JSON.stringify`. Searches each member name once, because documents repeat them. */
 function createHideInJson(): (name: string, value: unknown) => unknown {
   const names = new Map<string, string>()
   function hideName(name: string): string {

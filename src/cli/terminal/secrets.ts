@@ -3,7 +3,7 @@ import { createRedactor, type Redactor, type Secret } from '../../shared/redact.
 const secrets = new Set<Secret>()
 let redactor: Redactor | undefined
 
-/** Keeps a key, token or password that the command has read, so that nothing prints it. */
+/** Registers a key, token or password that the command has read. From then on, all output hides it. */
 export function keepSecret(secret: Secret): void {
   secrets.add(secret)
   redactor = undefined
