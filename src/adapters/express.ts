@@ -63,9 +63,9 @@ const parsers = {
 }
 
 /**
- * Mounts a receiver in Express, Connect, Polka and NestJS, and in Fastify with `@fastify/middie`. A receiver with handlers or an inbox responds itself. A
- * receiver without them, or plain options, acts as middleware: it rejects unverified requests, sets `req.delivery`, and
- * calls `next()`.
+ * Mounts a receiver in Express, Connect, Polka and NestJS, and in Fastify with `@fastify/middie`. A receiver with
+ * handlers or an inbox responds itself. A receiver without them, or plain options, acts as middleware: it rejects
+ * unverified requests, sets `req.delivery`, and calls `next()`.
  *
  * Mount it before any body parser: the signature covers the exact bytes, which a parser discards. In NestJS, call
  * `app.use('/hooks/parcels', webhook(receiver))` right after `NestFactory.create(App)`. A body parser may run first

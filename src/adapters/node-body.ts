@@ -83,7 +83,7 @@ async function loadRawBody(): Promise<typeof import('raw-body')> {
   return getRawBody
 }
 
-/** Reads the request with raw-body, which keeps all chunks, so it gets them in blocks. */
+/** Reads the request with raw-body. Passes it blocks instead of chunks, because it keeps everything until the end. */
 function readStream(req: IncomingMessage, options: ReadOptions, signal: AbortSignal): Promise<Uint8Array> {
   return new Promise((resolve, reject) => {
     const blocks = new Readable({ read() {} })
@@ -123,7 +123,7 @@ function readStream(req: IncomingMessage, options: ReadOptions, signal: AbortSig
     }
     for (const [event, listener] of attached) req.on(event, listener)
     signal.addEventListener('abort', () => fail(signal.reason), { once: true })
-    req.resume() // otherwise a stream that was paused would stay so
+    req.resume() // otherwise a paused stream would stay paused
     if (getRawBody) start(getRawBody)
     else loadRawBody().then(start, fail)
   })
@@ -146,8 +146,8 @@ export async function whenEnded(req: IncomingMessage): Promise<void> {
 }
 
 /**
- * Passes the body to readers that start after its end. Otherwise they would wait forever: Fastify's parsers, for
- * example, if geohook is middleware in Fastify (NestJS, `@fastify/middie`).
+ * Passes the body to readers that start after its end, because they would otherwise wait forever. Fastify's parsers are
+ * such readers if geohook is middleware in Fastify (NestJS, `@fastify/middie`).
  */
 export function replayBody(req: IncomingMessage, body: Uint8Array): void {
   let late: [event: string, listener: (chunk?: Uint8Array) => void][] = []
@@ -159,7 +159,7 @@ export function replayBody(req: IncomingMessage, body: Uint8Array): void {
     for (const [event, listener] of added) if (event === 'end') listener.call(req)
   }
   req.on('newListener', (event: string, listener: () => void) => {
-    // Not the listeners of pipe(), which ends its destination first.
+    // Skip listeners of pipe(): it has already ended its destination.
     if (!req.readableEnded || (event !== 'data' && event !== 'end') || isPiped(req)) return
     if (late.length === 0) process.nextTick(replay)
     late.push([event, listener])

@@ -59,7 +59,7 @@ export function closeOnSignal(
     setTimeout(() => process.exit(1), timeout).unref()
     const closingAll = setTimeout(() => {
       for (const socket of sockets) socket.destroy()
-      server.closeAllConnections?.() // connections that were opened before this function was called
+      server.closeAllConnections?.() // also closes connections that were opened before this function was called
     }, timeout * 0.8)
     await closeServer(server, sessions, receiver)
     clearTimeout(closingAll)
@@ -68,7 +68,7 @@ export function closeOnSignal(
   onStopSignal(() => void close())
 }
 
-/** Returns the set of open sessions or connections of a server, which changes as they open and close. */
+/** Returns a live set of the open sessions or connections of a server. */
 function openOf<Type extends EventEmitter>(server: Server, event: string): ReadonlySet<Type> {
   const open = new Set<Type>()
   server.on(event, (opened: Type) => {

@@ -42,11 +42,11 @@ function toText(message: unknown, details: unknown): string {
 
 const MAX_TEXT = 1000
 
-/** Hides all tokens of a client in a text of a service, and shortens the text afterwards. */
+/** Hides the known tokens of a client in a text from a service, and shortens the text. */
 export const hideTokens = (text: string, tokens: Tokens): string =>
   createRedactor(tokens.known()).text(text, MAX_TEXT)
 
-/** Hides all tokens of a client in an error: a service can quote them in messages, states and the paths of URLs. */
+/** Hides the known tokens of a client in an error, because services can quote them in messages, states and URL paths. */
 export function hideInError(error: unknown, tokens: Tokens): unknown {
   if (!(error instanceof ChangesError)) return error
   const { code, message, hint, state, serviceCode, cause } = error

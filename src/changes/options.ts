@@ -17,7 +17,7 @@ export interface ChangesOptions {
   /**
    * A token; a function that returns one for the URL of a request; or credentials of `@esri/arcgis-rest-request`. A
    * function is called for the first request to an origin, and again if the service rejects the token. Omit this
-   * option for public services; `undefined` throws `config_invalid`, and does not compile with
+   * option for public services; `undefined` throws `config_invalid`, and is a type error with
    * `exactOptionalPropertyTypes`.
    */
   token?: TokenSource

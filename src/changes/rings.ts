@@ -1,7 +1,7 @@
 import { malformed, type Position } from './geometry.ts'
 
 interface Ring {
-  /** Closed, and in the direction of GeoJSON, which is the opposite of the service's. */
+  /** The closed ring, in the direction of GeoJSON, which is opposite to that of the service. */
   line: Position[]
   x: Float64Array
   y: Float64Array
@@ -13,15 +13,15 @@ interface Ring {
   north: number
 }
 
-/** Maximum number of comparisons: comparing all rings takes quadratic time, and editors of features choose them. */
+/** Maximum number of comparisons. Comparing all rings takes quadratic time, and editors of features choose the rings. */
 const MAX_COMPARISONS = 20_000_000
 
-/** Two rings that are not in the cache take as long as several positions. */
+/** Number of comparisons that a pair of rings counts for, because reading rings outside the CPU cache is slow. */
 const PER_RING = 4
 
 /**
- * Sorts rings into polygons: each hole into the smallest ring around it, otherwise into the smallest one that it crosses.
- * Holes without such a ring become polygons. Rings with fewer than three corners are left out.
+ * Groups rings into polygons. A hole belongs to the smallest ring around it or, without one, to the smallest ring that it
+ * crosses. A hole without either becomes a polygon. Rings with fewer than three corners are dropped.
  *
  * @throws {WebhookError} `changes_malformed`
  */
@@ -34,7 +34,7 @@ export function toPolygons(lines: readonly Position[][]): Position[][][] {
   const polygons = rings.filter(isOuter).map((outer) => ({ outer, lines: [outer.line] }))
   const budget = { left: MAX_COMPARISONS }
   const place = (hole: Ring, isIn: typeof isCrossing): boolean => {
-    // The last ones are the smallest.
+    // Polygons are sorted by size, so the last match is the smallest.
     const polygon = polygons.findLast(({ outer }) => isIn(hole, outer, budget))
     polygon?.lines.push(hole.line)
     return polygon !== undefined
@@ -71,7 +71,7 @@ interface Budget {
   left: number
 }
 
-/** True if the hole begins inside of the ring, and does not cross it. */
+/** True if the first position of the hole is inside the ring, and the hole does not cross the ring. */
 function isContained(hole: Ring, ring: Ring, budget: Budget): boolean {
   spend(budget, PER_RING)
   const { x, y } = ring

@@ -54,7 +54,7 @@ export function toGeoJSON<Attributes extends object>({
   }
 }
 
-/** Finds the object id. A layer that was imported from a file can have a field `FID` besides its object id. */
+/** Finds the object id. A layer imported from a file can have both a field `FID` and another object id. */
 function findId(attributes: object): number | string | undefined {
   const entries = Object.entries(attributes)
   for (const id of ['objectid', 'fid'])

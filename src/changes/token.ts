@@ -25,7 +25,7 @@ export interface Tokens {
    * @returns false if the source has only one token
    */
   renew(url: URL, rejected: string | undefined, signal: AbortSignal): Promise<boolean>
-  /** The last tokens, also those that the service has rejected. A service can quote an earlier one in an error. */
+  /** The last 20 tokens, including rejected ones: a service can quote an earlier token in an error. */
   known(): readonly string[]
 }
 

@@ -19,7 +19,7 @@ export interface KeySource {
   readonly keys: readonly Uint8Array[]
   /** Why the receiver has no key for the request, if it has called the key function. */
   readonly finding: Finding | undefined
-  /** False if the key function has failed, or has returned no valid tenant. */
+  /** False if the key function failed, or returned an object without a valid tenant. */
   readonly isNamed: boolean
   /** Calls the key function if the receiver has not called it. Returns the keys. */
   read(head: Head): Promise<readonly Uint8Array[]>
@@ -102,7 +102,7 @@ function findInvalid(
   }
 }
 
-/** Finds out why a receiver refuses even an unsigned request: the key function does not say which tenant it is from. */
+/** Returns the reason if an unsigned request is refused because the key function names no valid tenant. */
 export async function findUnnamed(source: KeySource, head: Head): Promise<Finding | undefined> {
   await source.read(head)
   return source.isNamed ? undefined : source.finding

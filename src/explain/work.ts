@@ -4,8 +4,8 @@ import { isSync } from '#hmac'
 export const MAX_BODY: number = 64 * 1024
 
 /**
- * The same with `thorough`, and how many times {@link MAX_WORK} is done then. A hostile body of this size takes up to ten
- * seconds and 0.5 GB.
+ * The same with `thorough`, and the factor by which it multiplies {@link MAX_WORK}. A hostile body of this size takes up
+ * to ten seconds and 0.5 GB.
  */
 const MAX_THOROUGH_BODY = 1024 * 1024
 const THOROUGH = 64

@@ -20,7 +20,7 @@ export interface QueuedDelivery {
 
 /** Deliveries that one call of the handlers handles. */
 interface Call<Member> {
-  /** The service, and its tenant, whose calls run one at a time; undefined if the call may run next to any other. */
+  /** The tenant and service whose calls run one at a time; undefined if the call can run at any time. */
   service: string | undefined
   members: Member[]
   bytes: number

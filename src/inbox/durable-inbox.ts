@@ -78,11 +78,13 @@ export interface WorkOptions {
 
 /**
  * How workers group deliveries, so that one call of the handlers handles a whole group. Deliveries of two tenants are
- * never in one group. A delivery is handled alone if an event has no `changesUrl`, if its events belong to several services, or if an earlier attempt failed or crashed.
+ * never in one group. A delivery is handled alone if an event has no `changesUrl`, if its events belong to several
+ * services, or if an earlier attempt failed or crashed.
  */
 export interface CoalesceOptions {
   /**
-   * Groups by the tenant and the feature service in the `changesUrl`. The workers handle one group of both at a time.
+   * Groups by the tenant and the feature service in the `changesUrl`. The workers handle one group at a time for each
+   * pair of tenant and service.
    */
   by: 'service'
   /**
@@ -104,7 +106,7 @@ export interface DeliveryHandler {
   handle(stored: StoredDelivery, context: AttemptContext): Promise<unknown>
   /** Runs the handlers once for several deliveries. Resolves with a result for each. Required for `coalesce`. */
   handleTogether?(stored: readonly StoredDelivery[], context: AttemptContext): Promise<readonly unknown[]>
-  /** Returns true if an event of the change type has a handler now. */
+  /** Returns true if events of the change type have a handler at the moment. */
   handles?(changeType: string): boolean
 }
 
@@ -128,7 +130,7 @@ export interface DurableInbox extends Inbox {
    * @throws {WebhookError} `config_invalid`, also if the inbox is closed
    */
   work(receiver: DeliveryHandler, options?: WorkOptions): Workers
-  /** Returns true if the receiver of every worker in this process handles the change type; `undefined` without workers. */
+  /** Returns true if the receivers of all workers in this process handle the change type; `undefined` without workers. */
   handles?(changeType: string): boolean | undefined
   /** Counts the deliveries in each state. */
   stats(): Promise<InboxStats>

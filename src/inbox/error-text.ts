@@ -4,8 +4,8 @@ import { withCauses } from '#platform'
 const MAX_LENGTH = 2_000
 
 /**
- * Formats the name, message and system causes of an error for storage. For an AggregateError, includes its first ten errors. Replaces
- * NUL and unpaired surrogates, which some stores reject. Never throws.
+ * Formats the name, message and system causes of an error for storage. For an AggregateError, includes its first ten
+ * errors. Replaces NUL and unpaired surrogates, which some stores reject. Never throws.
  */
 export function toErrorText(error: unknown): string {
   try {

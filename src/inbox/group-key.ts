@@ -3,9 +3,9 @@ import { parsePayload } from '../payload/parse.ts'
 import type { StoredDelivery } from '../receiver/delivery.ts'
 
 /**
- * Returns what the deliveries of one group have in common: the tenant, and the URL of the feature service in the
- * `changesUrl`. A tenant can name the service of another one, so the URL alone is not enough. Returns undefined if the
- * delivery cannot be decoded, if one of its events has no `changesUrl`, or if the events are about several services.
+ * Returns the key of a delivery's group: the tenant, and the URL of the feature service in the `changesUrl`. The URL
+ * alone is not enough, because a tenant can name the service of another one. Returns undefined if the delivery cannot
+ * be decoded, if one of its events has no `changesUrl`, or if the events are about several services.
  */
 export function groupOf({ rawBody, contentType, tenant }: StoredDelivery): string | undefined {
   const parsed = parsePayload({ body: rawBody, contentType })

@@ -33,9 +33,9 @@ export const firstCausesOf = (error: WebhookError): unknown[] =>
     .filter((thrown) => thrown !== undefined)
 
 /**
- * Returns the class of a thrown value, and its code or that of its first cause with one. The class is the constructor's name: the message, the stack and
- * `name` may quote a payload, so they are not read. A code is read only from errors, because any other thrown object
- * may itself be the payload.
+ * Returns the class of a thrown value, and the first code of the value or its causes. The class is the constructor's
+ * name: the message, the stack and `name` may quote a payload, so they are not read. A code is read only from errors,
+ * because any other thrown object may itself be the payload.
  */
 export function describeThrown(thrown: unknown): { type: string; code?: string } {
   if (typeof thrown !== 'object' || thrown === null) return { type: typeof thrown }

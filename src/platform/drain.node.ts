@@ -56,7 +56,7 @@ export function drain(req: IncomingMessage, res: ServerResponse, limit: number):
       remaining -= chunk.length
       if (remaining >= 0 || reading) return
       if (!stream) {
-        // If only the request was paused, Node would keep what it has already read, in chunks as small as those sent.
+        // Pausing only the request would leave the data that Node has read in memory, in chunks as small as it arrived.
         req._read = () => {}
         socket.pause()
       }
@@ -69,7 +69,7 @@ export function drain(req: IncomingMessage, res: ServerResponse, limit: number):
 
 function cancel(stream: ServerHttp2Stream): void {
   stream.close(CANCEL)
-  stream.destroy() // a session that has failed never sends the reset, and a stream that the client has reset needs none
+  stream.destroy() // needed if the session has failed and never sends the reset, or if the client has reset the stream
 }
 
 /** Closes an HTTP/2 stream after its response, even if the sender is still sending (RFC 9113 section 8.1). */
@@ -81,9 +81,9 @@ function endAfterResponse(stream: ServerHttp2Stream): undefined {
 const closing = /* @__PURE__ */ new WeakSet<Socket>()
 
 /**
- * Closes the connection after the response if the end of the request has not arrived. Otherwise a proxy could send
- * another delivery on the connection, which `drain()` may cut. Has no effect on HTTP/2, which ends only the stream.
- * Resolves in the next event loop tick: Node emits a request before it has parsed the data that arrived with it.
+ * Makes the response close the connection if the end of the request has not arrived. Otherwise a proxy could send
+ * another delivery on the connection, which `drain()` may close. Does nothing for HTTP/2, where only the stream ends.
+ * Waits for the next event loop tick, because Node emits a request before it has parsed the data that arrived with it.
  */
 export async function closeUnread(req: IncomingMessage, res: ServerResponse): Promise<void> {
   if (req.complete !== false || (res as OnStream).stream) return
@@ -146,7 +146,7 @@ export function watchStream(req: IncomingMessage): void {
   const { stream } = req as OnStream
   const { session } = stream ?? {}
   if (!stream || !session) return
-  // Node keeps a stream that the client has reset with NO_ERROR until its data is read.
+  // If the client resets a stream with NO_ERROR, Node keeps the stream until its data is read.
   const destroy = (): void => process.nextTick(() => stream.destroy())
   if (stream.aborted) destroy()
   else stream.once('aborted', destroy)
@@ -171,7 +171,7 @@ function watchSession(session: Http2Session): { open: number; recent: number } {
     if (bytesWritten === sent) return session.destroy()
     const isUsed = requests.open + requests.recent > 0
     requests.recent = 0
-    // Node sends no PING while ten of them are not acknowledged.
+    // Node sends no more PINGs while ten are unacknowledged.
     sent = isUsed && session.ping(() => {}) ? bytesWritten : undefined
   }, MAX_DURATION).unref()
   session.once('close', () => clearInterval(timer))

@@ -1,4 +1,4 @@
-/** An error of Node or of its `fetch`. Others can have members of any type. */
+/** An error of Node or of its `fetch`. Other errors can have members of any type with these names. */
 interface SystemError extends Error {
   code?: string
   address?: string
@@ -7,7 +7,7 @@ interface SystemError extends Error {
   socket?: { remoteAddress?: string; remotePort?: number }
 }
 
-/** Yields an error and its causes. If all addresses of a host name fail, Node throws an AggregateError. */
+/** Yields an error and its causes, and those in an AggregateError, which Node throws if all addresses of a host fail. */
 export function* errorChain(thrown: unknown, depth = 0): Generator<SystemError> {
   if (!(thrown instanceof Error) || depth > 8) return
   yield thrown

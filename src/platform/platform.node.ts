@@ -41,14 +41,14 @@ export function endOfTick(): Promise<void> {
 }
 
 /**
- * Returns true if all of a web request's body has arrived, so that reading it in one piece takes no more memory, and if
- * that is faster. On srvx, the server of h3, it is slower.
+ * Returns true if a web request's body should be read in one piece: all of it has arrived, so this takes no more memory,
+ * and it is faster. On srvx, the server of h3, it is slower.
  *
  * @param length the announced size of the body in bytes; NaN if the sender has announced none
  */
 export async function bodyArrives(request: object, context: unknown, length: number): Promise<boolean> {
   const { req } = nodeExchangeOf(request, context)
-  // Node buffers what arrives meanwhile. It has many small chunks only if it is chunked, or a stream of HTTP/2.
+  // While this waits, Node buffers the body. Only chunked and HTTP/2 bodies can fill that buffer with small chunks.
   if (length >= 0 && req?.httpVersionMajor !== 2) await endOfTick()
   return req?.readableLength === length && !('runtime' in request)
 }
@@ -67,7 +67,7 @@ export function drainWebRequest(request: object, context: unknown, limit: number
   return closeUnread(req, res)
 }
 
-/** Makes sure that the HTTP/2 stream of the Node request that a web request wraps closes. */
+/** Calls `watchStream` for the Node request that a web request wraps. */
 export function watchWebRequest(request: object, context: unknown): void {
   const { req } = nodeExchangeOf(request, context)
   if (typeof req?.resume === 'function') watchStream(req)
@@ -100,12 +100,12 @@ interface NodeExchange {
   res: ServerResponse
 }
 
-/** A code, with or without an address: no other text of a cause is shown, because it could quote a secret. */
+/** A code, with or without an address. Other text of a cause is not shown, because it could quote a secret. */
 const SYSTEM_CAUSE = /^[A-Z][A-Z\d_]{1,40}( [\w.:%/-]{1,253})?$/
 
 /**
- * Adds the system errors below a thrown value to its text: `TypeError: fetch failed (ECONNREFUSED 127.0.0.1:80)`. Throws
- * only if the value cannot be converted to text.
+ * Adds the system errors among the causes of a thrown value to its text: `TypeError: fetch failed (ECONNREFUSED
+ * 127.0.0.1:80)`. Throws only if the value cannot be converted to text.
  */
 export function withCauses(thrown: unknown, text: string = String(thrown)): string {
   const found = new Set<string>()
@@ -116,7 +116,7 @@ export function withCauses(thrown: unknown, text: string = String(thrown)): stri
       const name = address ?? hostname ?? socket?.remoteAddress
       const number = port ?? socket?.remotePort
       const cause = `${code}${name ? ` ${name}` : ''}${name && number ? `:${number}` : ''}`
-      // The errors in an AggregateError have its code too, and their addresses.
+      // An AggregateError repeats the code of its errors, without their addresses.
       if (error !== thrown && !('errors' in error) && SYSTEM_CAUSE.test(cause)) found.add(cause)
       if (found.size > 4 || left-- === 0) break
     }

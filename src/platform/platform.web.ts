@@ -9,7 +9,7 @@ export const decodeUtf8 = (bytes: Uint8Array): string => strictUtf8.decode(bytes
  */
 export function endOfTick(): void {}
 
-/** Returns false. Outside Node, nothing tells how much of a body has arrived. */
+/** Returns false. Outside Node, it is unknown how much of a body has arrived. */
 export const bodyArrives = (_request: object, _context: unknown, _length: number): boolean => false
 
 /** Does nothing. Outside Node, the platform ends the request when its body is cancelled. */

@@ -24,7 +24,7 @@ export function requireReadable({ headers }: RequestHead, { limit }: Config): vo
  * Reads the body within three bounds: `limit` bytes, the byte budget shared by all requests in flight, and
  * `bodyTimeout` milliseconds for the whole body to arrive.
  *
- * @param hash called with parts of the body before the rest has arrived
+ * @param hash called with each large part of the body as soon as it has arrived, except the last one
  * @throws {WebhookError} `body_too_large`, `receiver_busy`, `body_timeout`, `body_aborted`, `body_already_parsed`
  */
 export function readBody(
@@ -62,13 +62,13 @@ export interface BlockWriter {
   /** @throws {WebhookError} `body_too_large`, and what `onChunk` throws */
   add(chunk: Uint8Array): void
   end(): void
-  /** Frees the chunks that `keep` has not got yet. */
+  /** Frees the bytes that were not passed to `keep` yet. */
   clear(): void
 }
 
 /**
- * Copies small chunks into blocks, and passes those and large chunks to `keep`, in order. A chunk takes several hundred
- * bytes of memory in addition to its own, or keeps a larger buffer in memory, and the byte budget counts neither.
+ * Copies small chunks into blocks, and passes blocks and large chunks to `keep`, in order. Each chunk costs several
+ * hundred bytes of overhead, or keeps a larger buffer in memory. The byte budget counts neither.
  */
 export function writeBlocks(
   { limit, onChunk, hash }: ReadOptions,

@@ -31,8 +31,8 @@ export interface StoredDelivery {
   /** The index of the key that matched the signature or, for such a profile, the header; 0 is the newest key. Absent if the delivery was unsigned. */
   keyIndex?: number
   /**
-   * The tenant that the key function has named, with one of whose keys the request was signed. Nothing else says whose
-   * delivery it is: a tenant can sign a payload about the service of another one.
+   * The tenant that the key function returned. The request was verified with one of its keys, unless it was unsigned. Do
+   * not identify the tenant by the payload: a tenant can sign a payload about the service of another one.
    */
   tenant?: string
 }
@@ -55,7 +55,7 @@ export function requireStored(stored: Partial<StoredDelivery> | null | undefined
       'Text or JSON cannot replace the bytes: store delivery.rawBody itself, for example in base64.',
     )
   if ((stored.tenant ?? undefined) !== undefined && !isTenant(stored.tenant))
-    throw configInvalid('handle(stored): stored.tenant is not valid')
+    throw configInvalid('handle(stored): stored.tenant is not a valid tenant name')
 }
 
 /**

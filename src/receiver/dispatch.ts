@@ -24,7 +24,7 @@ export type HandleResult = 'handled' | 'unhandled'
 export interface Dispatcher {
   readonly size: number
   add(changeTypes: ChangeType | readonly ChangeType[], handler: Handler): void
-  /** True if an event of the change type has a handler. */
+  /** Returns true if events of the change type have a handler. */
   handles(changeType: string): boolean
   /**
    * Runs the handlers of every event, one after another, in the order of registration. If one fails, the others still

@@ -44,8 +44,8 @@ export async function answerHandshake(
 }
 
 /**
- * Identifies the tenant that the key function has not named by the route parameters or, without any, by the path. Each
- * tenant has its own decoy key, which stays the same while the process runs, as a real key would.
+ * Identifies a tenant whose name the key function did not return: by the route parameters or, without any, by the path.
+ * Each tenant has its own decoy key, which stays the same while the process runs, as a real key would.
  */
 function guessTenant({ url, params }: RequestHead): string | undefined {
   const named = JSON.stringify(params ?? {})

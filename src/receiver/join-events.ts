@@ -25,8 +25,8 @@ interface WithUrl extends ArrivedEvent {
 }
 
 /**
- * Joins the events of each feature service, or of each version of its data, and of one tenant, into one event: the newest event, with a
- * `changesUrl` that covers all of them. Events without a valid `changesUrl` stay as they are.
+ * Joins events into one if they have the same tenant, feature service and version of its data. The result is the newest
+ * event, with a `changesUrl` that covers all of them. Events without a valid `changesUrl` stay as they are.
  *
  * @param arrived oldest first
  */

@@ -14,8 +14,8 @@ import type { Seen } from './observer.ts'
 import type { RequestHead } from './request.ts'
 
 /**
- * Returns the keys for one request, or `{ keys, tenant }` to also name the tenant whose keys they are; null, undefined
- * or an empty list of keys for an unknown tenant.
+ * Returns the keys for one request, or `{ keys, tenant }` to also name their tenant. For an unknown tenant, returns null,
+ * undefined or an empty list as the keys.
  */
 export type KeyFunction = (request: RequestHead) => ReturnedKeys | Promise<ReturnedKeys>
 
@@ -25,9 +25,9 @@ export interface FoundKeys {
   keyring: Keyring
   /** Number of valid keys in the keyring. 0 if there is no usable key for the request. */
   count: number
-  /** The tenant that the key function has named. */
+  /** The tenant that the key function returned. */
   tenant?: string | undefined
-  /** The reason why the tenant is not known. */
+  /** Set if the key function returned an object without a valid tenant. */
   tenantError?: WebhookErrorOptions | undefined
   /** The reason why the keys from the key function are unusable. */
   keyError?: WebhookErrorOptions | undefined
@@ -35,7 +35,7 @@ export interface FoundKeys {
   secret: string
 }
 
-/** Finds the keys of a request. Sets `tenant` in what the observer gets. @throws {WebhookError} `key_unavailable` */
+/** Finds the keys of a request, and sets `seen.tenant` for the observer. @throws {WebhookError} `key_unavailable` */
 export type FindKeys = (seen: Seen) => FoundKeys | Promise<FoundKeys>
 
 /**
@@ -49,7 +49,7 @@ export function createKeyFinder(keys: Keyring | KeyFunction): FindKeys {
   let secret = ''
   const decoys: SignatureKey[] = []
   return (seen) =>
-    // The result of a key function can throw whenever it is read.
+    // The result of a key function can have getters that throw, so all reads are guarded.
     guard('key_unavailable', async () => {
       const { keys: given, tenant, error: tenantError } = readReturned(await keys(seen.request))
       seen.tenant = tenant

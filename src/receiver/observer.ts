@@ -7,7 +7,7 @@ import type { RequestHead } from './request.ts'
 /** Passed to every observer function that is called at the end of a request. */
 export interface Ended {
   request: RequestHead
-  /** The tenant that the key function has named for the request. A refused request does not prove that it is theirs. */
+  /** The tenant that the key function returned. If the request is refused, nothing proves that it is from this tenant. */
   tenant?: string | undefined
   /** The result of the request. Its `kind`, `status` and `error` describe what happened. */
   outcome: Outcome

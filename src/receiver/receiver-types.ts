@@ -25,7 +25,7 @@ export interface Receiver<Payload = unknown> {
    * @throws {WebhookError} `config_invalid`
    */
   on<const T extends ChangeType>(changeTypes: T | readonly T[], handler: Handler<T, Payload>): this
-  /** Returns true if an event of the change type has a handler now. */
+  /** Returns true if events of the change type have a handler at the moment. */
   handles(changeType: ChangeType): boolean
   /**
    * Processes one request, from verification to handlers. For adapters: applications mount the receiver with

@@ -21,11 +21,11 @@ export interface RequestHead {
 export interface ReadOptions {
   /** Maximum body size in bytes. A larger body causes `body_too_large`. */
   limit: number
-  /** Called with each chunk as it arrives, in order. Counts its bytes. */
+  /** Counts the bytes of a chunk. Call it with each chunk as it arrives, in order. */
   onChunk(chunk: Uint8Array): void
   /**
-   * Hashes the next part of the body before the rest has arrived, which saves time at its end. Optional. Call it with
-   * large parts only, from the start of the body and without gaps.
+   * Hashes the next part of the body before the rest arrives, so that less work remains at the end. Calls are optional.
+   * Pass large parts only, from the start of the body and without gaps.
    */
   hash?(part: Uint8Array): void
 }

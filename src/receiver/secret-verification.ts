@@ -16,8 +16,8 @@ import { proveUnsigned, requireKey, startWithKeys, toProof, type Verification } 
 const MAX_REGISTRATION = 4096
 
 /**
- * Checks the key that the sender has put into a header. The body is not signed: it has the id that a signature would
- * have given it, but nothing proves that it was not changed.
+ * Checks the key that the sender has put into a header. The body is not signed, so nothing proves that it was not
+ * changed. The delivery has the same id as a signed one.
  *
  * The registration of a webhook is accepted without the header too, because nothing is handled then (docs/decisions.md,
  * "Portal webhooks").
@@ -66,8 +66,8 @@ let challenge: Uint8Array | undefined
 
 /**
  * Returns the index of the key that equals the text, or -1. Compares HMACs of random bytes, so the time of a comparison
- * depends neither on the keys nor on how much of one is right, and every key is tried. HMAC takes some keys of
- * different lengths for the same key, so the lengths are compared too.
+ * depends neither on the keys nor on how much of one is right, and every key is tried. The lengths are compared too,
+ * because different keys can have the same HMAC, for example with and without zero bytes at the end (RFC 2104).
  */
 async function findKey(secret: string, keyring: Keyring): Promise<number> {
   challenge ??= crypto.getRandomValues(new Uint8Array(32))
@@ -84,17 +84,17 @@ const toDigest = (hex: string): Uint8Array => decodeSignature(hex, 'hex') as Uin
 /** Platforms decode headers as Latin-1: one character per byte. Text with other characters was decoded as UTF-8. */
 const toBytes = (text: string): Uint8Array => (/[^\0-\xff]/.test(text) ? utf8(text) : fromBinary(text))
 
-/** A member of an object, as JSON or in a form. */
+/** The name of a member, in JSON or in a form. */
 const REGISTRATION = /(?:"|%22)WebhookRegistry(?:"|%22)[\s+]*(?::|%3[Aa])/
 
 /**
- * Returns true for a body that has the form of a registration: it has the member `WebhookRegistry`. Nothing is parsed,
- * because the sender may not have proved who it is.
+ * Returns true for a body that looks like a registration: it has a member `WebhookRegistry`. The body is not parsed,
+ * because its sender may be unknown.
  */
 const isRegistration = (body: Uint8Array): boolean =>
   body.length <= MAX_REGISTRATION && REGISTRATION.test(toBinary(body))
 
-/** True if handlers could miss something. Call it only if the sender may deliver, because it parses the body. */
+/** True if the body is a delivery with events. Parses the body, so call it only for a sender that may send deliveries. */
 function hasEvents(body: Uint8Array, { headers }: RequestHead): boolean {
   try {
     return parse(body, readHeader(headers, 'content-type'), DEFAULT_SIGNATURE_HEADER).changeTypes.length > 0

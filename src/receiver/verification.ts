@@ -16,15 +16,15 @@ export interface Proof {
   id: string
   /** Index of the key that matched. Absent if the receiver accepted an unsigned request. */
   keyIndex?: number
-  /** The tenant that the key function has named. */
+  /** The tenant that the key function returned. */
   tenant?: string
 }
 
 /** The verification of one request. */
 export interface Verification {
-  /** Rejects if the request has no valid key. Set only while the keys are being found. */
+  /** Rejects if the keys cannot be found, or none matches the header `secret`. Set only while the keys are being found. */
   started?: Promise<unknown> | undefined
-  /** Hashes the next part of the body before the rest has arrived. Optional, and keeps no bytes. */
+  /** Hashes the next part of the body before the rest arrives. Calls are optional. Keeps no reference to the bytes. */
   update(part: Uint8Array): void
   /**
    * Resolves with undefined if the request only registers a webhook, and has no delivery.
@@ -68,8 +68,8 @@ export async function startSignatureVerification(seen: Seen, config: Config): Pr
 }
 
 /**
- * Starts a verification when its keys are found. The body is read in the meantime: if it had to wait, Node would keep
- * its small chunks one by one.
+ * Starts a verification when its keys are found. The body is read in the meantime, because otherwise its small chunks
+ * would pile up in Node's memory.
  */
 export function startWithKeys(
   keys: FoundKeys | Promise<FoundKeys>,
@@ -79,11 +79,11 @@ export function startWithKeys(
   let verification: Verification | undefined
   let isLate = false
   const started = keys.then(start).then((result) => (verification = result))
-  started.catch(() => {}) // whoever reads the body may fail first
+  started.catch(() => {}) // handled by `end()`; reading the body may fail first
   return {
     started,
     update(part) {
-      // A part that comes before the keys is missing in the hash, so `end()` hashes everything.
+      // If a part arrives before the keys, it is missing in the hash, so `end()` hashes the whole body.
       if (!verification) isLate = true
       else if (!isLate) verification.update(part)
     },
@@ -97,9 +97,9 @@ function requireUnsignedAccepted({ acceptUnsigned }: Config): void {
 }
 
 /**
- * Accepts a request without a signature. Its keys matter only for the tenant that comes with them.
+ * Accepts a request without a signature. Of the found keys, only the tenant is used.
  *
- * @throws {WebhookError} `key_unknown` if nobody can say which tenant the delivery belongs to
+ * @throws {WebhookError} `key_unknown` if the key function returned an object without a valid tenant
  */
 export async function proveUnsigned(body: Uint8Array, { tenant, tenantError }: FoundKeys): Promise<Proof> {
   if (tenantError) throw stacklessError('key_unknown', tenantError)
@@ -129,7 +129,7 @@ export function requireKey(
 /**
  * The id is 32 hex digits of a hash. It is derived from the signature (or an unsigned body), so that it stays the same
  * when other keys are added or removed. The signature itself would be unsafe as the id: anyone who knows it could
- * replay the delivery. The same bytes of two tenants are two deliveries.
+ * replay the delivery. It depends on the tenant too, so the same bytes from two tenants are two deliveries.
  */
 export async function toProof(
   bytes: Uint8Array,

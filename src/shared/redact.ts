@@ -7,7 +7,7 @@ type HeaderBag = Readonly<Record<string, string | readonly string[] | undefined>
 /** What is shown in place of a secret. */
 export const HIDDEN = '***'
 
-/** True if something of a header was hidden: then it cannot be sent again as it was. */
+/** True if a part of a header was hidden, so that it cannot be sent again unchanged. */
 export const isHidden = ([name, value]: readonly [string, string]): boolean =>
   name.includes(HIDDEN) || value.includes(HIDDEN)
 
@@ -18,7 +18,7 @@ const SECRET_HEADER =
 /** Members of JSON, form fields and query parameters whose values are secrets. */
 const SECRET_MEMBER =
   /^(?:(?:access|auth|id|refresh)?[_-]?token|(?:client|shared)?[_-]?secret|(?:api|shared|signature|subscription)[_-]?key|(?:ssl)?password|passwd|pwd)$/i
-/** In a query, `code` is a key of Azure, and `sig` opens a file. In JSON they are numbers and words. */
+/** Secrets in a query only: `code` is a key of Azure, `sig` gives access to a file. In JSON, these names are common. */
 const SECRET_PARAMETER = /^(?:code|key|sig)$/i
 
 export const isSecretHeader = (name: string): boolean => SECRET_HEADER.test(name)
@@ -37,10 +37,10 @@ export function toPairs(headers: HeaderBag | HeaderPairs): HeaderPairs {
 /** Hides secrets. */
 export interface Redactor {
   /**
-   * Hides known secrets in any text, in every spelling of `spellingsOf`, and the values of secret parameters in URLs and
-   * forms. Takes time linear in the text, however many secrets there are.
+   * Hides known secrets in any text, however they are encoded (see `spellingsOf`), and the values of secret parameters
+   * in URLs and forms. The time is linear in the length of the text, and does not depend on the number of secrets.
    *
-   * @param limit number of characters of the text to return; secrets that begin among them are hidden completely
+   * @param limit number of characters of the text to return; hides all of a secret that begins within them
    */
   text(text: string, limit?: number): string
   /** Hides headers with credentials, and secrets in the names and values of other headers. */
@@ -93,12 +93,12 @@ export function createRedactor(
 /** Start and end of a part of a text. */
 type Span = readonly [start: number, end: number]
 
-/** Shorter secrets are in unrelated text by chance, so they are hidden only as a whole value. */
+/** Shorter secrets occur in unrelated text by chance, so they are hidden only if they are a whole value. */
 const MIN_FOUND = 4
 
-/** How often a text is decoded: for example JSON with the URL of a secret that has escape sequences of its own. */
+/** Maximum number of times that a text is decoded. For example, JSON can contain a URL, which contains escaped text. */
 const MAX_DECODED = 4
-/** A character has up to 54 characters if it is escaped as in JSON, and then percent-encoded twice. */
+/** Maximum length of one escaped character: 54 if it is escaped as in JSON, and then percent-encoded twice. */
 const MAX_ESCAPED = 54
 
 const encoder = /* @__PURE__ */ new TextEncoder()
@@ -112,22 +112,22 @@ const toBinary = (bytes: Uint8Array): string => {
 
 const bytesOf = (secret: Secret): Uint8Array => (typeof secret === 'string' ? encoder.encode(secret) : secret)
 
-/** The texts as which a secret can be in a header: as it is, and its UTF-8 bytes decoded as Latin-1. */
+/** Returns the texts as which a secret can appear in a header: as it is, and its UTF-8 bytes decoded as Latin-1. */
 export function textsOf(secret: Secret): string[] {
   const bytes = bytesOf(secret)
   const texts = [toBinary(bytes)]
   try {
     texts.push(new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes))
-  } catch {} // bytes that are no text
+  } catch {} // not UTF-8
   return [...new Set(texts)].filter((text) => text !== '')
 }
 
-/** How many characters before and after a spelling have some bits of the secret. */
+/** How many characters before and after a match also contain bits of the secret (in base64). */
 type Edges = readonly [before: number, after: number]
 
 /**
- * Yields the spellings of a secret in decoded text, folded: plain, in hex, and in base64 alone or within other text,
- * such as `user:secret`. URLs have host names, and platforms header names, in lower case.
+ * Yields the forms in which a secret can appear in decoded text, folded: plain, in hex, and in base64, alone or as part
+ * of a longer text such as `user:secret`. Also in lower case, because host names and header names become lower case.
  */
 function* spellingsOf(secret: Secret): Generator<[string, Edges]> {
   const utf8 = toBinary(bytesOf(secret))
@@ -152,10 +152,10 @@ function* spellingsOf(secret: Secret): Generator<[string, Edges]> {
   }
 }
 
-/** Makes base64 and base64url the same, and the spaces of forms. Keeps the length. */
+/** Makes base64 and base64url equal, and spaces and `+`, which mean the same in forms. Keeps the length. */
 const fold = (text: string): string => text.replace(/[ -]/g, '+').replaceAll('_', '/')
 
-/** Finds folded spellings. Its time does not depend on their number. */
+/** Returns a function that finds folded spellings. Its time does not depend on their number. */
 function createFinder(spellings: ReadonlyMap<string, Edges>): (text: string) => Iterable<Span> {
   const isHead = new Uint8Array(HEADS)
   const lengths = new Map<number, Set<number>>()
@@ -180,7 +180,7 @@ function createFinder(spellings: ReadonlyMap<string, Edges>): (text: string) => 
 
 const HEADS = 65_521
 
-/** The first four characters as a number. Different ones may share it. */
+/** A hash of the four characters from `at` on. */
 const headAt = (text: string, at: number): number =>
   (text.charCodeAt(at) ^
     (text.charCodeAt(at + 1) << 8) ^
@@ -188,7 +188,7 @@ const headAt = (text: string, at: number): number =>
     (text.charCodeAt(at + 3) << 24)) >>>
   0
 
-/** Finds short secrets that are a whole value, for example in `key=abc`, `"abc"` or `Bearer abc`. */
+/** Finds short secrets where they are a whole value, for example in `key=abc`, `"abc"` or `Bearer abc`. */
 function* findShort(text: string, secrets: Iterable<string>): Generator<Span> {
   for (const secret of secrets) {
     for (let start = text.indexOf(secret); start >= 0; start = text.indexOf(secret, start + 1)) {
@@ -215,14 +215,14 @@ function* findParameters(text: string): Generator<Span> {
   }
 }
 
-/** A text, and where in the original text each of its characters begins. */
+/** A decoded text, and the position in the original text at which each of its characters begins. */
 interface Level {
   text: string
-  /** Undefined for the original text. Also has the end of the text. */
+  /** One position per character, and that of the end. Undefined for the original text. */
   offsets?: Uint32Array
 }
 
-/** Yields a text, and what each time that it is decoded makes of it. */
+/** Yields a text, then the result of decoding it once, twice, and so on. */
 function* levelsOf(text: string): Generator<Level> {
   let level: Level = { text }
   for (let round = 0; ; round++) {
@@ -230,7 +230,7 @@ function* levelsOf(text: string): Generator<Level> {
     const { length } = level.text
     if (round === MAX_DECODED || !/[%\\&]/.test(level.text)) return
     level = decode(level)
-    if (level.text.length === length) return // every escape sequence is longer than its character
+    if (level.text.length === length) return // an escape sequence is longer than its character, so nothing was decoded
   }
 }
 

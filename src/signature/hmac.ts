@@ -1,6 +1,6 @@
 /** An imported key for HMAC-SHA256 (RFC 2104, FIPS 180-4). `#hmac` resolves to the implementation for the platform. */
 export interface HmacKey {
-  /** Number of bytes. HMAC alone cannot tell some keys of different lengths apart (RFC 2104, section 2). */
+  /** Number of bytes. Keys of different lengths can have the same HMAC (RFC 2104, section 2). */
   readonly length: number
   /** Starts one HMAC. */
   start(): Hmac
@@ -11,7 +11,7 @@ export interface HmacKey {
  * whose cryptography is asynchronous.
  */
 export interface Hmac {
-  /** Hashes the next part of the message before the rest has arrived. Optional, and keeps no bytes. */
+  /** Hashes the next part of the message before the rest arrives. Calls are optional. Keeps no reference to the bytes. */
   update(part: Uint8Array): void
   /** Returns the 32 bytes in lower-case hex. */
   digest(message: Uint8Array): string | Promise<string>

@@ -14,13 +14,13 @@ export interface TenantKeys {
   /** The tenant's keys, newest first; null, undefined or an empty list for an unknown tenant. */
   keys: SignatureKeys | null | undefined
   /**
-   * Name of the tenant: 1 to 200 characters, without control characters and unpaired surrogates. Name unknown tenants
-   * too, so that all paths of one get the same response to a handshake, as those of a known tenant do.
+   * Name of the tenant: 1 to 200 characters, without control characters and unpaired surrogates. Return a name for
+   * unknown tenants too: then all paths of a tenant get the same response to a handshake, whether it exists or not.
    */
   tenant: string
 }
 
-/** What a key function returns. */
+/** The result of a key function. */
 export type ReturnedKeys = SignatureKeys | TenantKeys | null | undefined
 
 /** The imported keys that are valid for one request, newest first. */
@@ -49,20 +49,20 @@ export function createKeyring(keys: SignatureKeys, mustBeTrimmed = false): Keyri
 const TENANT = /^[^\p{Cc}\p{Cs}]{1,200}$/u
 const MAX_TENANT = 400 // a character has at most two UTF-16 code units
 
-/** Returns true for the valid name of a tenant. */
+/** Returns true for a valid tenant name. */
 export const isTenant = (value: unknown): value is string =>
   typeof value === 'string' && value.length <= MAX_TENANT && TENANT.test(value)
 
-/** What a key function has returned, before its keys are checked. */
+/** The result of a key function, before its keys are checked. */
 export interface ReadKeys {
   /** Undefined for an unknown tenant. */
   keys?: readonly SignatureKey[] | undefined
   tenant?: string | undefined
-  /** Why the tenant is not known. */
+  /** Set if the function returned an object without a valid tenant, or with other members. */
   error?: WebhookErrorOptions | undefined
 }
 
-/** Reads what a key function has returned, which can be anything. @throws what its getters throw */
+/** Reads the result of a key function, which can have any type. @throws the errors of its getters */
 export function readReturned(returned: ReturnedKeys): ReadKeys {
   if (!isNamed(returned)) return { keys: toKeys(returned) }
   const { keys, tenant } = returned

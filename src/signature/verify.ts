@@ -70,7 +70,7 @@ function toKeyring(signatureKey: SignatureKeys): Keyring {
 
 /** The verification of one body. */
 export interface SignatureCheck {
-  /** Hashes the next part of the body before the rest has arrived. Optional, and keeps no bytes. */
+  /** Hashes the next part of the body before the rest arrives. Calls are optional. Keeps no reference to the bytes. */
   update(part: Uint8Array): void
   /**
    * Returns the index of the key that made the signature, or -1 if no key matches. Returns a promise if the platform

@@ -71,14 +71,14 @@ export function startCatchUp(parts: CatchUpParts, options: CatchUpOptions): Catc
     if (result === 'duplicate') await requireExtracted(service, delivery.id, changes)
   }
 
-  /** Throws if the delivery is done, but its changes have not been extracted: they would be lost without a word. */
+  /** Throws if the delivery is done but no handler extracted its changes. Otherwise they would be lost silently. */
   async function requireExtracted(
     service: string,
     id: string,
     { layers, max }: SyncStatus & { kind: 'behind' },
   ): Promise<void> {
     const item = await inbox.get(id)
-    // Read after the state, because the generations are stored before a delivery is done.
+    // Read the generations after the state, because they are stored before a delivery becomes done.
     const handled = await generations.get(service)
     const isBehind = layers.every((layer) => (handled.get(layer) ?? -Infinity) < max)
     if (item?.state !== 'done' || !isBehind) return

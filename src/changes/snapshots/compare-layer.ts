@@ -106,7 +106,7 @@ export async function compareFeatures(
   return { features, rows: written }
 }
 
-/** Finds the features of deleted ids that do not exist any more. */
+/** Finds the deleted features: those with deleted ids that no longer exist. */
 function findDeleted(
   { current, deletedIds, lastStates }: ChangedFeatures,
   rows: readonly KnownRow[],

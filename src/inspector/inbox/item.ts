@@ -14,7 +14,7 @@ const TONES: Readonly<Record<InboxState, RowOutcome['tone']>> = {
 
 const MAX_NOTE = 200
 
-/** An inbox stores no keys, so only headers and parameters with credentials are hidden. */
+/** Knows no keys, because an inbox stores none. Hides only credentials in headers and parameters. */
 const redactor = createRedactor([])
 
 export function toRow({ id, receivedAt, changeTypes, state, attempts, size, error }: InboxEntry): Row {

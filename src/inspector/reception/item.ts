@@ -83,7 +83,7 @@ export function toItem(
   }
 }
 
-/** The evidence can quote names of headers and parameters, which senders choose. */
+/** Hides secrets in a diagnosis. Its evidence can quote names of headers and parameters, which senders choose. */
 const hideInDiagnosis = (diagnosis: Diagnosis | undefined, { text }: Redactor): Diagnosis | undefined =>
   diagnosis && { ...diagnosis, evidence: text(diagnosis.evidence), fix: text(diagnosis.fix) }
 
