@@ -244,7 +244,7 @@ it.concurrent.for(Object.entries(EXAMPLES).filter(([name]) => !CHECK_NO_KEY.incl
   },
 )
 
-it('examples/next can be loaded without a key, as next build does, and reads it for each delivery', async () => {
+it('examples/next can be loaded without a key, as in next build, and reads the key for each delivery', async () => {
   vi.stubEnv('SIGNATURE_KEY', undefined)
   onTestFinished(() => void vi.unstubAllEnvs())
   const route: string = '../examples/next/app/hooks/parcels/route.js' // without types

@@ -17,7 +17,7 @@ import { findSecrets, spellingsOf } from './helpers/spellings.ts'
 import { CREATED, lastPath, mock, open, pathsOf, submit } from './inspector/helpers/mock-support.ts'
 import { startInspected } from './inspector/helpers/reception-support.ts'
 
-/** Secrets that occur in no other text, with characters that each notation writes in its own way. */
+/** Secrets that occur in no other text, with characters that differ in each encoding. */
 const KEY = 'Zk8/q+W3=Kataster.Flur-42_x'
 const WIDE = 'Gr\u00fcn<Buch>&"Flur\\\u00df 7\''
 const TOKEN = 'tok~Q7/r+B2=x"y\\z&9%41'
@@ -241,7 +241,7 @@ it('the commands for the webhooks of a service show no key and no token', async 
       for (const more of [[], ['--json']]) {
         const at = args[0] === 'changes' ? [] : ['--url', service.url]
         const { stdout, stderr } = await geohook([...args, ...at, '--token', TOKEN, ...more])
-        // A service that shows a key in a list lets the command know it. Others know only the keys of their options.
+        // If a service shows a key in a list, the command knows it. Other commands know only the keys in their options.
         const isKnown = args[0] === 'list' || args[0] === 'edit'
         const known = [TOKEN, ...(args.includes(WIDE) ? [WIDE] : []), ...(isKnown && !fails ? [KEY] : [])]
         expectNoSecrets(stdout + stderr, known, args.join(' '))

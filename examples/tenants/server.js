@@ -14,7 +14,7 @@ const keys = new Map([
   ['roads', ROADS_KEY],
 ])
 const receiver = createReceiver({
-  // The name gets into the delivery, also that of an unknown tenant, whose delivery is refused with key_unknown.
+  // Each delivery has the name. Return it for unknown tenants too; their deliveries are refused with key_unknown.
   signatureKey: ({ params: { tenant } }) => ({ keys: keys.get(tenant), tenant }),
   observer: {
     refused: ({ error, tenant }) => console.log(`refused: ${error.code} for ${tenant}`),

@@ -9,7 +9,7 @@ import { JSON_TYPE, KEY, signatureOf } from '../helpers/deliver.ts'
 import { createGate } from '../helpers/gate.ts'
 import { send } from '../helpers/http.ts'
 import { listen } from '../helpers/mounts/mounted.ts'
-import { createRecorder } from '../helpers/recorder.ts'
+import { createRecorder, type Recorder } from '../helpers/recorder.ts'
 
 type Expose = (req: IncomingMessage, res: ServerResponse) => { members?: object; context?: object }
 
@@ -123,8 +123,19 @@ it('closes the connection after a refusal if other code has read the body', asyn
   expect(text).toMatch(/^HTTP\/1.1 500 /)
 })
 
-/** Opens a connection, and fakes the timers from then on. `answers` returns the status lines received so far. */
-function openWithFakeTimers(url: string): { socket: Socket; answers(): string[] } {
+const HEAD = `POST /hook HTTP/1.1\r\nhost: a\r\ncontent-type: ${JSON_TYPE}\r\n`
+
+/**
+ * Fakes the timers, and sends the headers of a chunked request, which are refused. `answers` returns the status lines
+ * received so far.
+ */
+async function refuseChunked(
+  limit: number | string = '1mb',
+): Promise<{ socket: Socket; answers(): string[]; recorder: Recorder }> {
+  const recorder = createRecorder()
+  const receiver = createReceiver({ signatureKey: KEY, limit, observer: recorder.observer }).on('*', () => {})
+  const { url, close } = await listen(webhook(receiver))
+  onTestFinished(close)
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
   onTestFinished(() => void vi.useRealTimers())
   const { hostname, port } = new URL(url)
@@ -132,7 +143,10 @@ function openWithFakeTimers(url: string): { socket: Socket; answers(): string[] 
   onTestFinished(() => void socket.destroy())
   let text = ''
   socket.setEncoding('utf8').on('data', (part) => (text += part))
-  return { socket, answers: () => text.match(/HTTP\/1.1 \d+/g) ?? [] }
+  const answers = (): string[] => text.match(/HTTP\/1.1 \d+/g) ?? []
+  socket.write(`${HEAD}x-service: oops\r\ntransfer-encoding: chunked\r\n\r\n`)
+  while (answers().length < 1) await setImmediate()
+  return { socket, answers, recorder }
 }
 
 it.each<[limit: number | string, length: number]>([
@@ -141,17 +155,7 @@ it.each<[limit: number | string, length: number]>([
 ])(
   'with a limit of %s, ends the connection after the remaining %i bytes of a refused request',
   async (limit, length) => {
-    const recorder = createRecorder()
-    const receiver = createReceiver({ signatureKey: KEY, limit, observer: recorder.observer }).on(
-      '*',
-      () => {},
-    )
-    const { url, close } = await listen(webhook(receiver))
-    onTestFinished(close)
-    const { socket, answers } = openWithFakeTimers(url)
-    const head = `POST /hook HTTP/1.1\r\nhost: a\r\ncontent-type: ${JSON_TYPE}\r\n`
-    socket.write(`${head}x-service: oops\r\ntransfer-encoding: chunked\r\n\r\n`)
-    while (answers().length < 1) await setImmediate()
+    const { socket, answers, recorder } = await refuseChunked(limit)
     const ended = once(socket, 'end')
     socket.write(`${length.toString(16)}\r\n${'x'.repeat(length)}\r\n0\r\n\r\n`)
     await ended
@@ -160,19 +164,12 @@ it.each<[limit: number | string, length: number]>([
 )
 
 it('disconnects a client that sends another request after more bytes than are discarded', async () => {
-  const recorder = createRecorder()
-  const receiver = createReceiver({ signatureKey: KEY, observer: recorder.observer }).on('*', () => {})
-  const { url, close } = await listen(webhook(receiver))
-  onTestFinished(close)
-  const { socket, answers } = openWithFakeTimers(url)
-  const head = `POST /hook HTTP/1.1\r\nhost: a\r\ncontent-type: ${JSON_TYPE}\r\n`
-  socket.write(`${head}x-service: oops\r\ntransfer-encoding: chunked\r\n\r\n`)
-  while (answers().length < 1) await setImmediate()
-  // The reset of a connection with unread bytes is an error for the client.
+  const { socket, recorder } = await refuseChunked()
+  // Resetting a connection with unread bytes causes an error in the client.
   const closed = new Promise((resolve) => socket.on('error', () => {}).once('close', resolve))
   const length = 2 ** 23 // the end must not arrive together with the byte that exceeds the limit
   socket.write(`${length.toString(16)}\r\n${'x'.repeat(length)}\r\n0\r\n\r\n`)
-  socket.write(`${head}x-service: ${signatureOf('{}')}\r\ncontent-length: 2\r\n\r\n{}`)
+  socket.write(`${HEAD}x-service: ${signatureOf('{}')}\r\ncontent-length: 2\r\n\r\n{}`)
   while (vi.getTimerCount() < 2) await setImmediate() // the limit is exceeded
   vi.advanceTimersByTime(1_000)
   await closed

@@ -102,7 +102,7 @@ const REQUESTS: Record<string, Buffer[]> = {
   upload: [headersFrame(1, signed), dataFrame(1, '{', false)],
 }
 
-/** Without help, Node keeps the stream open after these frames, and after all but the last the session too. */
+/** After these frames, Node alone keeps the stream open and, except after the last one, the session too. */
 const ERRORS: Record<string, Buffer> = {
   'DATA on stream 0': dataFrame(0, 'x'),
   'DATA after END_STREAM': dataFrame(1, 'x'),

@@ -32,7 +32,7 @@ async function attack(url: string, round: number, isOver: () => boolean): Promis
   const [status, start, headers] = UPLOADS[round % UPLOADS.length] as (typeof UPLOADS)[number]
   const [method, query = ''] = start.split(' ')
   const isStalled = round % 2 === 1
-  // nginx passes on a body that arrives at `/stream` in parts, and others only when it has all of them.
+  // At `/stream`, nginx passes on each part of a body as it arrives. Elsewhere it waits for the whole body.
   const path = isStalled || round % 3 === 0 ? '/stream' : '/hook'
   const size = status === 413 || round % 4 === 0 ? 3 * MIB : 0.9 * MIB
   const isChunked = round % 5 < 3
@@ -80,13 +80,13 @@ await describeWith({ name: 'nginx', url: findNginx() ?? '' }, (program) => {
     ['Hono', 5],
     ['h3', 5],
   ])(
-    'behind nginx with keepalive, unread uploads fail no delivery of another sender: %s',
+    'behind nginx with keepalive, unread uploads do not make deliveries of other senders fail: %s',
     async (name, seconds) => {
       const { observer } = createRecorder()
       const receiver = createReceiver({ signatureKey: KEY, profile: arcgis, bodyTimeout: 1_000, observer })
       const server = await MOUNTS[name]?.mount(receiver.on('*', () => {}))
       onTestFinished(() => server?.close())
-      // An idle connection is not used for as long as Node keeps it, because Node could close it at the same time.
+      // nginx drops idle connections before Node does. Otherwise Node could close one just as nginx uses it.
       const upstream = `upstream receiver { server ${new URL(server?.url ?? '').host}; keepalive 32; keepalive_timeout 2s; }`
       const pass = `proxy_pass http://receiver/hook; proxy_http_version 1.1; proxy_set_header Connection "";
       proxy_next_upstream off;`

@@ -10,7 +10,7 @@ import { startProgram } from '../helpers/process.ts'
 
 const BUDGET = 6 * 2 ** 20
 const CONNECTIONS = 32
-/** Bytes that each connection sends of a body that it does not end: together less than the budget. */
+/** Bytes of an unfinished body that each connection sends. All together are less than the budget. */
 const HELD = 150_000
 
 const HTTP2 = 'HTTP/2'

@@ -76,7 +76,7 @@ describe.each(['node:http', 'Hono', 'h3'])('a body in chunks of one byte, on %s'
     expect(await status()).toBe('HTTP/1.1 200')
   })
 
-  it('takes little memory while the key is looked up, and is accepted', async () => {
+  it('takes little memory during a slow key function, and is accepted', async () => {
     const { gate, release } = createGate()
     const { write, status } = await start({ signatureKey: () => gate.then(() => KEY) }, signatureOf(body))
     const before = await measure()
@@ -87,7 +87,7 @@ describe.each(['node:http', 'Hono', 'h3'])('a body in chunks of one byte, on %s'
     expect(await status()).toBe('HTTP/1.1 200')
   })
 
-  it('takes little memory after it was refused and has exceeded the bound of the drain', async () => {
+  it('takes little memory after it is refused and exceeds the number of bytes to discard', async () => {
     const { write, status } = await start({}, 'oops')
     expect(await status()).toBe('HTTP/1.1 401')
     await write(`100000\r\n${'1'.repeat(2 ** 20)}\r\n`)

@@ -41,7 +41,7 @@ async function start(...changeTypes: string[]) {
 const UNHANDLED =
   /^change_type_unhandled: catchUp .*FeaturesEdited.*receiver\.on\('FeaturesEdited', handler\)/
 
-describe('catchUp without a handler of its event', () => {
+describe('catchUp without a handler for its event', () => {
   it('warns at the start, and reports at each poll that the edits were not handled', async () => {
     const { url, catchUp, errors, idle } = await start(
       'FeaturesCreated',

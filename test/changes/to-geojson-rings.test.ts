@@ -114,7 +114,7 @@ describe('toGeoJSON of rings', () => {
       }
       return process.cpuUsage(before).user / 1000
     }
-    // Other work on the machine makes a run slower: one of several counts.
+    // Other work on the machine slows runs down, so one fast run is enough.
     let milliseconds = run()
     for (let runs = 1; runs < 5 && milliseconds >= 500; runs++) milliseconds = run()
     expect(milliseconds).toBeLessThan(500)

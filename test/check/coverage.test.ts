@@ -8,7 +8,7 @@ import { PYTHON_FLAWS } from './python/flaws.ts'
 const ELSEWHERE: Readonly<Record<string, string>> = {
   // The correct receiver written by hand fails them.
   ...Object.fromEntries(OPTIONAL.map((id) => [id, 'flawed/flaws.ts'])),
-  // They measure times, so they must run while no other test does.
+  // These measure times, so no other test may run at the same time.
   'uniform-refusal-time': 'refusal-times.test.ts',
   'unknown-tenant-time': 'refusal-times.test.ts',
   // The receivers in FLAWS have no certificate.

@@ -7,7 +7,7 @@ import { expect, it, onTestFinished } from 'vitest'
 import { KEY } from '../helpers/deliver.ts'
 import { checkListener, resultOf } from './receiver.ts'
 
-/** Checks a receiver whose handler fails when the check says so, unless it ignores that. */
+/** Checks a receiver whose handler fails when `failHandler` says so, unless `ignores` is true. */
 async function checkFailing({
   hasObserver = true,
   ignores = false,
@@ -54,7 +54,7 @@ it('passes a receiver that stores deliveries, and repeats a handler that failed'
   })
 })
 
-it('is undecided about a handler that did not fail, and about one that nobody observes', async () => {
+it('is undecided if the handler does not fail, or without an observer', async () => {
   expect(await checkFailing({ ignores: true })).toMatchObject({
     verdict: 'undecided',
     evidence: expect.stringContaining('so the handler did not fail'),

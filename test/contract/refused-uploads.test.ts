@@ -124,8 +124,8 @@ describe.each(COLUMNS)('a client that keeps sending after it was refused: %s', (
   })
 
   it.each([
-    ['all of which has arrived', true],
-    ['the rest of which arrives after the refusal', false],
+    ['if it has arrived completely', true],
+    ['if its rest arrives after the refusal', false],
   ])('cannot smuggle requests in its body, %s', async (_, isAtOnce) => {
     const { url, entries } = await start('plain')
     const { headers = {} } = signed(BODY)

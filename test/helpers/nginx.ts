@@ -49,7 +49,7 @@ export async function startNginx(
  * Returns a configuration for one server.
  *
  * @param server the content of its `server` block, without `listen`
- * @param http what comes before the server, such as an `upstream` block
+ * @param http the content of the `http` block before the server, such as an `upstream` block
  */
 export function nginxConfig(port: number, server: string, http = ''): string {
   // If root starts nginx, its worker processes run as an unprivileged user by default, which cannot write to the folder.

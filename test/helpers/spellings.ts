@@ -70,8 +70,8 @@ const ascii = (json: string): string =>
   json.replace(/[^ -~]/g, (unit) => `\\u${hexOf(unit).padStart(4, '0')}`)
 
 /**
- * Returns those of the secrets that the text contains, or anything that can be decoded from it, completely or only their
- * beginning or end. Knows nothing of how geohook finds secrets.
+ * Returns the secrets that occur in the text, or in anything that can be decoded from it: completely, or only their
+ * beginning or end. Uses none of geohook's code, so that it can test it.
  */
 export function findSecrets(text: string, secrets: readonly string[]): string[] {
   const texts = new Set<string>()
@@ -86,7 +86,7 @@ export function findSecrets(text: string, secrets: readonly string[]): string[] 
 
 const fold = (text: string): string => text.toLowerCase().replaceAll(' ', '+')
 
-/** Yields the text, and everything that the ways to unescape it make of it, in any order, up to four times. */
+/** Yields the text, and every result of unescaping it up to four times, with all methods in any order. */
 function* unescapes(text: string): Generator<string> {
   const seen = new Set([text])
   let last = [text]

@@ -61,7 +61,7 @@ describe('a receiver with the profile portal', () => {
     expect([status, recorder.lines]).toEqual([401, ['refused signature_mismatch']])
   })
 
-  // HMAC takes each of these for the key: it hashes keys of more than 64 bytes, and pads shorter ones with zeros.
+  // Each of these has the same HMAC as the key: HMAC hashes keys of more than 64 bytes, and pads shorter ones with zeros.
   it.each<[string, string, string]>([
     ['the SHA-256 of a key over 64 bytes', LONG_KEY, sha256(LONG_KEY)],
     ['the key and a NUL', KEY, `${KEY}\0`],
@@ -78,7 +78,7 @@ describe('a receiver with the profile portal', () => {
     expect(recorder.lines[0]).toBe('refused signature_mismatch')
   })
 
-  it('finds the key among others that HMAC takes for the same key', async () => {
+  it('finds the key among others with the same HMAC', async () => {
     const { receiver, recorder } = createPortal({ signatureKey: [`${KEY}\0`, KEY] })
     const headers = { secret: KEY, 'content-type': 'application/json' }
     const read = () => Buffer.from(BODY)
@@ -214,7 +214,7 @@ describe('the registration of a portal webhook', () => {
   })
 
   it.each([
-    ['no body with its name', '{}', 401],
+    ['a body without its name', '{}', 401],
     ['its name with other members', '{"id":"w1", "WebhookRegistry" : {"events":["/"]},"info":{}}', 200],
     ['a form', 'payload=%7B%0A%22WebhookRegistry%22+%3A+true%7D', 200],
     ['its name as a value', '{"name":"WebhookRegistry"}', 401],
@@ -230,7 +230,7 @@ describe('the registration of a portal webhook', () => {
     ['a value, of another dialect', { changeTypes: ['update'], name: 'WebhookRegistry' }],
     ['a member', { WebhookRegistry: {}, info: {}, events: [{ operation: 'update', when: 1 }] }],
     ['a member, of another dialect', { WebhookRegistry: {}, changeTypes: ['update'] }],
-  ])('never hides a delivery that has its name as %s', async (_, payload) => {
+  ])('does not treat a delivery that contains its name as a registration: %s', async (_, payload) => {
     const body = JSON.stringify(payload)
     for (const options of [{}, { unsigned: 'accept' }] as const) {
       const { send, recorder } = createPortal(options)

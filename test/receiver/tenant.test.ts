@@ -98,7 +98,7 @@ describe('the tenant that a key function names', () => {
     },
   )
 
-  it('separates two deliveries with the same bytes and key, and no attempts of one', async () => {
+  it('makes the same bytes from two tenants two deliveries, but not two attempts of one tenant', async () => {
     const { handled, post } = create({ duplicates: createMemoryDuplicates() })
     for (const url of ['/a', '/b', '/a', '/b/2']) expect(await post(url)).toBe(200)
     expect(handled.map(({ tenant }) => tenant)).toEqual(['a', 'b'])
@@ -135,7 +135,7 @@ describe('the tenant that a key function names', () => {
     expect(handled[0]?.id).not.toBe(handled[1]?.id)
   })
 
-  it('stays with a stored delivery, which is refused with an impossible one', async () => {
+  it('is kept in a stored delivery, which is rejected if the tenant is invalid', async () => {
     const { receiver, handled, post } = create()
     await post('/a')
     const { payload: _, events: __, changeTypes: ___, ...stored } = handled[0] as Delivery
@@ -194,7 +194,7 @@ describe('what a key function returns by mistake', () => {
     ['no keys', { keys: [], tenant: 'a' }, 'Key unknown'],
     ['null', { keys: null, tenant: 'a' }, 'Key unknown'],
     ['undefined', { keys: undefined, tenant: 'a' }, 'Key unknown'],
-  ])('is refused like an unknown tenant, and only the observer learns why: %s', async (_, value, message) => {
+  ])('gets 401 like an unknown tenant, and the observer gets the reason: %s', async (_, value, message) => {
     for (const unsigned of ['reject', 'accept'] as const) {
       const { recorder, post } = create({ signatureKey: returning(value), unsigned })
       const unknown = create({ signatureKey: () => undefined })
@@ -216,7 +216,7 @@ describe('what a key function returns by mistake', () => {
     }
   })
 
-  it('is told by explain', async () => {
+  it('appears in the evidence of explain', async () => {
     const ask = async (value: unknown) => {
       const headers = { 'content-type': JSON_TYPE, 'x-service': signatureOf(BODY) }
       return explain({ body: BODY, headers, signatureKey: returning(value) })
@@ -317,7 +317,7 @@ describe('a handshake', () => {
     expect([answers[0] === answers[1], answers[0] === answers[2]]).toEqual([true, false])
   })
 
-  it('has a decoy key of its path if the name is impossible', async () => {
+  it('has a decoy key of its path if the name is invalid', async () => {
     const { answers } = await ask(returning({ keys: KEY, tenant: '' }), ['/a', '/b', '/a'])
     expect([new Set(answers).size, answers[0] === answers[2]]).toEqual([2, true])
   })

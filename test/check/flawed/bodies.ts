@@ -93,7 +93,7 @@ export const BODY_FLAWS: Flaws = {
       },
     }),
   },
-  'reads fields in a form that is JSON': {
+  'reads form fields inside a JSON body': {
     finds: ['content-type-confused'],
     change: ({ parse }) => ({
       parse(given) {

@@ -23,7 +23,7 @@ export const DELIVERY_FLAWS: Flaws = {
       }
     },
   },
-  'handles a delivery before it verifies the delivery': {
+  'handles a delivery before it verifies the signature': {
     finds: ['forged-not-handled'],
     change: ({ verify, deliver }) => ({
       verify(given, signature) {
@@ -54,7 +54,7 @@ export const DELIVERY_FLAWS: Flaws = {
       deliver: (given, handle) => deliver(given, () => handle().catch(() => {})),
     }),
   },
-  'takes the retry of a delivery whose handler failed for a duplicate': {
+  'treats the retry of a failed delivery as a duplicate': {
     finds: ['handler-failure'],
     hasSideEffects: true,
     change() {
@@ -69,7 +69,7 @@ export const DELIVERY_FLAWS: Flaws = {
       }
     },
   },
-  'knows which tenants exist, and says so': {
+  'responds with 404 for an unknown tenant': {
     finds: ['unknown-tenant'],
     change: ({ before }) => ({
       before(req, res) {
@@ -78,7 +78,7 @@ export const DELIVERY_FLAWS: Flaws = {
       },
     }),
   },
-  'allows other methods only for tenants': {
+  'responds to other methods differently for an unknown tenant': {
     finds: ['unknown-tenant'],
     change: ({ get, other }) => ({
       get: (req, res) => (isTenant(req) ? get(req, res) : void res.writeHead(404).end()),

@@ -91,7 +91,7 @@ export const ODD_BODY_FLAWS: Flaws = {
   'merges payloads into its settings': {
     finds: ['body-proto'],
     change({ verify, parse }) {
-      // Stands for Object.prototype, because a change of that would affect the tests.
+      // Used instead of Object.prototype, because changes to that would affect the tests.
       const prototype: { unsigned?: boolean } = {}
       return {
         verify: (given, signature) => prototype.unsigned === true || verify(given, signature),

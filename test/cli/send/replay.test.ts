@@ -164,7 +164,7 @@ describe.concurrent('geohook replay', () => {
     ['other JSON', 200, '{"status":"constructor"}'],
     ['an error', 500, '{"status":"duplicate"}'],
     ['a long body', 200, `{"status":"duplicate"}${' '.repeat(100)}`],
-  ])('takes no word from %s', (_, status, body) =>
+  ])('reads no outcome from %s', (_, status, body) =>
     withTarget(
       async ({ url }) => {
         const { stdout } = await geohook(['replay', capture, '--to', url])

@@ -74,7 +74,7 @@ describe.concurrent('geohook edit', () => {
     },
   )
 
-  it('sends the token also in the form, and values that contain it unchanged', () =>
+  it('sends the token in the form too, and does not redact values that contain it', () =>
     withService({}, async (run, forms) => {
       const { stdout, stderr, code } = await run('--name', 'renamed')
       expect(code).toBe(0)
@@ -123,7 +123,7 @@ describe.concurrent('geohook edit', () => {
     })
   })
 
-  it('exits with 1 if the service changes other members, or does not change these', () => {
+  it('exits with 1 if the service changes other members, or ignores the requested changes', () => {
     const edit = (webhook: Webhook): Webhook => ({
       ...webhook,
       hookUrl: URL_2,
@@ -159,7 +159,7 @@ describe.concurrent('geohook edit', () => {
     })
   })
 
-  it('delete says what it deleted before the service refused', () => {
+  it('delete lists what it has deleted when the service refuses the next deletion', () => {
     const webhooks = [WEBHOOK, { ...WEBHOOK, id: 'w1' }, { ...WEBHOOK, id: 'w2' }]
     const answers: object[] = [{ webhooks }, {}, {}, { success: false }]
     return withService({ answer: () => answers.shift(), command: 'delete', name: 'w0' }, async (run) => {
@@ -184,7 +184,7 @@ type Webhook = Record<string, unknown>
 interface Service {
   command?: string
   name?: string
-  /** Returns the response to a request, or undefined for the usual one. */
+  /** Returns the response to a request, or undefined for the default response. */
   answer?(): unknown
   /** Returns the webhook after an edit. By default, an edit sets all members that it contains. */
   edit?(webhook: Webhook): Webhook
