@@ -113,25 +113,23 @@ function findDeleted(
 ): Removed[] {
   const byId = new Map<string, FeatureIds>()
   const add = ({ key, objectId }: FeatureIds): void => {
+    // A number is an object id, and not the value of another attribute.
+    if (objectId === undefined || !isNumber(key)) byId.set(key, { key, objectId })
     if (objectId !== undefined) byId.set(objectId, { key, objectId })
   }
-  // The last one wins: a live row over a deleted one with the same object id, and the service over the store.
+  // The last one wins. Object ids can be reused: a deletion is of the feature that had the id before, if it is known.
   for (const row of rows) if (row.value === undefined) add(row)
-  for (const row of rows) if (row.value !== undefined) add(row)
   for (const feature of current.values()) add(feature)
-  // A number is an object id, and not the value of another attribute.
-  for (const { key, objectId } of [...rows, ...current.values()])
-    if (objectId === undefined || !isNumber(key)) byId.set(key, { key, objectId })
-  const deletedObjectIds = new Set(deletedIds.filter(isNumber))
-  for (const last of lastStates.values()) deletedObjectIds.add(last.objectId ?? last.key)
+  for (const row of rows) if (row.value !== undefined) add(row)
   const found = new Map<string, Removed>()
   for (const id of deletedIds) {
     const last = lastStates.get(id)
-    const ids = byId.get(id) ?? last
+    const lastObjectId = last && (last.objectId ?? last.key)
+    const ids = (lastObjectId === id ? last : undefined) ?? byId.get(id) ?? last
     const { key, objectId } = ids ?? { key: id, objectId: undefined }
     // A feature that was deleted and added again with the same global id has another object id.
     const now = current.get(key)
-    if (now && !deletedObjectIds.has(now.objectId ?? key)) continue
+    if (now && (now.objectId ?? key) !== (isNumber(id) ? id : lastObjectId)) continue
     found.set(key, { key, objectId, lastState: last?.feature, isFound: ids !== undefined })
   }
   return [...found.values()]

@@ -92,6 +92,38 @@ describe('compare()', () => {
     })
   })
 
+  it('reports the feature that had the object id before as deleted, and not the one that has it now', async () => {
+    const other = 'AAAAAAAA-0D5F-4C2B-9A5B-0123456789AB'
+    const [oak, ash] = [rowOf({ name: 'oak' }), rowOf({ name: 'ash', GlobalID: other })]
+    const changed = [
+      { id: other.toLowerCase(), kind: 'add', after: ash },
+      { id: ID.toLowerCase(), kind: 'delete', before: oak },
+    ]
+    const known = start()
+    await known.handle({ adds: [oak] })
+    expect(await known.handle({ adds: [ash], deletes: { ids: ['7'] } })).toEqual(changed)
+    const deletes = { ids: ['7'], features: [oak] }
+    expect(await start().handle({ adds: [ash], deletes })).toEqual(changed)
+
+    // The deletion of a feature that is not known does not hide a later one.
+    const { handle } = start()
+    await handle({ deletes: { ids: ['7'] } })
+    await handle({ adds: [oak] })
+    expect(await handle({ deletes: { ids: ['7'] } })).toEqual([changed[1]])
+  })
+
+  it('does not take the object id of another deleted feature for that of a feature that was added again', async () => {
+    const { handle } = start()
+    const other = 'AAAAAAAA-0D5F-4C2B-9A5B-0123456789AB'
+    const [oak, ash] = [rowOf({ name: 'oak' }), rowOf({ GlobalID: other, OBJECTID: 9 })]
+    await handle({ adds: [oak, ash] })
+    const after = rowOf({ name: 'oak', OBJECTID: 9 })
+    expect(await handle({ adds: [after], deletes: { ids: [ID, other], features: [oak, ash] } })).toEqual([
+      { id: ID.toLowerCase(), kind: 'add', before: oak, after, changed: ['OBJECTID'], moved: false },
+      { id: other.toLowerCase(), kind: 'delete', before: ash },
+    ])
+  })
+
   it('reports a feature that was deleted and added again with the same idField as added', async () => {
     const { handle } = start({ idField: 'code' })
     const other = 'AAAAAAAA-0D5F-4C2B-9A5B-0123456789AB'
