@@ -9,6 +9,7 @@ import {
   addClientOptions,
   type ClientOptions,
   createClient,
+  notAService,
   type ServiceClient,
   type ServiceResponse,
 } from './client.ts'
@@ -105,12 +106,12 @@ async function edit(
 ): Promise<Edited> {
   const { id } = findWebhook(await listWebhooks(client, service), idOrName)
   const path = `${webhooksPath(service)}/${encodeURIComponent(id)}`
-  const before = await client.get(path)
+  const before = await read(client, path, id)
   requireShown(before, service, changes)
   const wanted = merge(before, changes)
   const form = Object.entries(wanted).map(([name, value]) => [name, toParameter(value)])
   await client.postForm(`${path}/edit`, Object.fromEntries(form))
-  const after = await client.get(path).catch((error: unknown) => {
+  const after = await read(client, path, id).catch((error: unknown) => {
     const message = `the service accepted the edit, but did not show the result: ${toCliError(error).message}`
     throw new CliError(EXIT.failure, 'edit_unverified', message, '"geohook list" shows the webhooks.')
   })
@@ -124,6 +125,21 @@ async function edit(
   }
   return { before, after, states }
 }
+
+/** Reads a webhook. Some services write booleans as text or as numbers. @throws {CliError} exit code 1 */
+async function read(client: ServiceClient, path: string, id: string): Promise<ServiceResponse> {
+  const webhook = await client.get(path)
+  if (webhook.id !== id) throw notAService(`the response to ${path} is not the webhook ${id}`)
+  const active = BOOLEANS.get(toParameter(webhook.active).toLowerCase())
+  return active === undefined ? webhook : { ...webhook, active }
+}
+
+const BOOLEANS: ReadonlyMap<string, boolean> = new Map([
+  ['true', true],
+  ['1', true],
+  ['false', false],
+  ['0', false],
+])
 
 function compare(name: string, before: unknown, after: unknown, given: unknown): State {
   const isSame = covers(before, after) && covers(after, before)

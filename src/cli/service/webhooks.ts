@@ -80,12 +80,16 @@ export function findWebhook(webhooks: readonly ListedWebhook[], idOrName: string
 export const redactKeys = (response: ServiceResponse): ServiceResponse =>
   JSON.parse(JSON.stringify(response, (name, value) => (isSecretMember(name) && value ? HIDDEN : value)))
 
+/** Masks in place of a value, such as `****1f2e`, `s3c…1f2e`, `<hidden>` or `xxxxxxxx`. */
+const MASK = /^[^\p{L}\p{N}]+$|\*{3}|[•●]{2}|…|\.{3}|^<.*>$|^\[.*\]$|^(.)\1{3,}$/u
+const MASK_WORD = /^(?:hidden|masked|redacted|removed|protected|confidential|secret|null|none|undefined)$/i
+
 /**
- * Returns true if a service does not show a webhook's key: the member is missing, or is a mask such as `****1f2e`. An
- * empty key counts as shown, because it means that the webhook has no key.
+ * Returns true if a service does not show a webhook's key: the member is missing, or is a mask. An empty key counts as
+ * shown, because it means that the webhook has no key.
  */
 export const isHiddenKey = (key: unknown): boolean =>
-  typeof key !== 'string' || /^[^\p{L}\p{N}]+$|\*{3}|[•●]{2}|^<.*>$|^\[.*\]$/u.test(key)
+  typeof key !== 'string' || MASK.test(key) || MASK_WORD.test(key)
 
 /** Describes the key of a response without showing it. */
 export const describeKey = (key: unknown, set: string): string =>

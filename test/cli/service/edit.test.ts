@@ -95,24 +95,32 @@ describe.concurrent('geohook edit', () => {
       ])
     }))
 
-  it.each([[undefined], [null], ['********'], ['****1f2e'], ['<hidden>']])(
-    'does not edit a webhook whose key the service does not show, without a key: %j',
-    (shown) =>
-      withService({ show: (webhook) => ({ ...webhook, signatureKey: shown }) }, async (run, forms) => {
-        const refused = await run('--hook-url', URL_2, '--json')
-        expect([refused.code, refused.stdout, forms]).toEqual([1, '', []])
-        expect(JSON.parse(refused.stderr).error).toMatchObject({
-          code: 'member_hidden',
-          hint: expect.stringContaining('--key-file'),
-        })
+  it.each([
+    [undefined],
+    [null],
+    ['********'],
+    ['****1f2e'],
+    ['3f1c…1f2e'],
+    ['3f1c...1f2e'],
+    ['<hidden>'],
+    ['REDACTED'],
+    ['xxxxxxxx'],
+  ])('does not edit a webhook whose key the service does not show, without a key: %j', (shown) =>
+    withService({ show: (webhook) => ({ ...webhook, signatureKey: shown }) }, async (run, forms) => {
+      const refused = await run('--hook-url', URL_2, '--json')
+      expect([refused.code, refused.stdout, forms]).toEqual([1, '', []])
+      expect(JSON.parse(refused.stderr).error).toMatchObject({
+        code: 'member_hidden',
+        hint: expect.stringContaining('--key-file'),
+      })
 
-        const edited = await run('--hook-url', URL_2, '--key', 'present')
-        expect(edited).toMatchObject({
-          code: 0,
-          stdout: expect.stringMatching(/\n {2}key {11}not shown by the service\n$/),
-        })
-        expect(forms).toMatchObject([{ hookUrl: URL_2, signatureKey: 'present', active: 'false' }])
-      }),
+      const edited = await run('--hook-url', URL_2, '--key', 'present')
+      expect(edited).toMatchObject({
+        code: 0,
+        stdout: expect.stringMatching(/\n {2}key {11}not shown by the service\n$/),
+      })
+      expect(forms).toMatchObject([{ hookUrl: URL_2, signatureKey: 'present', active: 'false' }])
+    }),
   )
 
   it('edits a webhook without a key, and says which members the service does not show', () => {
@@ -120,6 +128,35 @@ describe.concurrent('geohook edit', () => {
     return withService({ show }, async (run) => {
       const { stdout } = await run('--hook-url', URL_2)
       expect(stdout).toMatch(/\n {2}active {8}not shown by the service\n(?:.*\n)* {2}key {11}none\n$/)
+    })
+  })
+
+  it.each<[string, boolean]>([
+    ['True', true],
+    ['false', false],
+  ])('sends a boolean that the service shows as the text %s', (active, sent) => {
+    const show = (webhook: Webhook) => ({ ...webhook, active })
+    return withService({ show }, async (run, forms) => {
+      const { code, stdout } = await run('--hook-url', URL_2)
+      expect([code, forms]).toEqual([0, [expect.objectContaining({ active: String(sent) })]])
+      expect(stdout).toContain(`  active        ${sent}\n`)
+    })
+  })
+
+  it.each([
+    ['sends nothing', 1, /^error: the response to \S+ is not the webhook w0\n/, 0],
+    ['does not report an edit', 2, /^error: the service accepted the edit, but did not show the result: /, 1],
+  ])('%s if the service shows another webhook', (_, reads, message, count) => {
+    let shown = 0
+    const show = (webhook: Webhook) => (shown++ === 2 * reads - 1 ? { ...webhook, id: 'w1' } : webhook)
+    return withService({ show }, async (run, forms) => {
+      const { code, stderr, stdout } = await run('--hook-url', URL_2)
+      expect({ code, stderr, stdout }).toEqual({
+        code: 1,
+        stderr: expect.stringMatching(message),
+        stdout: '',
+      })
+      expect(forms).toHaveLength(count)
     })
   })
 
