@@ -138,6 +138,16 @@ const percentEncodeAll = (text: string): string =>
 const RIGHT_AT_START = [4, 8, 16, 31]
 const RIGHT_AT_END = [4, 31]
 
+/** Returns other bytes that a decoder of UTF-8 turns into the same text, because it replaces or drops invalid bytes. */
+function sameText(right: Buffer): Buffer {
+  for (let at = 0; at < right.length; at++) {
+    const other = Buffer.from(right)
+    other[at] = right[at] === 0xff ? 0xfe : 0xff
+    if (String(other) === String(right)) return other
+  }
+  return right.map((byte) => ~byte) as Buffer
+}
+
 /** Deliveries with partly right signatures: each has 32 bytes, and some of them are wrong. */
 function partlyRight({ create, credential, prefix }: Sender): Attempt[] {
   const changes: [string, (right: Buffer) => Buffer][] = [
@@ -149,7 +159,16 @@ function partlyRight({ create, credential, prefix }: Sender): Attempt[] {
       `right only in its last ${count} bytes`,
       (right) => right.map((byte, at) => (at >= right.length - count ? byte : ~byte)) as Buffer,
     ]),
+    [
+      'right only in its first and last 4 bytes',
+      (right) => right.map((byte, at) => (at % 28 < 4 ? byte : ~byte)) as Buffer,
+    ],
     ['with the right bytes in reverse order', (right) => Buffer.from(right).reverse()],
+    [
+      'right only in the low 7 bits of each byte, as in ASCII',
+      (right) => right.map((byte) => byte ^ 0x80) as Buffer,
+    ],
+    ['right only as UTF-8 text', sameText],
   ]
   const attempts = (['hex', 'base64'] as const).flatMap((encoding) =>
     changes.map(([what, change]): Attempt => {

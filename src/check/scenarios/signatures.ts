@@ -87,22 +87,22 @@ export const SIGNATURES: readonly Scenario[] = [
   {
     id: 'signature-truncated',
     level: 'must',
-    title: 'refuses the first part of the right signature',
+    title: 'refuses the first or the last part of the right signature',
     reason:
       'A receiver that compares only as many bytes as it was given accepts a signature of one byte, which anyone can guess.',
     fix: 'Check that the signature has its full length.',
     run: (probe) =>
       judgeEach(
         probe,
-        [1, 2, 8, 22, 32, 42].map((length) => {
+        [1, 2, 8, 22, 32, 42, -8].map((length) => {
           const { body } = probe.sender.create()
           const { prefix, isSigned } = probe.sender
           const whole = probe.sender.credential(body, { prefix: '' })
-          const kept = Math.min(length, whole.length - 1)
+          const kept = Math.min(Math.abs(length), whole.length - 1)
           return {
-            sent: `the first ${kept === 1 ? 'character' : `${kept} characters`} of the right ${isSigned ? 'signature' : 'key'}`,
+            sent: `the ${length < 0 ? 'last' : 'first'} ${kept === 1 ? 'character' : `${kept} characters`} of the right ${isSigned ? 'signature' : 'key'}`,
             body,
-            credential: (isSigned ? prefix : '') + whole.slice(0, kept),
+            credential: (isSigned ? prefix : '') + (length < 0 ? whole.slice(-kept) : whole.slice(0, kept)),
           }
         }),
         refuses,

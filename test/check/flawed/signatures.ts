@@ -1,11 +1,22 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
-import type { Flaws } from './flaw.ts'
+import type { Flaw, Flaws } from './flaw.ts'
 import { hmac, Refusal } from './steps.ts'
 import { matches, requireRight, verifyWith } from './verify.ts'
 
 const matchesIn = (signature: string, expected: Buffer, start: number, end: number): boolean =>
   /^[0-9a-f]{64}$/i.test(signature) &&
   expected.subarray(start, end).equals(Buffer.from(signature, 'hex').subarray(start, end))
+
+/** Compares decoded text, which has fewer values than the bytes. */
+const comparesAs = (encoding: BufferEncoding): Flaw => ({
+  finds: ['signature-partly-right'],
+  change: ({ key }) =>
+    verifyWith(
+      ({ body }, signature) =>
+        /^[0-9a-f]{64}$/i.test(signature) &&
+        Buffer.from(signature, 'hex').toString(encoding) === hmac(key, body).toString(encoding),
+    ),
+})
 
 /** Mistakes in how a receiver reads and compares signatures. */
 export const SIGNATURE_FLAWS: Flaws = {
@@ -60,6 +71,14 @@ export const SIGNATURE_FLAWS: Flaws = {
         return /^[0-9a-f]{1,64}$/i.test(signature) && signature.toLowerCase() === expected
       }),
   },
+  'compares only as many characters of the end as it gets': {
+    finds: ['signature-truncated'],
+    change: ({ key }) =>
+      verifyWith(
+        ({ body }, signature) =>
+          signature !== '' && hmac(key, body).toString('hex').endsWith(signature.toLowerCase()),
+      ),
+  },
   'compares only the first 8 bytes': {
     finds: ['signature-partly-right'],
     change: ({ key }) => verifyWith((given, signature) => matchesIn(signature, hmac(key, given.body), 0, 8)),
@@ -69,6 +88,16 @@ export const SIGNATURE_FLAWS: Flaws = {
     change: ({ key }) =>
       verifyWith((given, signature) => matchesIn(signature, hmac(key, given.body), 28, 32)),
   },
+  'compares only the first and the last 2 bytes': {
+    finds: ['signature-partly-right'],
+    change: ({ key }) =>
+      verifyWith(
+        ({ body }, signature) =>
+          matchesIn(signature, hmac(key, body), 0, 2) && matchesIn(signature, hmac(key, body), 30, 32),
+      ),
+  },
+  'compares the bytes as ASCII': comparesAs('ascii'),
+  'compares the bytes as UTF-8': comparesAs('utf8'),
   'compares base64 without its case': {
     finds: ['signature-partly-right'],
     change: ({ key, verify }) => ({
