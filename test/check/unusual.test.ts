@@ -94,6 +94,14 @@ describe('no false alarm about a receiver', () => {
     expect(count).toBeGreaterThan(11 + 4)
   })
 
+  it('that closes the connection after a request with another method', async () => {
+    const report = await checkListener(
+      (req, res) => (req.method === 'POST' ? correct(req, res) : req.socket.destroy()),
+      { only: ['methods'] },
+    )
+    expect(idsOf(report, 'failed')).toEqual(['method-not-allowed']) // a may
+  })
+
   it('that answers with HTTP/1.0', async () => {
     const report = await checkListener(
       refusing((res) => res.socket?.end('HTTP/1.0 401 Unauthorized\r\ncontent-length: 0\r\n\r\n')),

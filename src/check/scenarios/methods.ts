@@ -4,7 +4,10 @@ import type { Probe } from '../probe.ts'
 import type { Scenario } from '../scenario.ts'
 import type { Finding } from '../types.ts'
 
-/** Sends unsigned requests with these methods, and with a payload unless they have no body. 4xx and 501 pass. */
+/**
+ * Sends unsigned requests with these methods, and with a payload unless they have no body. 4xx and 501 pass, and so does a
+ * closed connection, as with `return 444` in nginx.
+ */
 async function refusesMethods(probe: Probe, methods: readonly string[]): Promise<Finding> {
   let evidence = ''
   for (const method of methods) {
@@ -14,7 +17,8 @@ async function refusesMethods(probe: Probe, methods: readonly string[]): Promise
       : await probe.send({ method })
     evidence = `sent ${method} without a signature: ${describe(reply)}`
     if (isLimited(reply)) return undecided(evidence)
-    if (!isRefusal(reply) && reply.status !== 501) return failed(evidence)
+    const isClosed = reply.status === undefined && reply.problem === 'closed'
+    if (!isRefusal(reply) && reply.status !== 501 && !isClosed) return failed(evidence)
   }
   return passed(evidence)
 }
