@@ -11,6 +11,9 @@ interface Ring {
   east: number
   south: number
   north: number
+  /** A point inside of a hole. */
+  px: number
+  py: number
 }
 
 /** Maximum number of comparisons. Comparing all rings takes quadratic time, and editors of features choose the rings. */
@@ -40,6 +43,7 @@ export function toPolygons(lines: readonly Position[][]): Position[][][] {
     return polygon !== undefined
   }
   const holes = rings.filter((ring) => !isOuter(ring)).reverse()
+  for (const hole of holes) Object.assign(hole, findInside(hole))
   const others = holes.filter((hole) => !place(hole, isContained)).reverse()
   for (const hole of others)
     if (!place(hole, isCrossing)) polygons.push({ outer: hole, lines: [[...hole.line].reverse()] })
@@ -53,7 +57,8 @@ function readRing(positions: Position[]): Ring {
   const line = isClosed ? [...positions] : [...positions, first]
   const x = new Float64Array(line.length)
   const y = new Float64Array(line.length)
-  const ring = { line, x, y, area: 0, west: Infinity, east: -Infinity, south: Infinity, north: -Infinity }
+  const box = { west: Infinity, east: -Infinity, south: Infinity, north: -Infinity }
+  const ring = { line, x, y, area: 0, ...box, px: 0, py: 0 }
   for (let i = 0; i < line.length; i++) {
     x[i] = line[i]![0]!
     y[i] = line[i]![1]!
@@ -71,22 +76,40 @@ interface Budget {
   left: number
 }
 
-/** True if the first position of the hole is inside the ring, and the hole does not cross the ring. */
+/** True if the ring is larger than the hole, and has a point in it that is inside of the hole. */
 function isContained(hole: Ring, ring: Ring, budget: Budget): boolean {
   spend(budget, PER_RING)
-  const { x, y } = ring
-  const px = hole.x[0]!
-  const py = hole.y[0]!
+  const { px, py } = hole
   if (px < ring.west || px > ring.east || py < ring.south || py > ring.north) return false
-  spend(budget, x.length)
+  // An island in a hole can have the point too.
+  if (ring.area <= -hole.area) return false
+  spend(budget, ring.x.length)
   let isInside = false
-  for (let i = 1; i < x.length; i++) {
-    const y1 = y[i]!
-    const y2 = y[i - 1]!
-    if (y1 <= py === y2 <= py) continue
-    if (px < ((x[i - 1]! - x[i]!) * (py - y1)) / (y2 - y1) + x[i]!) isInside = !isInside
+  for (let i = 1; i < ring.x.length; i++) if (px < crossingAt(ring, i, py)) isInside = !isInside
+  return isInside
+}
+
+/** Finds a point inside of a ring. The rings of valid polygons can touch, so no corner is inside for sure. */
+function findInside(ring: Ring): { px: number; py: number } {
+  const py = ring.south + (ring.north - ring.south) * 0.4142 // an even part would often be the height of a corner
+  const crossings = ring.x.map((_, i) => (i > 0 ? crossingAt(ring, i, py) : Number.NaN))
+  const found = crossings.filter(Number.isFinite).sort()
+  let px = ring.x[0]!
+  let widest = 0
+  for (let i = 1; i < found.length; i += 2) {
+    const width = found[i]! - found[i - 1]!
+    if (width > widest) px = found[i - 1]! + width / 2
+    widest = Math.max(widest, width)
   }
-  return isInside && !isCrossing(hole, ring, budget)
+  return { px, py }
+}
+
+/** Returns where an edge of a ring crosses a horizontal line; NaN if it does not. */
+function crossingAt({ x, y }: Ring, index: number, py: number): number {
+  const y1 = y[index]!
+  const y2 = y[index - 1]!
+  if (y1 <= py === y2 <= py) return Number.NaN
+  return ((x[index - 1]! - x[index]!) * (py - y1)) / (y2 - y1) + x[index]!
 }
 
 /** True if an edge of the hole has a point in common with an edge of the ring. */

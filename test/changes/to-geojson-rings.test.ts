@@ -6,6 +6,8 @@ import { describe, expect, it } from 'vitest'
 describe('toGeoJSON of rings', () => {
   const convert = (rings: number[][][]) => toGeoJSON({ attributes: {}, geometry: { rings } }).geometry
   const outer = (x: number, y: number, size: number) => square(x, y, size).reverse()
+  /** The ring to which the touching hole belongs, as GeoJSON. */
+  const NEAREST = JSON.stringify(square(0, 0, 10))
 
   it('puts each hole into the smallest ring around it', () => {
     const land = [square(0, 0, 20), square(2, 2, 10).reverse(), square(14, 14, 4).reverse()]
@@ -45,12 +47,40 @@ describe('toGeoJSON of rings', () => {
     expect(convert([open, line, square(0, 0, 1)])).toEqual({ type: 'MultiPolygon', coordinates })
   })
 
-  it('converts rings like the library, apart from their order', () => {
-    // Quarters are exact, so that the results do not depend on rounding.
-    const coordinate = fc.integer({ min: -20, max: 20 }).map((quarters) => quarters / 4)
-    const ring = fc.array(fc.tuple(coordinate, coordinate), { minLength: 3, maxLength: 8 })
+  // The shapes of a raster: cells that meet only in a corner belong to different polygons.
+  it.each([
+    ['an island in it', [outer(0, 0, 10)], outer(2, 4, 1)],
+    ['a neighbour of its ring', [outer(0, 0, 10)], outer(-6, 5, 6)],
+    ['the ring around its ring', [outer(-20, -20, 50), square(-10, -10, 30), outer(0, 0, 10)], undefined],
+  ])('keeps a hole that touches its ring and %s', (_, rings, other) => {
+    const hole = [
+      [0, 5],
+      [2, 3],
+      [4, 5],
+      [2, 7],
+      [0, 5],
+    ]
+    const given = [...rings, hole, ...(other ? [other] : [])]
+    for (const list of [given, given.toReversed()]) {
+      const { coordinates } = convert(list) as { coordinates: number[][][][] }
+      const [, ...holes] = coordinates.find((polygon) => sorted(polygon).includes(NEAREST)) ?? []
+      expect(holes).toEqual([hole.toReversed()])
+    }
+  })
+
+  it('converts rings that do not touch like the library, apart from their order', () => {
+    const depths = fc.array(fc.integer({ min: 1, max: 9 }), { minLength: 1, maxLength: 9 })
     fc.assert(
-      fc.property(fc.array(ring, { minLength: 1, maxLength: 8 }), (rings) => {
+      fc.property(depths, fc.infiniteStream(fc.nat()), (counts, order) => {
+        const nested = counts.flatMap((count, cell) =>
+          Array.from({ length: count }, (_, i) =>
+            (i % 2 ? square : outer)(cell * 30 + i, i, 20 + cell - 2 * i),
+          ),
+        )
+        const rings = nested
+          .map((ring) => ({ ring, key: order.next().value as number }))
+          .sort((a, b) => a.key - b.key)
+          .map(({ ring }) => ring)
         const sorted = rings.toSorted((a, b) => Math.abs(areaOf(b)) - Math.abs(areaOf(a)))
         expect(convert(rings)).toEqual(arcgisToGeoJSON({ rings: sorted } as never))
       }),
@@ -133,8 +163,8 @@ const square = (x: number, y: number, size: number): number[][] => [
 const sorted = (polygon: number[][][]): string[] => polygon.map((ring) => JSON.stringify(ring)).sort()
 
 /** Twice the area of a ring, as the library computes it. */
-const areaOf = (ring: readonly (readonly [number, number])[]): number =>
-  [...ring, ring[0] ?? [0, 0]].reduce((sum, [x, y], index, closed) => {
-    const [nextX, nextY] = closed[index + 1] ?? [x, y]
+const areaOf = (ring: number[][]): number =>
+  ring.reduce((sum, [x = 0, y = 0], index) => {
+    const [nextX = 0, nextY = 0] = ring[index + 1] ?? [x, y]
     return sum + (nextX - x) * (nextY + y)
   }, 0)
