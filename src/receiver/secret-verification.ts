@@ -87,6 +87,9 @@ const toBytes = (text: string): Uint8Array => (/[^\0-\xff]/.test(text) ? utf8(te
 /** The name of a member, in JSON or in a form. */
 const REGISTRATION = /(?:"|%22)WebhookRegistry(?:"|%22)[\s+]*(?::|%3[Aa])/
 
+/** The events of a delivery are objects. A registration may list the names of events. */
+const EVENTS = /(?:"|%22)events(?:"|%22)[\s+]*(?::|%3[Aa])[\s+]*(?:\[|%5[Bb])[\s+]*(?:\{|%7[Bb])/
+
 /**
  * Returns true for a body that looks like a registration: it has a member `WebhookRegistry`. The body is not parsed,
  * because its sender may be unknown.
@@ -94,11 +97,14 @@ const REGISTRATION = /(?:"|%22)WebhookRegistry(?:"|%22)[\s+]*(?::|%3[Aa])/
 const isRegistration = (body: Uint8Array): boolean =>
   body.length <= MAX_REGISTRATION && REGISTRATION.test(toBinary(body))
 
-/** True if the body is a delivery with events. Parses the body, so call it only for a sender that may send deliveries. */
+/**
+ * True if the body is a delivery with events, or looks like one that cannot be decoded, whose sender gets the error.
+ * Parses the body, so call it only for a sender that may send deliveries.
+ */
 function hasEvents(body: Uint8Array, { headers }: RequestHead): boolean {
   try {
     return parse(body, readHeader(headers, 'content-type'), DEFAULT_SIGNATURE_HEADER).changeTypes.length > 0
   } catch {
-    return false
+    return EVENTS.test(toBinary(body))
   }
 }

@@ -239,6 +239,25 @@ describe('the registration of a portal webhook', () => {
       expect(recorder.lines).toEqual(['accepted', 'handled'])
     }
   })
+
+  it.each([
+    ['a media type that is not supported', 415, 'text/plain', (body: string) => body],
+    ['JSON that was cut', 400, 'application/json', (body: string) => body.slice(0, -1)],
+    ['a form', 400, FORM_TYPE, (body: string) => `payload=${encodeURIComponent(body.slice(0, -1))}`],
+  ])('never accepts a delivery in its place that cannot be decoded: %s', async (_, status, type, change) => {
+    const event = { operation: 'update', when: 1, properties: { WebhookRegistry: {} } }
+    const delivery = change(JSON.stringify({ info: {}, events: [event] }))
+    const names = change(JSON.stringify({ WebhookRegistry: { events: ['/'] } }))
+    for (const unsigned of ['reject', 'accept'] as const) {
+      const { send } = createPortal({ unsigned })
+      const headers: Record<string, string> = {
+        'content-type': type,
+        ...(unsigned === 'reject' && { secret: KEY }),
+      }
+      expect((await send(headers, delivery)).status).toBe(status)
+      expect((await send(headers, names)).status).toBe(200)
+    }
+  })
 })
 
 describe('a profile with secretHeader', () => {
