@@ -33,6 +33,8 @@ const HEADERS: Record<string, string> = {
   'x-esri-authorization': 'Bearer unlisted-of-esri',
   cookie: 'session=unlisted-of-cookie',
   'x-api-key': 'unlisted-of-api-key',
+  referer: 'https://user:unlisted-of-user@info@gis.example.com/',
+  'x-forwarded-url': '/?u=https%3A%2F%2Fuser%3Aunlisted-of-user-info%40gis.example.com',
 }
 const QUERY = ['token', 'access_token', 'code', 'sig', 'key', 'signatureKey', 'password', 'client_secret']
   .map((name) => `${name}=unlisted-of-${name}`)
@@ -114,19 +116,35 @@ it('a short secret is hidden where it is a whole value, and not in other words',
   expect(text('abc')).toBe('***')
 })
 
-it.each(['x', '%25', '\\u0025', '&#37;', '&token=', 'abcd', 'key of job ', '\\', '=', 'a%'])(
-  'hiding secrets takes time linear in a text of %s, whatever their number',
-  async (part) => {
-    const many = createRedactor(Array.from({ length: 2000 }, (_, index) => `key of job ${index}`))
-    const one = createRedactor(['abcd-efgh'])
-    const short = part.repeat(20_000 / part.length)
-    const often = (hide: (text: string) => string, text: string, times: number) => () => {
-      for (let time = 0; time < times; time++) hide(text)
-    }
-    await expectTimes(8, often(one.text, short.repeat(16), 1), often(one.text, short, 16))
-    await expectTimes(20, often(many.text, short, 8), often(one.text, short, 8))
-  },
+it.each(['http://127.0.0.1:4000/?mail=a@b', 'https://user@gis.example.com:443/a@b', 'http://[::1]:80, a@b'])(
+  'a URL without a password stays as it is: %s',
+  (given) => expect(createRedactor([]).text(given)).toBe(given),
 )
+
+it.each([
+  'x',
+  '://',
+  '://:',
+  '://:@',
+  '%25',
+  '\\u0025',
+  '&#37;',
+  '&token=',
+  'abcd',
+  'key of job ',
+  '\\',
+  '=',
+  'a%',
+])('hiding secrets takes time linear in a text of %s, whatever their number', async (part) => {
+  const many = createRedactor(Array.from({ length: 2000 }, (_, index) => `key of job ${index}`))
+  const one = createRedactor(['abcd-efgh'])
+  const short = part.repeat(20_000 / part.length)
+  const often = (hide: (text: string) => string, text: string, times: number) => () => {
+    for (let time = 0; time < times; time++) hide(text)
+  }
+  await expectTimes(8, often(one.text, short.repeat(16), 1), often(one.text, short, 16))
+  await expectTimes(20, often(many.text, short, 8), often(one.text, short, 8))
+})
 
 it.each([[[]], [['--json']]])('geohook listen %s shows and saves no key', async (more) => {
   const captures = join(folder.path, `captures${more.length}`)

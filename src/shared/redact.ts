@@ -37,8 +37,9 @@ export function toPairs(headers: HeaderBag | HeaderPairs): HeaderPairs {
 /** Hides secrets. */
 export interface Redactor {
   /**
-   * Hides known secrets in any text, however they are encoded (see `spellingsOf`), and the values of secret parameters
-   * in URLs and forms. The time is linear in the length of the text, and does not depend on the number of secrets.
+   * Hides known secrets in any text, however they are encoded (see `spellingsOf`), the values of secret parameters in
+   * URLs and forms, and passwords in URLs. The time is linear in the length of the text, and does not depend on the
+   * number of secrets.
    *
    * @param limit number of characters of the text to return; hides all of a secret that begins within them
    */
@@ -204,14 +205,20 @@ function* findShort(text: string, secrets: Iterable<string>): Generator<Span> {
 
 const PARAMETER = /(^|[\s"'(?&;#])([\w-]{1,30})=/g
 const VALUE = /[^\s&;#"'<>\\]+/y
+/** The user name can be empty, and the password ends at the last `@` before the path. */
+const USER_INFO = /:\/\/[^\s/?#"'<>\\:@]*:([^\s/?#"'<>\\]+)@/g
 
-/** Finds the values of secret parameters in URLs and forms. */
+/** Finds the values of secret parameters in URLs and forms, and passwords in URLs. */
 function* findParameters(text: string): Generator<Span> {
   for (const { 0: start, 1: before = '', 2: name = '', index } of text.matchAll(PARAMETER)) {
     if (!(/[?&;#]/.test(before) ? isSecretParameter(name) : isSecretMember(name))) continue
     VALUE.lastIndex = index + start.length
     const value = VALUE.exec(text)
     if (value) yield [value.index, VALUE.lastIndex]
+  }
+  for (const { 0: found, 1: password = '', index } of text.matchAll(USER_INFO)) {
+    const end = index + found.length - 1
+    yield [end - password.length, end]
   }
 }
 
