@@ -197,6 +197,28 @@ it.each([[[]], [['--json']]])('geohook listen %s shows and saves no key', async 
   }
 })
 
+it.each(['json', 'content-type', 'service', 'hook'])(
+  'a capture can be explained although the key is the word %s',
+  async (key) => {
+    const captures = join(folder.path, `captures-${key}`)
+    const profile = ['--profile', key === 'hook' ? 'arcgis' : 'service']
+    const args = ['listen', '--port', '0', '--key', key, '--save', captures, '--count', '1', ...profile]
+    const listener = startGeohook(args)
+    const [, hook = ''] = await listener.printed(/(http:\/\/[^\s"]+)/)
+    const body = Buffer.from(payloadOf('FeaturesCreated'))
+    const name = key === 'hook' ? 'x-esriHook-Signature' : 'x-service'
+    await send(hook, {
+      headers: { 'content-type': JSON_TYPE, [name]: signatureOf(body, key), 'x-a': key },
+      body,
+    })
+    expect(await listener.exited).toBe(0)
+    const [file = ''] = readdirSync(captures)
+    const { headers } = JSON.parse(readFileSync(join(captures, file), 'utf8'))
+    expect(headers).toContainEqual(['x-a', '***'])
+    expect((await geohook(['explain', captures, '--key', key, ...profile])).stdout).toContain('cause     ok')
+  },
+)
+
 it('the commands that send, check and explain requests show no key', async () => {
   const planted = quoted([KEY, WIDE])
   const echo = await serve((_, res) => {

@@ -21,6 +21,11 @@ const SECRET_MEMBER =
 /** Secrets in a query only: `code` is a key of Azure, `sig` gives access to a file. In JSON, these names are common. */
 const SECRET_PARAMETER = /^(?:code|key|sig)$/i
 
+/** Headers that most requests have. A key that is a word, such as `content`, must not make a capture useless. */
+const ORDINARY_NAME =
+  /^(?:host|connection|date|accept(?:-encoding)?|content-(?:encoding|length|type)|transfer-encoding|user-agent|x-service|x-esrihook-signature)$/
+const ORDINARY_TYPE = /^application\/(?:json|x-www-form-urlencoded)(?:; ?charset=utf-8)?$/i
+
 export const isSecretHeader = (name: string): boolean => SECRET_HEADER.test(name)
 export const isSecretMember = (name: string): boolean => SECRET_MEMBER.test(name)
 export const isSecretParameter = (name: string): boolean =>
@@ -83,8 +88,10 @@ export function createRedactor(
 
   function header([name, value]: HeaderPairs[number]): HeaderPairs[number] {
     const lowerCase = name.toLowerCase()
-    const hidden = text(lowerCase)
+    const isOrdinary = lowerCase === signatureName || ORDINARY_NAME.test(lowerCase)
+    const hidden = isOrdinary ? lowerCase : text(lowerCase)
     const isSecret = lowerCase === secretName || (isSecretHeader(name) && lowerCase !== signatureName)
+    if (lowerCase === 'content-type' && ORDINARY_TYPE.test(value) && !isSecret) return [name, value]
     return [hidden === lowerCase ? name : hidden, isSecret ? HIDDEN : text(value)]
   }
 
