@@ -2,7 +2,7 @@ import { type Choice, emptyChoices, type FloatChoice, floatChoices } from './cho
 import { createDistinct, type Distinct, isSameList } from './distinct.ts'
 import { type EscapesName, escapeStrings } from './escapes.ts'
 import { fill, LAYOUTS, type LayoutName, layOut, layoutKey, type Template, type Values } from './layouts.ts'
-import { type NumberStyle, toDecimal, writeNumber } from './numbers.ts'
+import { type Decimal, type NumberStyle, toDecimal, writeNumber } from './numbers.ts'
 import { isSameOrder, ORDERS, type OrderName, reorder } from './orders.ts'
 import type { Node, Tree } from './parse.ts'
 
@@ -41,6 +41,9 @@ const MAX_CACHED = 1024 * 1024
 /** Characters that can be written in the time that handling one value takes. */
 const PER_VALUE = 5
 
+/** In place of numbers that are longer than a text may be. Others would use up the memory. */
+const TOO_LONG: string[] = []
+
 /** @param limit maximum number of characters of a text */
 export function createNotations(tree: Tree, limit: number): Notations {
   const decimals = tree.numbers.map(({ literal }) => toDecimal(literal))
@@ -57,12 +60,21 @@ export function createNotations(tree: Tree, limit: number): Notations {
     pay(characters, tree.strings.length)
     return escapeStrings(tree.strings, name)
   }, isSameList)
+  const received = tree.numbers.reduce((sum, { literal }) => sum + literal.length, 0)
   const numbers = createDistinct((key: `${NumberStyle}/${number}`) => {
     const [style, index] = key.split('/') as [NumberStyle, string]
-    pay(0, decimals.length)
     const choice = floats[Number(index)]?.value ?? 'literal'
-    if (choice === 'literal') return tree.numbers.map(({ literal }) => literal)
-    return decimals.map((decimal, place) => writeNumber(decimal, choice[place] as boolean, style))
+    let length = 0
+    const list: string[] = []
+    for (let place = 0; place < decimals.length && length <= limit; place++) {
+      const decimal = decimals[place] as Decimal
+      list.push(
+        choice === 'literal' ? decimal.literal : writeNumber(decimal, choice[place] as boolean, style),
+      )
+      length += list[place]!.length
+    }
+    pay(Math.max(0, length - received), decimals.length)
+    return length > limit ? TOO_LONG : list
   }, isSameList)
 
   const layouts = createDistinct((name: LayoutName) => layoutKey(tree, name), Object.is)
@@ -104,6 +116,7 @@ export function createNotations(tree: Tree, limit: number): Notations {
       const [root, rootId] = roots.get(notation.order)
       const [literals, literalsId] = numbers.get(`${notation.numbers}/${notation.floats}`)
       const [escaped, escapedId] = strings.get(notation.escapes)
+      if (literals === TOO_LONG) return undefined
       const values = { root, numbers: literals, empties: empties[notation.empties]?.value ?? [] }
       const lines = 'indent' in LAYOUTS[layout] ? notation.lines : '\n'
 

@@ -7,8 +7,6 @@ export interface Decimal {
   isWhole: boolean
   /** True for a literal without a fraction and an exponent. */
   isInteger: boolean
-  /** All digits, without an exponent and without a fraction of zeros. */
-  plain: string
 }
 
 export function toDecimal(literal: string): Decimal {
@@ -24,13 +22,13 @@ export function toDecimal(literal: string): Decimal {
   const digits = all.slice(0, end)
   const isInteger = /^-?\d+$/.test(literal)
   const isWhole = digits.length <= exponent + 1
-  return { literal, sign, digits, exponent, isWhole, isInteger, plain: sign + fixed(digits, exponent) }
+  return { literal, sign, digits, exponent, isWhole, isInteger }
 }
 
-/** Writes d.ddd × 10^exponent without an exponent. */
-function fixed(digits: string, exponent: number): string {
-  if (exponent < 0) return `0.${'0'.repeat(-exponent - 1)}${digits}`
-  const whole = digits.slice(0, exponent + 1).padEnd(exponent + 1, '0')
+/** Writes all digits, without an exponent and without a fraction of zeros. Not stored, because it can be long. */
+function plain({ sign, digits, exponent }: Decimal): string {
+  if (exponent < 0) return `${sign}0.${'0'.repeat(-exponent - 1)}${digits}`
+  const whole = sign + digits.slice(0, exponent + 1).padEnd(exponent + 1, '0')
   return digits.length > exponent + 1 ? `${whole}.${digits.slice(exponent + 1)}` : whole
 }
 
@@ -57,16 +55,16 @@ interface FloatFormat {
 /** Writes a number. A parser knows its literal, and whether it is a float. */
 export function writeNumber(number: Decimal, isFloat: boolean, style: NumberStyle): string {
   const format: FloatFormat | 'expanded' = NUMBERS[style]
-  const { literal, sign, digits, exponent, isWhole, isInteger, plain } = number
+  const { literal, sign, digits, exponent, isWhole, isInteger } = number
   if (format === 'expanded') {
-    if (!isFloat && isWhole) return plain
+    if (!isFloat && isWhole) return plain(number)
     return isInteger && isFloat ? `${literal}.0` : expand(literal)
   }
-  if (!isFloat && isWhole && !format.hasOnlyDoubles) return isInteger ? literal : plain
+  if (!isFloat && isWhole && !format.hasOnlyDoubles) return isInteger ? literal : plain(number)
   const { from, to, toPerDigit = 0, toExact = to, e, pad = 1, whole = '', point = '' } = format
   const last = digits.length === 17 ? toExact : to
   if (exponent >= from && exponent <= last + toPerDigit * digits.length)
-    return isWhole ? plain + whole : plain
+    return isWhole ? plain(number) + whole : plain(number)
   const mantissa = digits.length > 1 ? `${digits[0]}.${digits.slice(1)}` : digits + point
   return sign + mantissa + e[exponent < 0 ? 1 : 0] + `${Math.abs(exponent)}`.padStart(pad, '0')
 }
