@@ -150,13 +150,21 @@ export async function whenEnded(req: IncomingMessage): Promise<void> {
  * such readers if geohook is middleware in Fastify (NestJS, `@fastify/middie`).
  */
 export function replayBody(req: IncomingMessage, body: Uint8Array): void {
-  let late: [event: string, listener: (chunk?: Uint8Array) => void][] = []
+  let late: [event: string, listener: (chunk?: Uint8Array | string) => void][] = []
   function replay(): void {
-    const added = late.filter(([event, listener]) => req.listeners(event).includes(listener))
+    const added = late
     late = []
-    if (!added.some(([event]) => event === 'end')) return
-    for (const [event, listener] of added) if (event === 'data') listener.call(req, Buffer.from(body))
-    for (const [event, listener] of added) if (event === 'end') listener.call(req)
+    for (const name of ['data', 'end'])
+      for (const [event, listener] of added) {
+        // A reader may have removed its listener: Fastify's does if the body exceeds its limit.
+        if (event !== name || !req.listeners(event).includes(listener)) continue
+        if (event === 'end') {
+          listener.call(req)
+        } else {
+          const copy = Buffer.from(body)
+          listener.call(req, req.readableEncoding ? copy.toString(req.readableEncoding) : copy)
+        }
+      }
   }
   req.on('newListener', (event: string, listener: () => void) => {
     // Skip listeners of pipe(): it has already ended its destination.

@@ -144,6 +144,28 @@ describe('webhook() passes the body to readers that would wait for it', () => {
     }
   })
 
+  it('does not call listeners that a reader has removed, as Fastify does beyond its limit', async () => {
+    const events: string[] = []
+    const app = express().post('/hook', webhook({ signatureKey }), (req, res) => {
+      const onEnd = () => events.push('end')
+      req.on('end', onEnd).on('data', () => {
+        events.push('data')
+        req.off('end', onEnd)
+        setTimeout(() => res.json(events))
+      })
+    })
+    await post(app).expect(200, ['data'])
+  })
+
+  it('whichever listener they add first, and as text after setEncoding()', async () => {
+    const app = express().post('/hook', webhook({ signatureKey }), (req, res) => {
+      req.setEncoding('utf8').once('data', (text) => {
+        setTimeout(() => req.once('end', () => res.json(text)))
+      })
+    })
+    await post(app).timeout(5_000).expect(200, JSON.stringify(request.body))
+  })
+
   it('does not write to the destination of pipe(), which has already ended', async () => {
     const app = express().post('/hook', webhook({ signatureKey }), (req, res) => {
       req.pipe(new PassThrough()).pipe(res)
