@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { ServerHttp2Stream } from 'node:http2'
 import { endOfTick } from '#platform'
 import { WebhookError } from '../errors.ts'
-import { closeUnread, cutUnreadResponse, drain, isClosing, watchStream } from '../platform/drain.node.ts'
+import { closeUnread, cutUnreadResponse, drain, isClosing, watchRequest } from '../platform/drain.node.ts'
 import type { Delivery } from '../receiver/delivery.ts'
 import type { NextResult } from '../receiver/next-handler.ts'
 import type { Outcome } from '../receiver/outcome.ts'
@@ -48,7 +48,7 @@ export async function serve(receive: Receiver['receive'], exchange: NodeExchange
   /** True if the body arrived with the headers. */
   let isReadAtOnce = false
   let reading: AbortController | undefined
-  watchStream(req)
+  watchRequest(req)
 
   async function passOn(run: NonNullable<typeof next>, delivery: Delivery): Promise<NextResult> {
     if (isStreamRead) {

@@ -141,8 +141,10 @@ export function cutUnreadResponse(res: ServerResponse): void {
 /** The requests of each HTTP/2 session: how many are open, and how many have arrived since the last check. */
 const requestsOf = /* @__PURE__ */ new WeakMap<Http2Session, { open: number; recent: number }>()
 
-/** Makes sure that an HTTP/2 stream closes if it is reset, or if its session fails. */
-export function watchStream(req: IncomingMessage): void {
+/** Discards the body if the request cannot be a delivery, and makes sure that its HTTP/2 stream closes. */
+export function watchRequest(req: IncomingMessage): void {
+  // While a key function runs, Node would keep the small chunks of the body one by one, and nothing would count them.
+  if (req.method !== 'POST') req.resume()
   const { stream } = req as OnStream
   const { session } = stream ?? {}
   if (!stream || !session) return
@@ -157,22 +159,22 @@ export function watchStream(req: IncomingMessage): void {
 }
 
 /**
- * Destroys a session that has requests but cannot send a single byte for 5 seconds. After most protocol errors, Node
- * neither reads from a session nor writes to it, but keeps it and its streams open.
+ * Destroys a session that has requests but neither sends nor reads a single byte for 5 seconds. After most protocol
+ * errors, Node does neither, but keeps the session and its streams open.
  */
 function watchSession(session: Http2Session): { open: number; recent: number } {
   const requests = { open: 0, recent: 0 }
   requestsOf.set(session, requests)
-  /** The number of bytes sent before the last PING. */
-  let sent: number | undefined
+  /** The number of bytes sent and read before the last PING. A client that reads nothing may still send. */
+  let moved: number | undefined
   const timer = setInterval(() => {
     if (session.destroyed) return clearInterval(timer)
-    const { bytesWritten } = session.socket
-    if (bytesWritten === sent) return session.destroy()
+    const bytes = session.socket.bytesWritten + session.socket.bytesRead
+    if (bytes === moved) return session.destroy()
     const isUsed = requests.open + requests.recent > 0
     requests.recent = 0
     // Node sends no more PINGs while ten are unacknowledged.
-    sent = isUsed && session.ping(() => {}) ? bytesWritten : undefined
+    moved = isUsed && session.ping(() => {}) ? bytes : undefined
   }, MAX_DURATION).unref()
   session.once('close', () => clearInterval(timer))
   return requests

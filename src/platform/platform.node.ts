@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { closeUnread, drain, isClosing, watchStream } from './drain.node.ts'
+import { closeUnread, drain, isClosing, watchRequest } from './drain.node.ts'
 import { errorChain } from './error-chain.ts'
 
 // Read at import time, before tests install fake timers, which would never fire.
@@ -67,10 +67,10 @@ export function drainWebRequest(request: object, context: unknown, limit: number
   return closeUnread(req, res)
 }
 
-/** Calls `watchStream` for the Node request that a web request wraps. */
+/** Calls `watchRequest` for the Node request that a web request wraps. */
 export function watchWebRequest(request: object, context: unknown): void {
   const { req } = nodeExchangeOf(request, context)
-  if (typeof req?.resume === 'function') watchStream(req)
+  if (typeof req?.resume === 'function') watchRequest(req)
 }
 
 /** Returns true if the connection of the Node request that a web request wraps is about to be closed. */

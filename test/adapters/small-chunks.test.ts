@@ -28,7 +28,7 @@ async function measure(): Promise<number> {
 }
 
 describe.each(['node:http', 'Hono', 'h3'])('a body in chunks of one byte, on %s', (name) => {
-  async function start(options: Partial<ReceiverOptions>, signature: string) {
+  async function start(options: Partial<ReceiverOptions>, signature: string, line = 'POST /hook') {
     const receiver = createReceiver({ signatureKey: KEY, observer: { refused() {} }, ...options }).on(
       '*',
       () => {},
@@ -46,7 +46,7 @@ describe.each(['node:http', 'Hono', 'h3'])('a body in chunks of one byte, on %s'
       socket.destroy()
       await mounted.close()
     })
-    const head = `POST /hook HTTP/1.1\r\nhost: a\r\ncontent-type: ${JSON_TYPE}\r\nx-service: ${signature}\r\n`
+    const head = `${line} HTTP/1.1\r\nhost: a\r\ncontent-type: ${JSON_TYPE}\r\nx-service: ${signature}\r\n`
     socket.write(`${head}transfer-encoding: chunked\r\n\r\n`)
     return {
       socket,
@@ -83,6 +83,17 @@ describe.each(['node:http', 'Hono', 'h3'])('a body in chunks of one byte, on %s'
     await write(CHUNKS)
     expect((await measure()) - before).toBeLessThan(MAXIMUM)
     await write(END)
+    release()
+    expect(await status()).toBe('HTTP/1.1 200')
+  })
+
+  it('takes little memory while the key of a handshake is looked up', async () => {
+    const { gate, release } = createGate()
+    const options: Partial<ReceiverOptions> = { profile: 'arcgis', signatureKey: () => gate.then(() => KEY) }
+    const { write, status } = await start(options, 'none', 'GET /hook?crc_token=a')
+    const before = await measure()
+    await write(CHUNKS)
+    expect((await measure()) - before).toBeLessThan(MAXIMUM)
     release()
     expect(await status()).toBe('HTTP/1.1 200')
   })
