@@ -159,22 +159,23 @@ export function watchRequest(req: IncomingMessage): void {
 }
 
 /**
- * Destroys a session that has requests but neither sends nor reads a single byte for 5 seconds. After most protocol
- * errors, Node does neither, but keeps the session and its streams open.
+ * Destroys a session that has requests but cannot send a single byte for 5 seconds. After most protocol errors, Node
+ * neither reads from a session nor writes to it, but keeps it and its streams open. It also reads nothing while a client
+ * does not take the bytes of a response.
  */
 function watchSession(session: Http2Session): { open: number; recent: number } {
   const requests = { open: 0, recent: 0 }
   requestsOf.set(session, requests)
-  /** The number of bytes sent and read before the last PING. A client that reads nothing may still send. */
-  let moved: number | undefined
+  /** The number of bytes sent before the last PING. */
+  let sent: number | undefined
   const timer = setInterval(() => {
     if (session.destroyed) return clearInterval(timer)
-    const bytes = session.socket.bytesWritten + session.socket.bytesRead
-    if (bytes === moved) return session.destroy()
+    const { bytesWritten } = session.socket
+    if (bytesWritten === sent) return session.destroy()
     const isUsed = requests.open + requests.recent > 0
     requests.recent = 0
     // Node sends no more PINGs while ten are unacknowledged.
-    moved = isUsed && session.ping(() => {}) ? bytes : undefined
+    sent = isUsed && session.ping(() => {}) ? bytesWritten : undefined
   }, MAX_DURATION).unref()
   session.once('close', () => clearInterval(timer))
   return requests

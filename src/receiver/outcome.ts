@@ -10,10 +10,7 @@ export interface Outcome {
   headers: Record<string, string>
   /** ASCII text; empty if the framework's next handler has sent the response. */
   body: string
-  /**
-   * True to close the connection after the response: the sender is too slow or sends too much, or the receiver is
-   * closed.
-   */
+  /** True to close the connection after the response, because the receiver is closed. */
   close?: boolean
   error?: WebhookError
 }
@@ -58,7 +55,6 @@ export function errorOutcome(error: WebhookError, allow: string, isDelivery: boo
   if (status === 401) outcome.headers['www-authenticate'] = 'HMAC-SHA256' // required by RFC 9110 section 15.5.2
   if (status === 405) outcome.headers.allow = allow
   if (status === 409 || status === 503) outcome.headers['retry-after'] = '5' // seconds
-  if (code === 'body_timeout' || code === 'body_too_large') outcome.close = true
   return outcome
 }
 

@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { connect, type Socket } from 'node:net'
+import { text } from 'node:stream/consumers'
 import { setImmediate } from 'node:timers/promises'
 import { createReceiver } from 'geohook'
 import { webhook } from 'geohook/node'
@@ -174,4 +175,24 @@ it('disconnects a client that sends another request after more bytes than are di
   vi.advanceTimersByTime(1_000)
   await closed
   expect(recorder.lines.filter((line) => !line.startsWith('refused '))).toEqual([])
+})
+
+it.each([
+  ['content-length: 1200', 'x'.repeat(1200)],
+  ['transfer-encoding: chunked', `4b0\r\n${'x'.repeat(1200)}\r\n0\r\n\r\n`],
+])('answers a delivery that has arrived behind a body that is too large, with %s', async (framing, body) => {
+  const receiver = createReceiver({ signatureKey: KEY, limit: 1000, observer: { refused() {} } }).on(
+    '*',
+    () => {},
+  )
+  const { url, close } = await listen(webhook(receiver))
+  onTestFinished(close)
+  const { hostname, port } = new URL(url)
+  const socket = connect(Number(port), hostname)
+  const delivery = `${HEAD}x-service: ${signatureOf('{}')}\r\n`
+  socket.write(
+    `${delivery}${framing}\r\n\r\n${body}${delivery}connection: close\r\ncontent-length: 2\r\n\r\n{}`,
+  )
+  expect((await text(socket)).match(/HTTP\/1.1 \d+/g)).toEqual(['HTTP/1.1 413', 'HTTP/1.1 200'])
+  expect(receiver.stats().outcomes.handled).toBe(1)
 })

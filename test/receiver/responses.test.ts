@@ -34,9 +34,7 @@ const requestOf = (rest: Partial<ReceiverRequest> = {}): ReceiverRequest => ({
 const EXTRA: Record<number, Record<string, string>> = {
   401: { 'www-authenticate': 'HMAC-SHA256' },
   405: { allow: 'POST' },
-  408: { connection: 'close' },
   409: { 'retry-after': '5' },
-  413: { connection: 'close' },
   503: { 'retry-after': '5' },
 }
 
