@@ -33,6 +33,9 @@ const HEADERS: Record<string, string> = {
   'x-esri-authorization': 'Bearer unlisted-of-esri',
   cookie: 'session=unlisted-of-cookie',
   'x-api-key': 'unlisted-of-api-key',
+  'ocp-apim-subscription-key': 'unlisted-of-subscription',
+  'x-gitlab-token': 'unlisted-of-gitlab',
+  'x-forwarded-authorization': 'unlisted-of-forwarded',
   referer: 'https://user:unlisted-of-user@info@gis.example.com/',
   'x-forwarded-url': '/?u=https%3A%2F%2Fuser%3Aunlisted-of-user-info%40gis.example.com',
 }
