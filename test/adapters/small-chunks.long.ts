@@ -54,7 +54,7 @@ const program = (server: string): string => `
   })
   server.listen(0, '127.0.0.1', () => console.log('port', server.address().port, '.'))`
 
-/** A body that is sent in small chunks. */
+/** An upload in small chunks. */
 interface Upload {
   socket: Socket
   /** Sends more of the body. Resolves when all of it is written. */

@@ -104,7 +104,7 @@ describe('no false alarm about a receiver', () => {
     expect(resultOf(report, 'uniform-refusal')).toMatchObject({ verdict: 'undecided' })
   })
 
-  it('with two servers, of which another one responds to each request', async () => {
+  it('with two servers that respond in turn', async () => {
     let count = 0
     const report = await checkListener(
       (req, res) => {
