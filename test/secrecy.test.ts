@@ -33,6 +33,7 @@ const HEADERS: Record<string, string> = {
   'x-esri-authorization': 'Bearer unlisted-of-esri',
   cookie: 'session=unlisted-of-cookie',
   'x-api-key': 'unlisted-of-api-key',
+  apikey: 'unlisted-of-apikey',
   'ocp-apim-subscription-key': 'unlisted-of-subscription',
   'x-gitlab-token': 'unlisted-of-gitlab',
   'x-forwarded-authorization': 'unlisted-of-forwarded',

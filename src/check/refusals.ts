@@ -155,7 +155,7 @@ const MAX_ROUNDS = 200
 
 /** Compares the times to refuse a signature that is wrong from the start, and one whose first half is right. */
 export const compareTimes = (probe: Probe): Promise<Finding> =>
-  compareTwice(probe, 'the half right signature', (body) => [
+  compareTwice(probe, 'the signature whose first half is right', (body) => [
     { credential: wrongFrom(probe, body, 0) },
     { credential: wrongFrom(probe, body, 0.5) },
   ])

@@ -13,7 +13,7 @@ export const isHidden = ([name, value]: readonly [string, string]): boolean =>
 
 /** Headers with credentials. Organizations send their key in `secret`. */
 const SECRET_HEADER =
-  /^(?:(?:set-)?cookie|(?:.*-)?(?:secret|authorization|token|password|(?:api|functions|subscription)-key))$/i
+  /^(?:(?:set-)?cookie|(?:.*-)?(?:secret|authorization|token|password|apikey|(?:api|functions|subscription)-key))$/i
 
 /** Members of JSON, form fields and query parameters whose values are secrets. */
 const SECRET_MEMBER =

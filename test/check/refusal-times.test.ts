@@ -55,7 +55,7 @@ function expectResult(
 it('a signature that is right until the middle takes longer', () =>
   expectResult('uniform-refusal-time', (delay) => slow((isWrongFromStart) => !isWrongFromStart, delay), {
     verdict: 'failed',
-    evidence: expect.stringContaining('the half right signature took longer'),
+    evidence: expect.stringContaining('the signature whose first half is right took longer'),
   }))
 
 it('a difference that the second comparison contradicts is not a failure', () =>
