@@ -1,6 +1,6 @@
 import { availableParallelism } from 'node:os'
 import { fileURLToPath } from 'node:url'
-import { defineConfig } from 'vitest/config'
+import { defineConfig, type TestProjectInlineConfiguration } from 'vitest/config'
 import entries from './entries.json' with { type: 'json' }
 import { TAGS } from './test/helpers/drivers.ts'
 import { LongestFirst } from './test/helpers/longest-first.ts'
@@ -18,51 +18,76 @@ export const alias = (platform: 'node' | 'web') => [
   })),
 ]
 
-/** Settings of the whole test run. */
-export const once = {
-  globalSetup: [source('test/helpers/build.ts'), source('test/helpers/requirements.ts')],
-  // More workers than cores, because the tests mostly wait for processes, sockets and leases.
-  maxWorkers: availableParallelism() * 2,
-  sequence: { sequencer: LongestFirst },
-}
+// More workers than cores, because tests wait for processes, sockets and leases.
+const cores = availableParallelism()
 
-/** Settings of each test file. */
-export const each = {
-  // Timeouts in milliseconds, long enough for a busy machine.
-  testTimeout: 120_000,
-  hookTimeout: 120_000,
-  // No isolation: starting a process and importing all modules for each file would take longer than most tests.
-  isolate: false,
-  tags: TAGS,
-  setupFiles: [source('test/helpers/global-state.ts')],
-}
+/** A project whose tests import the built package, as users do. */
+const project = (
+  name: string,
+  include: string[],
+  test: TestProjectInlineConfiguration['test'] = {},
+): TestProjectInlineConfiguration => ({
+  // Only for a few tests that import modules of `src`.
+  resolve: { alias: alias('node').slice(0, 3) },
+  test: {
+    name,
+    include,
+    // Node loads the build itself: Vite would transform it again for each worker.
+    server: { deps: { external: [/\/dist\//] } },
+    // Milliseconds, long enough for a busy machine: only ends tests that hang.
+    testTimeout: 120_000,
+    hookTimeout: 120_000,
+    // No isolation: starting a process and importing all modules for each file would take longer than most tests.
+    isolate: false,
+    maxWorkers: cores * 2,
+    tags: TAGS,
+    globalSetup: [source('test/helpers/requirements.ts')],
+    setupFiles: [source('test/helpers/global-state.ts')],
+    ...test,
+  },
+})
 
+const web = project('web', [
+  'test/{signature,payload}/**/*.test.ts',
+  'test/receiver/{decoys,outcomes,responses,web}.test.ts',
+  'test/properties.test.ts',
+])
+
+/** `npm test` runs `node` and `web`. Each other project has a script in package.json, which `.ci/run` runs. */
 export default defineConfig({
   test: {
-    ...once,
+    globalSetup: [source('test/helpers/build.ts')],
+    sequence: { sequencer: LongestFirst },
     projects: [
-      {
-        resolve: { alias: alias('node') },
-        test: {
-          name: 'node',
-          ...each,
-          include: ['test/**/*.test.ts'],
-        },
-      },
-      {
-        // Runs the tests that do not depend on Node a second time, with WebCrypto.
-        resolve: { alias: alias('web') },
-        test: {
-          name: 'web',
-          ...each,
-          include: [
-            'test/{signature,payload,receiver}/**/*.test.ts',
-            // The hypotheses are the same on both platforms, except that WebCrypto computes the signatures.
-            'test/explain/{form,input,rewritten,signature}.test.ts',
-            'test/properties.test.ts',
-          ],
-        },
-      },
+      project('node', ['test/**/*.test.ts']),
+      // Repeats tests that depend on the platform with WebCrypto, from the source.
+      { ...web, resolve: { alias: alias('web') } },
+      // Tests of the inboxes in PostgreSQL and Redis.
+      project('engines', ['test/**/*.engine.ts']),
+      // The package as users get it: its files, imports and size, and the examples in README, docs and `examples`.
+      project('package', ['test/**/*.package.ts']),
+      // Slow tests, for example of processes that are killed.
+      project('long', ['test/**/*.long.ts'], {
+        testTimeout: 600_000,
+        hookTimeout: 600_000,
+        maxWorkers: cores * 3,
+        // Fewer at a time than Vitest's default of 5: a check of a receiver that waits for a core takes too long to pass.
+        maxConcurrency: 2,
+      }),
+      // The inspector's page in Chromium.
+      project('browser', ['test/browser/*.browser.ts'], {
+        globalSetup: [],
+        setupFiles: [],
+        maxWorkers: 2,
+        sequence: { groupOrder: 1 },
+      }),
+      // Alone, because it compares times.
+      project('browser speed', ['test/browser/*.speed.ts'], {
+        globalSetup: [],
+        setupFiles: [],
+        maxWorkers: 1,
+        sequence: { groupOrder: 2 },
+      }),
     ],
   },
 })

@@ -81,10 +81,10 @@ export const AREAS = {
   postgres: {
     // The tests of packages start another process.
     mutate: ['src/inbox/postgres/!(packages).ts'],
-    tests: ['test/contract/inbox/postgres.test.ts', 'test/inbox/postgres/!(packages).test.ts'],
+    tests: ['test/contract/inbox/postgres.engine.ts', 'test/inbox/postgres/!(packages).engine.ts'],
   },
   redis: {
     mutate: ['src/inbox/redis/!(packages).ts'],
-    tests: ['test/contract/inbox/redis.test.ts', 'test/inbox/redis/!(packages).test.ts'],
+    tests: ['test/contract/inbox/redis.engine.ts', 'test/inbox/redis/!(packages).engine.ts'],
   },
 }

@@ -14,20 +14,36 @@ declare module 'vitest' {
   }
 }
 
+/** What the tests of each project need besides SQLite. */
+const NEEDS: Record<string, Need[]> = {
+  node: ['redis-server'],
+  engines: ['PostgreSQL', 'Redis', 'redis-server'],
+  package: ['PostgreSQL', 'Redis'],
+  long: ['PostgreSQL', 'Redis', 'redis-server', 'nginx'],
+  browser: ['PostgreSQL', 'Redis'],
+}
+
+/** Returns why a program, server or driver is unavailable, or `undefined`. */
+const CHECKS: Record<Need, () => string | undefined | Promise<string | undefined>> = {
+  PostgreSQL: () => whyMissing(POSTGRES, POSTGRES.url),
+  Redis: () => whyMissing(REDIS, REDIS.url),
+  'redis-server': () => whyNoProgram('redis-server', findRedis()),
+  nginx: () => whyNoProgram('nginx', findNginx()),
+  SQLite: () => whyNoSqlite,
+}
+
+const whyNoProgram = (name: string, path: string | undefined): string | undefined =>
+  path ? undefined : `no ${name}. Install it, or put its folder into PATH.`
+
 /**
- * Checks the requirements before all tests. Prints why any are missing; the tests that need them are skipped.
- * With `CI=true`, these tests fail instead.
+ * Checks the requirements of a project before its tests. Prints why any are missing; the tests that need them are
+ * skipped. With `CI=true`, these tests fail instead.
  */
 export async function setup({ name, provide }: TestProject): Promise<void> {
-  const [postgres, redis] = await Promise.all(
-    [POSTGRES, REDIS].map((server) => whyMissing(server, server.url)),
-  )
-  const missing: Partial<Record<Need, string>> = {
-    ...(postgres && { PostgreSQL: postgres }),
-    ...(redis && { Redis: redis }),
-    ...(whyNoSqlite && { SQLite: whyNoSqlite }),
-    ...(!findRedis() && { 'redis-server': 'no redis-server. Install it, or put its folder into PATH.' }),
-    ...(name === 'long' && !findNginx() && { nginx: 'no nginx. Install it, or put its folder into PATH.' }),
+  const missing: Partial<Record<Need, string>> = {}
+  for (const need of ['SQLite', ...(NEEDS[name] ?? [])] as const) {
+    const why = await CHECKS[need]()
+    if (why !== undefined) missing[need] = why
   }
   provide('missing', missing)
   const skipped = process.env.CI === 'true' ? [] : Object.values(missing)

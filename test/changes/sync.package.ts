@@ -11,7 +11,7 @@ import { openSchema } from './mirror-postgres.ts'
 
 const KEY = 'parcels2026'
 const TIMEOUT = 60_000
-/** The seed of this run, shown in the titles. To repeat a failure: `SEED=… npx vitest run test/changes/sync.test.ts`. */
+/** The seed of this run, shown in the titles. To repeat a failure: `SEED=… npx vitest run test/changes/sync.package.ts`. */
 const seed = Number(process.env.SEED ?? Date.now() % 2 ** 31)
 
 const LAYERS: LayerSeed[] = [

@@ -157,7 +157,7 @@ const EXAMPLES: Record<string, Example> = {
     check: checkCompose,
   },
   sync: {
-    // test/changes/sync.test.ts tests the mirror.
+    // test/changes/sync.package.ts tests the mirror.
     env: { DATABASE_URL: undefined, INBOX: join(scratch, 'sync.db'), MIRROR: join(scratch, 'mirror.db') },
     success: 202,
     needs: 'SQLite',
