@@ -18,8 +18,7 @@ const LAYERS = [
   'cli',
 ]
 
-const pathOf = (layer) =>
-  layer === 'errors' ? '^src/(errors|error-statuses|nearest|known-options)\\.ts$' : `^src/${layer}/`
+const pathOf = (layer) => (layer === 'errors' ? '^src/(errors|options)\\.ts$' : `^src/${layer}/`)
 
 const upward = LAYERS.map((layer, index) => ({
   name: `${layer}-imports-only-layers-before-it`,
@@ -63,7 +62,7 @@ module.exports = {
       to: {
         path: '^src/',
         pathNot:
-          '^src/(cli/|shared/|(index|adapters/(node|express|stop-signal|connection-errors|tls-trust)|changes/index|check/index|error-statuses|inbox/((sqlite|postgres|redis)/)?index|inspector/(index|send-request)|mock/(index|save-queue)|nearest|payload/(change-types|changes-url)|testing/index)\\.ts$)',
+          '^src/(cli/|shared/|(index|errors|options|adapters/(node|express|shutdown|connection-errors|tls-trust)|changes/index|check/index|inbox/((sqlite|postgres|redis)/)?index|inspector/(index|send-request)|mock/(index|save-queue)|payload/(types|changes-url)|testing/index)\\.ts$)',
       },
     },
     {
@@ -117,7 +116,7 @@ module.exports = {
       name: 'no-node-above-adapters',
       severity: 'error',
       from: {
-        path: '^src/(errors|error-statuses|nearest|known-options|index|shared|platform|signature|payload|explain|receiver|inbox)',
+        path: '^src/(errors|options|index|shared|platform|signature|payload|explain|receiver|inbox)',
         pathNot: '\\.node\\.ts$',
       },
       to: { dependencyTypes: ['core'] },
@@ -126,7 +125,7 @@ module.exports = {
       name: 'no-package-above-adapters',
       severity: 'error',
       from: {
-        path: '^src/(errors|error-statuses|nearest|known-options|index|shared|platform|signature|payload|explain|receiver)',
+        path: '^src/(errors|options|index|shared|platform|signature|payload|explain|receiver)',
       },
       to: { dependencyTypes: ['npm', 'npm-dev', 'npm-no-pkg', 'npm-unknown'] },
     },

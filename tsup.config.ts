@@ -49,7 +49,7 @@ const joinChunks: NonNullable<Options['esbuildPlugins']>[number] = {
   name: 'join-chunks',
   setup({ onLoad, onResolve }) {
     const files = [...Object.values(entry), 'src/changes/engine.ts'].map((path) => resolve(path))
-    const receiver = ['src/receiver/create-receiver.ts', 'src/signature/sign.ts']
+    const receiver = ['src/receiver/receiver.ts', 'src/signature/signature.ts']
     const imports = receiver.map((path) => `\nimport ${JSON.stringify(resolve(path))}`).join('')
     onLoad({ filter: /\.ts$/ }, ({ path }) =>
       files.includes(path) ? { contents: readFileSync(path, 'utf8') + imports, loader: 'ts' } : undefined,

@@ -8,8 +8,8 @@ export const TARGETS = {
     'src/mock/admin/',
     'src/mock/state/',
     'src/mock/http/',
-    'src/payload/form.ts',
+    'src/payload/parse.ts',
     'src/mock/schemas.ts',
   ],
-  changes: ['src/changes/', 'src/payload/changes-url.ts', 'src/payload/limits.ts'],
+  changes: ['src/changes/', 'src/payload/changes-url.ts', 'src/payload/json.ts'],
 }

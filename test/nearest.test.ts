@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { nearest } from '../src/nearest.ts'
+import { nearest } from '../src/options.ts'
 
 const NAMES = ['limit', 'maxAge', 'observer', 'signatureKey', 'signatureKeys']
 

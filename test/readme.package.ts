@@ -90,7 +90,7 @@ describe('the README and the docs', () => {
         expect(`${error.code} ${error.status}`).toBe(`${error.code} ${Number.parseInt(status, 10)}`)
     }
     // Codes of geohook/changes are never the outcome of a request, and are in docs/changes.md.
-    const [, source = ''] = readFileSync(`${root}src/error-statuses.ts`, 'utf8').split('type ErrorCode =')
+    const [, source = ''] = readFileSync(`${root}src/errors.ts`, 'utf8').split('type ErrorCode =')
     const codes = [...source.matchAll(/^ {2}\| '(\w+)'$/gm)].map(([, code]) => `\`${code}\``)
     expect(documented.map(([, , code]) => code).sort()).toEqual(
       codes.filter((code) => code !== '`config_invalid`').sort(),

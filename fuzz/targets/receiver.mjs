@@ -5,7 +5,7 @@
 //
 // An input is like an HTTP request: a character that selects the receiver, the method, the URL, header lines, an empty
 // line, and the body. `{form}` at the end of the body is replaced by the signature of a form.
-import { createReceiver } from '../../src/receiver/create-receiver.ts'
+import { createReceiver } from '../../src/receiver/receiver.ts'
 import { isAuthentic, LIMIT, mustAccept, requireHandshake } from './receiver-rules.mjs'
 import { fill, hmac, KEY, require } from './support.mjs'
 

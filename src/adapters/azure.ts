@@ -1,5 +1,5 @@
 import type { HttpRequest, HttpResponseInit } from '@azure/functions'
-import type { Receiver } from '../receiver/receiver-types.ts'
+import type { Receiver } from '../receiver/types.ts'
 import { toReceiverRequest } from '../receiver/web.ts'
 import { requireReceiver } from './to-receiver.ts'
 

@@ -1,13 +1,10 @@
 import type {} from 'h3' // required by the module augmentation below
-import { NOT_FOUND } from '../error-statuses.ts'
-import { configInvalid } from '../errors.ts'
-import { type OptionNames, requireKnownOptions } from '../known-options.ts'
-import type { Delivery } from '../receiver/delivery.ts'
-import { isServerError, type NextResult } from '../receiver/next-handler.ts'
-import type { ReceiverOptions } from '../receiver/options.ts'
-import type { Receiver } from '../receiver/receiver-types.ts'
+import { configInvalid, NOT_FOUND } from '../errors.ts'
+import { type OptionNames, requireKnownOptions } from '../options.ts'
+import { isServerError } from '../receiver/receiver.ts'
+import type { Delivery, NextResult, Receiver, ReceiverOptions } from '../receiver/types.ts'
 import { type RequestLike, toReceiverRequest, toResponse } from '../receiver/web.ts'
-import { type NodeResponse, statusOfNodeResponse } from './node-response.ts'
+import { type NodeResponse, statusOfNodeResponse } from './serve-node.ts'
 import { toReceiver } from './to-receiver.ts'
 
 declare module 'h3' {

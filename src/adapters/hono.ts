@@ -1,12 +1,9 @@
 import type { Context, Env, Input, MiddlewareHandler, Next } from 'hono'
 import { WebhookError } from '../errors.ts'
-import type { Delivery } from '../receiver/delivery.ts'
-import { isServerError, type NextResult } from '../receiver/next-handler.ts'
-import type { ReceiverOptions } from '../receiver/options.ts'
-import type { Receiver } from '../receiver/receiver-types.ts'
-import type { ReadOptions } from '../receiver/request.ts'
+import { isServerError } from '../receiver/receiver.ts'
+import type { Delivery, NextResult, ReadOptions, Receiver, ReceiverOptions } from '../receiver/types.ts'
 import { toReceiverRequest, toResponse } from '../receiver/web.ts'
-import { type NodeResponse, statusOfNodeResponse } from './node-response.ts'
+import { type NodeResponse, statusOfNodeResponse } from './serve-node.ts'
 import { toReceiver } from './to-receiver.ts'
 
 /** The variables that `webhook()` sets in Hono's context. */

@@ -1,10 +1,12 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { Delivery } from '../receiver/delivery.ts'
-import type { NextResult } from '../receiver/next-handler.ts'
-import type { ReceiverOptions } from '../receiver/options.ts'
-import type { Outcome } from '../receiver/outcome.ts'
-import type { Receiver } from '../receiver/receiver-types.ts'
-import type { RequestHead } from '../receiver/request.ts'
+import type {
+  Delivery,
+  NextResult,
+  Outcome,
+  Receiver,
+  ReceiverOptions,
+  RequestHead,
+} from '../receiver/types.ts'
 import { preloadRawBody } from './node-body.ts'
 import { serve, writeTo } from './serve-node.ts'
 import { toReceiver } from './to-receiver.ts'

@@ -1,8 +1,8 @@
 import type { IncomingMessage } from 'node:http'
 import { Readable } from 'node:stream'
 import { WebhookError } from '../errors.ts'
-import { writeBlocks } from '../receiver/body.ts'
-import type { ReadOptions } from '../receiver/request.ts'
+import { writeBlocks } from '../receiver/request.ts'
+import type { ReadOptions } from '../receiver/types.ts'
 
 /**
  * Properties in which body parsers and hosts store a body that they have read. geohook can verify such a body only if

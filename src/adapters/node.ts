@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { Receiver } from '../receiver/receiver-types.ts'
+import type { Receiver } from '../receiver/types.ts'
 import { preloadRawBody } from './node-body.ts'
 import { serve } from './serve-node.ts'
 import { requireReceiver } from './to-receiver.ts'

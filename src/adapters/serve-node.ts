@@ -1,13 +1,18 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { ServerHttp2Stream } from 'node:http2'
+import type { Socket } from 'node:net'
 import { endOfTick } from '#platform'
 import { WebhookError } from '../errors.ts'
 import { closeUnread, cutUnreadResponse, drain, isClosing, watchRequest } from '../platform/drain.node.ts'
-import type { Delivery } from '../receiver/delivery.ts'
-import type { NextResult } from '../receiver/next-handler.ts'
-import type { Outcome } from '../receiver/outcome.ts'
-import type { Receiver } from '../receiver/receiver-types.ts'
-import type { ReceiverRequest, RequestHead } from '../receiver/request.ts'
+import type {
+  Delivery,
+  HeaderBag,
+  NextResult,
+  Outcome,
+  Receiver,
+  ReceiverRequest,
+  RequestHead,
+} from '../receiver/types.ts'
 import {
   bytesOf,
   type ParsedBody,
@@ -17,11 +22,9 @@ import {
   takeArrived,
   whenEnded,
 } from './node-body.ts'
-import { addressOf, breakOf, isSent, whenSent } from './node-connection.ts'
-import { headersOf } from './node-headers.ts'
 
 /** One request in a framework built on Node streams. Its members cover the differences between frameworks. */
-export interface NodeExchange {
+interface NodeExchange {
   req: IncomingMessage
   res: ServerResponse
   /** The full path and query. Required if a router strips a prefix from `req.url`. Default: `req.url`. */
@@ -144,4 +147,107 @@ async function respond(
 export function writeTo(res: ServerResponse, { status, headers, body }: Outcome): void {
   res.writeHead(status, { 'content-length': body.length, ...headers })
   res.end(body)
+}
+
+/** Returns the address of the peer. Hosts without sockets pass requests without one, or with a substitute. */
+function addressOf(req: IncomingMessage): string | undefined {
+  try {
+    const address: unknown = req.socket?.remoteAddress
+    return typeof address === 'string' ? address : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/** Codes of the errors with which Node closes a response after the client has disconnected. */
+const DISCONNECTED = ['ERR_STREAM_PREMATURE_CLOSE', 'ERR_HTTP2_STREAM_ERROR']
+
+/** Returns the error with which the server broke off a response, for example the error of a body stream. */
+function breakOf(res: ServerResponse): Error | undefined {
+  const { stream } = res as { stream?: { errored?: Error | null } }
+  const error = (stream ?? res).errored as (Error & { code?: string }) | null | undefined
+  return error && !DISCONNECTED.includes(`${error.code}`) ? error : undefined
+}
+
+/** Returns true if the whole response has been written to the socket. */
+const isSent = (res: ServerResponse): boolean => res.writableEnded && res.writableLength === 0
+
+/** An HTTP/2 response also emits 'finish' when its stream is reset. Its status then is only a default. */
+const statusOf = (res: ServerResponse): number | undefined => (res.writableEnded ? res.statusCode : undefined)
+
+/** Resolves with the status when the response is sent, or with undefined if the connection closes first. */
+function whenSent({ socket }: IncomingMessage, res: ServerResponse): Promise<number | undefined> {
+  return new Promise((resolve) => {
+    if (res.writableFinished) return resolve(statusOf(res))
+    if (socket.destroyed) return resolve(undefined)
+    // Node 20 emits no 'close' for a response queued behind another on a pipelined connection.
+    const callbacks = res.socket ? undefined : callbacksOf(socket)
+    function settle(status?: number): void {
+      callbacks?.delete(onClosed)
+      resolve(status)
+    }
+    const onClosed = (): void => settle()
+    callbacks?.add(onClosed)
+    res.on('finish', () => settle(statusOf(res))).on('close', onClosed)
+  })
+}
+
+const closeCallbacks = new WeakMap<Socket, Set<() => void>>()
+
+/**
+ * Returns the callbacks to run when the socket closes. All callbacks share one listener: clients can pipeline any
+ * number of requests, and Node warns about more than ten listeners.
+ */
+function callbacksOf(socket: Socket): Set<() => void> {
+  let callbacks = closeCallbacks.get(socket)
+  if (!callbacks) {
+    const all = new Set<() => void>()
+    socket.once('close', () => {
+      for (const callback of all) callback()
+    })
+    closeCallbacks.set(socket, all)
+    callbacks = all
+  }
+  return callbacks
+}
+
+/**
+ * Returns the headers of a Node request, and joins repeated values, as other platforms do. Node itself keeps only the
+ * first value of `content-type`, `authorization` and some other headers.
+ */
+export function headersOf({ headers, rawHeaders = [] }: IncomingMessage): HeaderBag {
+  // Fast path: in nearly all requests no header occurs twice.
+  if (Object.keys(headers).length * 2 === rawHeaders.length) return headers
+  const joined = { ...headers }
+  const first = new Map<string, string>()
+  for (let i = 0; i < rawHeaders.length; i += 2) {
+    const [raw, value] = rawHeaders.slice(i, i + 2) as [string, string]
+    const name = raw.toLowerCase()
+    if (!first.has(name)) first.set(name, value)
+    else if (headers[name] === first.get(name)) joined[name] += `, ${value}`
+  }
+  return joined
+}
+
+/** The part of Node's response that geohook uses. h3 and Hono pass it to handlers when they run on Node. */
+export interface NodeResponse {
+  readonly statusCode: number
+  readonly writableEnded: boolean
+  readonly destroyed?: boolean
+  /** Set for HTTP/2, where the response itself has no `destroyed` property. */
+  readonly stream?: { readonly destroyed?: boolean }
+  once(event: 'close', listener: () => void): unknown
+}
+
+/**
+ * Resolves with the status that a handler writes directly to Node's response, bypassing its framework, possibly after
+ * the handler has returned. Rejects if the connection closes first.
+ */
+export async function statusOfNodeResponse(res: NodeResponse | undefined): Promise<number> {
+  if (!res) throw new Error('the next handler claims to have responded, but the response object is missing')
+  // An ended response counts as complete even if it is not sent yet: these frameworks do not report when it is sent.
+  if (!res.writableEnded && !res.destroyed && !res.stream?.destroyed)
+    await new Promise<void>((resolve) => res.once('close', resolve))
+  if (!res.writableEnded) throw new Error('the connection was closed before the next handler responded')
+  return res.statusCode
 }

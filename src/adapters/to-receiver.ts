@@ -1,7 +1,6 @@
 import { blameCaller, configInvalid } from '../errors.ts'
-import { createReceiver } from '../receiver/create-receiver.ts'
-import type { ReceiverOptions } from '../receiver/options.ts'
-import type { Receiver } from '../receiver/receiver-types.ts'
+import { createReceiver } from '../receiver/receiver.ts'
+import type { Receiver, ReceiverOptions } from '../receiver/types.ts'
 
 /** The part of a receiver that adapters use. */
 export type Receiving = Pick<Receiver, 'receive'>

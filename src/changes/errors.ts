@@ -1,4 +1,4 @@
-import type { ChangesCode } from '../error-statuses.ts'
+import type { ChangesCode } from '../errors.ts'
 import { WebhookError } from '../errors.ts'
 
 /** Details of a {@link ChangesError}, in addition to its code. */

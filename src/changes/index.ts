@@ -1,4 +1,4 @@
-export type { ChangesCode } from '../error-statuses.ts'
+export type { ChangesCode } from '../errors.ts'
 export type { CatchUp } from './catch-up/catch-up.ts'
 export type { CopyService, ResyncContext, ResyncReason } from './catch-up/copy-service.ts'
 export type { CatchUpOptions } from './catch-up/options.ts'

@@ -1,5 +1,4 @@
-import { requireSafe } from '../payload/limits.ts'
-import { tryJson } from '../payload/utf8.ts'
+import { requireSafe, tryJson } from '../payload/json.ts'
 import { ChangesError } from './errors.ts'
 
 /** A JSON object of unknown shape. */

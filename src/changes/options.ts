@@ -1,7 +1,12 @@
 import { configInvalid } from '../errors.ts'
 import type { DurableInbox } from '../inbox/durable-inbox.ts'
-import { describeMissing, type OptionNames, requireKnownOptions } from '../known-options.ts'
-import { readMilliseconds, readSize } from '../receiver/option-values.ts'
+import {
+  describeMissing,
+  type OptionNames,
+  readMilliseconds,
+  readSize,
+  requireKnownOptions,
+} from '../options.ts'
 import { type Origins, readOrigins } from './origins.ts'
 import type { Connection } from './request.ts'
 import type { Fetch } from './send.ts'

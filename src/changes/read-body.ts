@@ -1,4 +1,4 @@
-import { toText } from '../payload/utf8.ts'
+import { toText } from '../payload/json.ts'
 import { ChangesError } from './errors.ts'
 
 /**

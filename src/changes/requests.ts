@@ -1,6 +1,6 @@
 import { configInvalid } from '../errors.ts'
 import { type ChangesUrl, joinChangesUrls, joinKeyOf, parseChangesUrl } from '../payload/changes-url.ts'
-import type { WebhookEvent } from '../payload/event.ts'
+import type { WebhookEvent } from '../payload/events.ts'
 import { isObject } from './json.ts'
 import { type Origins, refuse } from './origins.ts'
 import type { ChangesSource } from './types.ts'

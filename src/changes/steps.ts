@@ -1,4 +1,4 @@
-import { type OptionNames, requireObserver } from '../known-options.ts'
+import { type OptionNames, requireObserver } from '../options.ts'
 
 /**
  * A step of an extraction: `submit` requests the changes, `poll` the state of a job, `fetch` its result file, and

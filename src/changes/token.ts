@@ -1,6 +1,6 @@
 import { withCauses } from '#platform'
 import { configInvalid } from '../errors.ts'
-import { describeMissing } from '../known-options.ts'
+import { describeMissing } from '../options.ts'
 import { ChangesError } from './errors.ts'
 import { abortable } from './wait.ts'
 

@@ -1,5 +1,5 @@
-import type { WebhookEvent } from '../payload/event.ts'
-import type { Delivery } from '../receiver/delivery.ts'
+import type { WebhookEvent } from '../payload/events.ts'
+import type { Delivery } from '../receiver/types.ts'
 
 /** A geometry as the service sends it: `{x, y}`, `{points}`, `{paths}`, `{rings}` or an envelope. */
 export type Geometry = Readonly<Record<string, unknown>>

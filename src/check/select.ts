@@ -1,5 +1,5 @@
 import { configInvalid } from '../errors.ts'
-import { nearest } from '../nearest.ts'
+import { nearest } from '../options.ts'
 import { ALL, type GroupedScenario } from './scenarios/index.ts'
 import type { Sender } from './sender.ts'
 import { GROUPS } from './types.ts'

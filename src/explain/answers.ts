@@ -1,4 +1,4 @@
-import type { SignatureEncoding } from '../signature/encoding.ts'
+import type { SignatureEncoding } from '../signature/signature.ts'
 import type { RefusalCode } from './causes/refusal.ts'
 import type { Question } from './question.ts'
 import type { Answer } from './receiver.ts'

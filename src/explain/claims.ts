@@ -1,5 +1,5 @@
 import { toHex } from '../signature/bytes.ts'
-import { decodeSignature, percentDecode, type SignatureEncoding } from '../signature/encoding.ts'
+import { decodeSignature, percentDecode, type SignatureEncoding } from '../signature/signature.ts'
 import { LABEL, notationMistakes } from './notation-mistake.ts'
 import { digestsIn } from './notations.ts'
 import { type OtherClaims, readOtherClaims } from './other-claims.ts'

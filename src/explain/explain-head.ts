@@ -1,5 +1,5 @@
-import { bodyFormat } from '../payload/media-type.ts'
-import { decodeSignature } from '../signature/encoding.ts'
+import { bodyFormat } from '../payload/parse.ts'
+import { decodeSignature } from '../signature/signature.ts'
 import { type Context, toRefused, withKey } from './answers.ts'
 import type { RefusalCode } from './causes/refusal.ts'
 import { readClaims } from './claims.ts'

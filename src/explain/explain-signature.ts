@@ -1,5 +1,5 @@
 import { toBinary, toHex } from '../signature/bytes.ts'
-import { decodeSignature, percentDecode } from '../signature/encoding.ts'
+import { decodeSignature, percentDecode } from '../signature/signature.ts'
 import { findChangedBody } from './changed-body.ts'
 import { type Claims, MAX_SIGNATURE } from './claims.ts'
 import { hashOf, hmacSha256 } from './digests.ts'

@@ -1,7 +1,6 @@
 import { configInvalid } from '../errors.ts'
-import { encodeSignature, type SignatureEncoding } from '../signature/encoding.ts'
 import { readProfile } from '../signature/profiles.ts'
-import { DEFAULT_SIGNATURE_HEADER } from '../signature/signature-header.ts'
+import { DEFAULT_SIGNATURE_HEADER, encodeSignature, type SignatureEncoding } from '../signature/signature.ts'
 import { explainAnswer } from './answers.ts'
 import { readClaims } from './claims.ts'
 import { hmacSha256 } from './digests.ts'

@@ -1,5 +1,5 @@
 import { toBase64, toHex } from '../signature/bytes.ts'
-import { decodeSignature, type SignatureEncoding } from '../signature/encoding.ts'
+import { decodeSignature, type SignatureEncoding } from '../signature/signature.ts'
 import type { Finding } from './types.ts'
 
 /** A name before a signature, such as `sha256=` or `v1=`. */

@@ -1,4 +1,4 @@
-import { decodeSignature, percentDecode, type SignatureEncoding } from '../signature/encoding.ts'
+import { decodeSignature, percentDecode, type SignatureEncoding } from '../signature/signature.ts'
 import { type Member, membersOf } from './bodies/json-tree.ts'
 import { readFields } from './form-texts.ts'
 import { readMembers, readText } from './member-texts.ts'

@@ -1,7 +1,7 @@
-import type { ErrorCode } from '../error-statuses.ts'
-import type { SignatureEncoding } from '../signature/encoding.ts'
+import type { ErrorCode } from '../errors.ts'
 import type { ReturnedKeys, SignatureKeys } from '../signature/keyring.ts'
 import type { Profile, ProfileName, SecretProfile } from '../signature/profiles.ts'
+import type { SignatureEncoding } from '../signature/signature.ts'
 import type { GivenRequest, Head } from './request.ts'
 
 /** What to explain: a request and options of the receiver. Other options are passed on to the receiver as they are. */

@@ -1,10 +1,9 @@
-import type { ErrorCode } from '../error-statuses.ts'
+import type { ErrorCode } from '../errors.ts'
 import { configInvalid } from '../errors.ts'
-import { bodyFormat } from '../payload/media-type.ts'
+import { bodyFormat } from '../payload/parse.ts'
 import { utf8 } from '../signature/bytes.ts'
-import { percentDecode } from '../signature/encoding.ts'
-import { splitSignedForm } from '../signature/form-field.ts'
 import { isEmpty, type SignatureKeys, toKeyList } from '../signature/keyring.ts'
+import { percentDecode, splitSignedForm } from '../signature/signature.ts'
 
 /** The request to explain, as the caller of `explain` gives it. */
 export interface GivenRequest {

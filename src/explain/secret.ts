@@ -1,7 +1,6 @@
 import { fromBinary, toBinary, toHex, utf8 } from '../signature/bytes.ts'
-import { decodeSignature, percentDecode } from '../signature/encoding.ts'
-import { splitSignedForm } from '../signature/form-field.ts'
 import { arcgis, service } from '../signature/profiles.ts'
+import { decodeSignature, percentDecode, splitSignedForm } from '../signature/signature.ts'
 import { type Context, explainAnswer, type Proof } from './answers.ts'
 import { hashOf, hmacSha256 } from './digests.ts'
 import { explainHead } from './explain-head.ts'

@@ -1,5 +1,5 @@
 import { toHex } from '../signature/bytes.ts'
-import { decodeSignature, type SignatureEncoding } from '../signature/encoding.ts'
+import { decodeSignature, type SignatureEncoding } from '../signature/signature.ts'
 import type { Proof } from './answers.ts'
 import { hmacSha256 } from './digests.ts'
 import type { Answer } from './receiver.ts'

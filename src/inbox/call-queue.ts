@@ -1,4 +1,4 @@
-import type { StoredDelivery } from '../receiver/delivery.ts'
+import type { StoredDelivery } from '../receiver/types.ts'
 import { groupOf } from './group-key.ts'
 
 /** Maximum number of deliveries in a group. */

@@ -1,5 +1,5 @@
-import type { OptionNames } from '../known-options.ts'
-import type { DuplicateStore } from '../receiver/duplicates.ts'
+import type { OptionNames } from '../options.ts'
+import type { DuplicateStore } from '../receiver/types.ts'
 import { readNumber } from './inbox-options.ts'
 
 /** Options of every duplicate store. */

@@ -1,6 +1,4 @@
-import type { Delivery, StoredDelivery } from '../receiver/delivery.ts'
-import type { AttemptContext } from '../receiver/handler-context.ts'
-import type { Inbox } from '../receiver/options.ts'
+import type { AttemptContext, Delivery, Inbox, StoredDelivery } from '../receiver/types.ts'
 import type { GenerationStore } from './generations.ts'
 
 /**

@@ -1,4 +1,4 @@
-import type { Delivery, StoredDelivery } from '../receiver/delivery.ts'
+import type { Delivery, StoredDelivery } from '../receiver/types.ts'
 import type { InboxEntry, InboxItem, InboxState } from './durable-inbox.ts'
 import type { GenerationStore } from './generations.ts'
 import type { ListQuery } from './method-options.ts'

@@ -1,6 +1,6 @@
 import { parseChangesUrl } from '../payload/changes-url.ts'
 import { parsePayload } from '../payload/parse.ts'
-import type { StoredDelivery } from '../receiver/delivery.ts'
+import type { StoredDelivery } from '../receiver/types.ts'
 
 /**
  * Returns the key of a delivery's group: the tenant, and the URL of the feature service in the `changesUrl`. The URL

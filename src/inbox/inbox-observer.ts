@@ -1,7 +1,7 @@
 import { WebhookError } from '../errors.ts'
-import { type OptionNames, requireObserver } from '../known-options.ts'
-import type { StoredDelivery } from '../receiver/delivery.ts'
-import { createLog } from '../receiver/log.ts'
+import { type OptionNames, requireObserver } from '../options.ts'
+import { createLog } from '../receiver/observer.ts'
+import type { StoredDelivery } from '../receiver/types.ts'
 
 /** A finished attempt and its delivery. Passed to an {@link InboxObserver}. */
 export interface AttemptEnded {

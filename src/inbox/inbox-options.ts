@@ -1,5 +1,5 @@
 import { configInvalid } from '../errors.ts'
-import type { OptionNames } from '../known-options.ts'
+import type { OptionNames } from '../options.ts'
 import { createInboxNotify, type InboxNotify, type InboxObserver } from './inbox-observer.ts'
 
 /** Options of every inbox, also listed in docs/inbox.md. */

@@ -1,5 +1,5 @@
 import { configInvalid } from '../errors.ts'
-import { type OptionNames, requireKnownOptions } from '../known-options.ts'
+import { type OptionNames, requireKnownOptions } from '../options.ts'
 import type {
   CoalesceOptions,
   DeliveryHandler,

@@ -1,4 +1,4 @@
-import type { OptionNames } from '../known-options.ts'
+import type { OptionNames } from '../options.ts'
 import { readNumber } from './inbox-options.ts'
 
 /** Options of every row store. */

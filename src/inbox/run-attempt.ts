@@ -1,6 +1,4 @@
-import type { StoredDelivery } from '../receiver/delivery.ts'
-import type { HandleResult } from '../receiver/dispatch.ts'
-import type { AttemptContext } from '../receiver/handler-context.ts'
+import type { AttemptContext, HandleResult, StoredDelivery } from '../receiver/types.ts'
 import type { DeliveryHandler } from './durable-inbox.ts'
 
 /** Options of {@link runAttempt}. */

@@ -1,4 +1,4 @@
-import type { Delivery, StoredDelivery } from '../receiver/delivery.ts'
+import type { Delivery, StoredDelivery } from '../receiver/types.ts'
 
 /** Copies the members of a delivery that inboxes store. Later changes to the original do not affect the copy. */
 export function copyDelivery(delivery: Delivery | StoredDelivery): StoredDelivery {

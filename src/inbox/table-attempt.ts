@@ -1,4 +1,4 @@
-import type { StoredDelivery } from '../receiver/delivery.ts'
+import type { StoredDelivery } from '../receiver/types.ts'
 import type { QueuedDelivery } from './call-queue.ts'
 import type { TakenDelivery } from './engine-port.ts'
 

@@ -1,5 +1,5 @@
-import { readHeader } from '../receiver/headers.ts'
-import { warn } from '../receiver/log.ts'
+import { warn } from '../receiver/observer.ts'
+import { readHeader } from '../receiver/request.ts'
 import { guard } from './access/guard.ts'
 import { createSession } from './access/session.ts'
 import { readFilters, toParameters } from './filters.ts'

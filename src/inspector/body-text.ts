@@ -1,5 +1,5 @@
 import { isUtf8 } from 'node:buffer'
-import { bodyFormat } from '../payload/media-type.ts'
+import { bodyFormat } from '../payload/parse.ts'
 
 /** Decodes a body as UTF-8; invalid bytes become U+FFFD. */
 export const textOf = (body: Uint8Array): string => new TextDecoder('utf-8', { ignoreBOM: true }).decode(body)

@@ -1,5 +1,5 @@
 import { configInvalid } from '../errors.ts'
-import { describeMissing, type OptionNames, requireKnownOptions } from '../known-options.ts'
+import { describeMissing, type OptionNames, requireKnownOptions } from '../options.ts'
 import { utf8 } from '../signature/bytes.ts'
 
 /** Options of `inspector`. Without `token` and `authorize`, only requests from this machine are answered. */

@@ -1,5 +1,5 @@
 import { withCauses } from '#platform'
-import { printable } from '../receiver/log.ts'
+import { printable } from '../receiver/observer.ts'
 import type { Attempt } from './delivery/attempt-log.ts'
 import type { WebhookChange } from './state/webhooks.ts'
 

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { type CaCertificates, type CaSource, createTrust, INVALID, toPems } from '../adapters/tls-trust.ts'
-import { requireKnownOptions } from '../known-options.ts'
+import { requireKnownOptions } from '../options.ts'
 import type { Auth } from './admin/auth.ts'
 import { type Clock, systemClock } from './clock/clock.ts'
 import { settingsSchema } from './delivery-settings.ts'

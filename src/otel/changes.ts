@@ -10,7 +10,7 @@ import {
 } from '@opentelemetry/api'
 import { type ChangesObserver, requireChangesObserver, type Step, type StepResult } from '../changes/steps.ts'
 import { WebhookError } from '../errors.ts'
-import { type OptionNames, requireKnownOptions } from '../known-options.ts'
+import { type OptionNames, requireKnownOptions } from '../options.ts'
 import { forwardAround } from './forward-observer.ts'
 import { ignoreErrors } from './ignore-errors.ts'
 import { type Attributes, type CHANGES_ATTRIBUTES, SCOPE } from './names.ts'

@@ -1,4 +1,5 @@
-import { OBSERVER_NAMES, type Observer } from '../receiver/observer.ts'
+import { OBSERVER_NAMES } from '../receiver/observer.ts'
+import type { Observer } from '../receiver/types.ts'
 import { ignoreErrors } from './ignore-errors.ts'
 
 type Listeners = Omit<Required<Observer>, 'around'>

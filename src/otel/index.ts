@@ -7,9 +7,9 @@ import {
   trace,
 } from '@opentelemetry/api'
 import { configInvalid } from '../errors.ts'
-import { type OptionNames, requireKnownOptions, requireObserver } from '../known-options.ts'
-import { OBSERVER_NAMES, type Observer } from '../receiver/observer.ts'
-import type { RequestHead } from '../receiver/request.ts'
+import { type OptionNames, requireKnownOptions, requireObserver } from '../options.ts'
+import { OBSERVER_NAMES } from '../receiver/observer.ts'
+import type { Observer, RequestHead } from '../receiver/types.ts'
 import { forwardAround, forwardTo } from './forward-observer.ts'
 import { ignoreErrors } from './ignore-errors.ts'
 import { createInstruments, type Instruments } from './metrics.ts'

@@ -1,5 +1,5 @@
 import type { Meter } from '@opentelemetry/api'
-import type { Outcome } from '../receiver/outcome.ts'
+import type { Outcome } from '../receiver/types.ts'
 import { ignoreErrors } from './ignore-errors.ts'
 import { type Attributes, type METRIC_ATTRIBUTES, METRICS, SYSTEM } from './names.ts'
 import type { DeliverySummary } from './spans.ts'

@@ -1,6 +1,6 @@
 import type { WebhookError } from '../errors.ts'
 import { errorChain } from '../platform/error-chain.ts'
-import { causesOf } from '../receiver/causes.ts'
+import { causesOf } from '../receiver/observer.ts'
 import { OTHER } from './names.ts'
 
 /** Maximum number of recorded change types per delivery, and of recorded errors per failure. */

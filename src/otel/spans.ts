@@ -1,7 +1,5 @@
 import { type Context, type Span, SpanKind, SpanStatusCode, type Tracer } from '@opentelemetry/api'
-import type { Delivery } from '../receiver/delivery.ts'
-import type { Outcome } from '../receiver/outcome.ts'
-import type { RequestHead } from '../receiver/request.ts'
+import type { Delivery, Outcome, RequestHead } from '../receiver/types.ts'
 import { ignoreErrors } from './ignore-errors.ts'
 import { type Attributes, type EXCEPTION_ATTRIBUTES, type SPAN_ATTRIBUTES, SYSTEM } from './names.ts'
 import { describeThrown, firstCausesOf, sanitizeChangeTypes, sanitizeMethod } from './sanitize.ts'

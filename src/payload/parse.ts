@@ -1,15 +1,12 @@
 import { WebhookError } from '../errors.ts'
-import { type OptionNames, requireKnownOptions } from '../known-options.ts'
+import { type OptionNames, requireKnownOptions } from '../options.ts'
 import { type Body, toBytes } from '../signature/bytes.ts'
 import { type Profile, type ProfileName, readProfile, type SecretProfile } from '../signature/profiles.ts'
-import { DEFAULT_SIGNATURE_HEADER } from '../signature/signature-header.ts'
-import { isJobChangeType } from './change-types.ts'
-import { decodePayload } from './decode.ts'
-import { toFields } from './dialects/fields.ts'
-import { readHosted } from './dialects/hosted.ts'
-import { readOrganization } from './dialects/organization.ts'
-import { readService } from './dialects/service.ts'
-import type { JobEvent, Parsed, WebhookEvent } from './event.ts'
+import { DEFAULT_SIGNATURE_HEADER, splitSignedForm } from '../signature/signature.ts'
+import type { JobEvent, Parsed, WebhookEvent } from './events.ts'
+import { readHosted, readOrganization, readService, toFields } from './events.ts'
+import { malformed, requireSafe, toText, tryJson } from './json.ts'
+import { isJobChangeType } from './types.ts'
 
 /** Options of {@link parsePayload}. */
 export interface ParseOptions {
@@ -88,4 +85,115 @@ function readEvents(payload: unknown): WebhookEvent[] {
   if (Array.isArray(payload)) return readHosted(payload)
   const fields = toFields(payload)
   return readOrganization(fields) ?? readService(fields)
+}
+
+/** A `payload` field whose JSON is not percent-encoded. */
+const RAW_JSON_FIELD = /^payload=\s*[{[]/
+
+/**
+ * Decodes a verified body to the payload: JSON, the JSON in a form's `payload` field, or the fields of a form.
+ *
+ * @param signatureField name of the form field that may contain the signature. This field is removed from the payload
+ * @throws {WebhookError} `content_type_unsupported`, `payload_malformed`
+ */
+export function decodePayload(
+  body: Uint8Array,
+  contentType: string | undefined,
+  signatureField: string,
+): unknown {
+  const format = bodyFormat(contentType)
+  if (!format) throw new WebhookError('content_type_unsupported')
+  const payload = format === 'json' ? parseJson(toText(body)) : decodeForm(body, signatureField)
+  requireSafe(payload)
+  return payload
+}
+
+function decodeForm(body: Uint8Array, signatureField: string): unknown {
+  const text = toText(body)
+  const signed = splitSignedForm(body, signatureField)
+  const unsigned = signed ? `payload=${toText(signed.signed)}` : text
+  // JSON that is not percent-encoded may contain `&`, `=`, `+`, `%`, and even text that looks like the signature field.
+  // So before parsing the body as a form, try the text after `payload=` as JSON: first all of it, then without the
+  // signature field.
+  for (const form of [text, unsigned]) {
+    const payload = RAW_JSON_FIELD.test(form) ? tryJson(form.slice('payload='.length)) : undefined
+    if (payload !== undefined) return payload
+  }
+  const fields = parseForm(unsigned)
+  const payload = fields.get('payload')
+  if (!payload) {
+    return Object.fromEntries(
+      [...fields].map(([name, values]) => [name, values.length > 1 ? values : values[0]]),
+    )
+  }
+  if (payload.length > 1) throw malformed('the form has more than one field named payload')
+  return parseJson(payload[0] as string)
+}
+
+function parseJson(text: string): unknown {
+  const value = tryJson(text)
+  if (value === undefined) throw malformed('the payload is not valid JSON')
+  if (typeof value !== 'object' || value === null)
+    throw malformed('the payload is valid JSON, but neither an object nor an array')
+  return value
+}
+
+/**
+ * Parses `application/x-www-form-urlencoded` (WHATWG URL, section 5.1), but rejects invalid percent-encoding. Returns a
+ * Map, because field names chosen by a sender are unsafe as object keys.
+ *
+ * Also rejects a field whose name starts like JSON. The signature does not cover the content type, so an attacker could
+ * otherwise replay a captured JSON body as a form, and text inside the JSON would be read as fields.
+ *
+ * @throws {WebhookError} `payload_malformed`
+ */
+export function parseForm(text: string): Map<string, string[]> {
+  const pairs = text.split('&').filter(Boolean)
+  if (pairs.length === 0) throw malformed('the form is empty')
+  if (pairs.length > MAX_FIELDS) throw malformed(`the form has more than ${MAX_FIELDS} fields`)
+  const fields = new Map<string, string[]>()
+  for (const pair of pairs) {
+    const [, rawName = '', rawValue = ''] = /^([^=]*)=?(.*)/s.exec(pair) ?? []
+    const name = decodeField(rawName)
+    if (/^\s*[{["]/.test(name))
+      throw malformed(
+        'content-type says form, but the body looks like JSON: send content-type: application/json',
+      )
+    const value = decodeField(rawValue)
+    const values = fields.get(name)
+    if (values) values.push(value)
+    else fields.set(name, [value])
+  }
+  return fields
+}
+
+function decodeField(text: string): string {
+  try {
+    return decodeURIComponent(text.replaceAll('+', ' '))
+  } catch {
+    throw malformed('the form has an invalid percent-encoding in a field')
+  }
+}
+
+/** Maximum number of fields in a form. */
+export const MAX_FIELDS = 1000
+
+/** The format of a body. */
+type BodyFormat = 'json' | 'form'
+
+/**
+ * Returns the body format that a `content-type` header names (RFC 9110 section 8.3.1). Ignores all parameters except
+ * `charset`. Charsets other than UTF-8 are rejected, because their bytes may also be valid UTF-8 with another meaning.
+ *
+ * @returns undefined if the charset is rejected, if the media type is neither JSON (including `+json`, RFC 6839) nor a
+ *   form, or if the value joins several headers
+ */
+export function bodyFormat(contentType: string | undefined): BodyFormat | undefined {
+  if (contentType === 'application/json') return 'json' // fast path: most services send exactly this
+  const text = (contentType ?? '').toLowerCase().replace(/"[^"]*"/g, (quoted) => quoted.replace(/[,;]/g, '_'))
+  // A comma outside quotes means that two headers were joined. Receivers disagree about which of the two applies.
+  if (/,|;\s*charset=(?!"?utf-?8([";\s]|$))/.test(text)) return undefined
+  const essence = text.split(';')[0]?.trim() as string
+  if (/^(application|text)\/([\w.-]+\+)?json$/.test(essence)) return 'json'
+  return essence === 'application/x-www-form-urlencoded' ? 'form' : undefined
 }

@@ -1,44 +1,12 @@
-import { configInvalid } from '../errors.ts'
-import type { Parsed } from '../payload/event.ts'
+import { configInvalid, guard, WebhookError } from '../errors.ts'
 import { isTenant } from '../signature/keyring.ts'
-import type { HeaderBag } from './headers.ts'
+import { succeeded } from './outcome.ts'
+import type { DuplicateStore, Outcome, StoredDelivery } from './types.ts'
 
 /**
  * The profile of deliveries that no service sent: `geohook/changes` creates them for changes that no delivery announced.
  */
 export const CAUGHT_UP = 'caught_up'
-
-/**
- * The part of a verified delivery that inboxes store. The other members of a delivery can be decoded from this part.
- */
-export interface StoredDelivery {
-  /**
-   * 32 hex digits. Every request with the same bytes, key and tenant has the same id, in every process. The id does not
-   * disclose the signature or the key.
-   */
-  id: string
-  /** The exact bytes of the body. */
-  rawBody: Uint8Array
-  contentType: string
-  /**
-   * All headers of the request, including the signature. Only the value of the header `secret`, in which organizations
-   * send their key, and of the profile's `secretHeader` is replaced by `***`.
-   */
-  headers: HeaderBag
-  receivedAt: Date
-  /** Name of the receiver's profile, or `caught_up`. With `portal`, or another profile with `secretHeader`, the body is not signed. */
-  profile: string
-  /** The index of the key that matched the signature or, for such a profile, the header; 0 is the newest key. Absent if the delivery was unsigned. */
-  keyIndex?: number
-  /**
-   * The tenant that the key function returned. The request was verified with one of its keys, unless it was unsigned. Do
-   * not identify the tenant by the payload: a tenant can sign a payload about the service of another one.
-   */
-  tenant?: string
-}
-
-/** A verified delivery: the stored part plus the decoded payload and its events. */
-export interface Delivery<Payload = unknown> extends Parsed<Payload>, StoredDelivery {}
 
 /**
  * Checks the delivery that a caller of `handle()` has stored.
@@ -67,4 +35,36 @@ export function requireStoredList(stored: readonly Partial<StoredDelivery>[]): v
   if (!Array.isArray(stored) || stored.length === 0)
     throw configInvalid('handleTogether(stored): stored must be an array with at least one delivery')
   for (const one of stored) requireStored(one)
+}
+
+/**
+ * Handles a delivery unless it has already been handled.
+ *
+ * @throws {WebhookError} `delivery_in_progress`; `inbox_unavailable` if the store fails before `handle` is called
+ */
+export async function handleOnce(
+  store: DuplicateStore,
+  id: string,
+  handle: () => Promise<Outcome>,
+): Promise<Outcome> {
+  const claim = await guard('inbox_unavailable', () => store.claim(id))
+  if (claim === 'busy') throw new WebhookError('delivery_in_progress')
+  if (claim === 'done') return succeeded('duplicate')
+  if (claim !== 'claimed') throw new WebhookError('inbox_unavailable', { cause: claim })
+  let outcome: Outcome
+  try {
+    outcome = await handle()
+  } catch (error) {
+    // If the release fails too, the claim expires. The handler's error matters more than the store's.
+    await guard('inbox_unavailable', () => store.release(id)).catch(() => {})
+    throw error
+  }
+  if (outcome.kind === 'unhandled') {
+    // Nothing was done, so a sender may send the delivery again once there is a handler.
+    await guard('inbox_unavailable', () => store.release(id)).catch(() => {})
+    return outcome
+  }
+  // Ignore store errors: the delivery has been handled, and an error response would make the sender repeat it.
+  await guard('inbox_unavailable', () => store.done(id)).catch(() => {})
+  return outcome
 }

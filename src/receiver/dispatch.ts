@@ -1,27 +1,19 @@
 import { configInvalid } from '../errors.ts'
-import {
-  type ChangeType,
-  type MatchedChangeType,
-  subscriptionsOf,
-  WILDCARD,
-} from '../payload/change-types.ts'
-import type { HandledEvent, WebhookEvent } from '../payload/event.ts'
-import { createUnhandledWarning, warnIfMisspelt } from './change-type-warnings.ts'
-import type { Delivery } from './delivery.ts'
-import { type AttemptContext, createHandlerContext, type HandlerContext } from './handler-context.ts'
-
-/** Handles one event. Without an inbox, the receiver responds after the returned promise has settled. */
-export type Handler<T extends string = string, Payload = unknown> = (
-  event: HandledEvent<MatchedChangeType<T>>,
-  delivery: Delivery<Payload>,
-  context: HandlerContext,
-) => unknown
-
-/** `'unhandled'` if the receiver has no handler for any event of the delivery. */
-export type HandleResult = 'handled' | 'unhandled'
+import { nearest } from '../options.ts'
+import type { WebhookEvent } from '../payload/events.ts'
+import { type ChangeType, KNOWN_CHANGE_TYPES, subscriptionsOf, WILDCARD } from '../payload/types.ts'
+import { printable, warn } from './observer.ts'
+import type {
+  AttemptContext,
+  Delivery,
+  HandleResult,
+  Handler,
+  HandlerContext,
+  JoinedDeliveries,
+} from './types.ts'
 
 /** The handlers of a receiver, by change type. */
-export interface Dispatcher {
+interface Dispatcher {
   readonly size: number
   add(changeTypes: ChangeType | readonly ChangeType[], handler: Handler): void
   /** Returns true if events of the change type have a handler. */
@@ -165,3 +157,110 @@ function requireNone(errors: readonly unknown[]): void {
   if (errors.length > 1) throw new AggregateError(errors, 'handlers failed')
   if (errors.length > 0) throw errors[0]
 }
+
+/** @param attempt default: the first attempt, which is never aborted */
+const createHandlerContext = (attempt?: AttemptContext): HandledAttempt => new HandledAttempt(attempt)
+
+/**
+ * The context of the handlers of one attempt. Members are created only when a handler reads them, because creating a
+ * signal takes longer than the dispatch itself.
+ */
+class HandledAttempt implements HandlerContext {
+  readonly attempt: number
+  #signal: AbortSignal | undefined
+  #functions: (() => unknown)[] | undefined
+  #onSuccess: HandlerContext['onSuccess'] | undefined
+
+  constructor(given: AttemptContext | undefined) {
+    this.attempt = given?.attempt ?? 1
+    this.#signal = given?.signal
+  }
+
+  get signal(): AbortSignal {
+    this.#signal ??= new AbortController().signal
+    return this.#signal
+  }
+
+  get onSuccess(): (run: () => unknown) => void {
+    this.#onSuccess ??= (run) => {
+      this.#functions ??= []
+      this.#functions.push(run)
+    }
+    return this.#onSuccess
+  }
+
+  /** Creates the context for one call of a handler, with the same signal and the same list of functions. */
+  forCall(together: JoinedDeliveries): HandlerContext {
+    const { attempt, onSuccess } = this
+    const readSignal = () => this.signal
+    return {
+      attempt,
+      onSuccess,
+      together,
+      get signal() {
+        return readSignal()
+      },
+    }
+  }
+
+  /** Runs the functions. @throws what one of them threw; the abort reason if the signal is aborted */
+  async succeed(): Promise<void> {
+    for (const run of this.#functions?.reverse() ?? []) {
+      this.signal.throwIfAborted()
+      await run()
+    }
+  }
+}
+
+/** Maximum number of change types to warn about. It is limited because senders choose the names. */
+const MAX_WARNED = 32
+
+/** Maximum length of a change type in a warning, and of the list of registered names, in characters. */
+const MAX_LENGTH = 64
+const MAX_LIST = 500
+
+/** Warns about a name that is not a known change type, but nearly one: its handler would never run. */
+function warnIfMisspelt(name: string): void {
+  if (name === WILDCARD || KNOWN_CHANGE_TYPES.includes(name)) return
+  const meant = nearest(name, KNOWN_CHANGE_TYPES)
+  if (meant) {
+    warn(
+      `on(${quote(name)}): did you mean ${quote(meant)}? The names are case-sensitive.`,
+      'change_type_misspelt',
+    )
+  }
+}
+
+/**
+ * Returns a function that warns about an event without a handler, once for each change type: senders choose which
+ * change types they send, and a misspelt name in `on` would otherwise lose its events without a word.
+ */
+function createUnhandledWarning(): (changeType: string, registered: ReadonlySet<string>) => void {
+  const warned = new Set<string>()
+  return (changeType, registered) => {
+    if (warned.size >= MAX_WARNED) return
+    const name = quote(changeType)
+    if (warned.has(name)) return
+    warned.add(name)
+    const message = describe(changeType, name, registered)
+    const isLast = warned.size === MAX_WARNED
+    warn(isLast ? `${message} Further change types are not reported.` : message, 'change_type_unhandled')
+  }
+}
+
+function describe(changeType: string, name: string, registered: ReadonlySet<string>): string {
+  if (registered.size === 0) {
+    return `No handler ran for the change type ${name}, because the receiver has none: call receiver.on(changeType, handler).`
+  }
+  const names = [...registered].map(quote).join(', ').slice(0, MAX_LIST)
+  if (changeType === '')
+    return `No handler ran for an event without a change type: only on("*") receives it. Registered: ${names}.`
+  const meant = nearest(changeType, registered)
+  const fix = meant
+    ? `Did you mean on(${name}) instead of on(${quote(meant)})?`
+    : `Call receiver.on(${name}, handler), with an empty handler to ignore it.`
+  return `No handler ran for the change type ${name}. Registered: ${names}. ${fix}`
+}
+
+/** Quotes a name. The result is a new string: a substring would keep the whole name in memory. */
+const quote = (name: string): string => JSON.stringify(printable(name.slice(0, MAX_LENGTH)))

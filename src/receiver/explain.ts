@@ -1,13 +1,13 @@
-import type { ErrorCode } from '../error-statuses.ts'
+import type { ErrorCode } from '../errors.ts'
 import { configInvalid, WebhookError } from '../errors.ts'
 import type { GivenRequest } from '../explain/request.ts'
 import type { Diagnosis } from '../explain/types.ts'
-import { type OptionNames, requireKnownOptions } from '../known-options.ts'
+import { type OptionNames, requireKnownOptions } from '../options.ts'
 import { type Body, toBytes } from '../signature/bytes.ts'
 import type { SignatureKeys } from '../signature/keyring.ts'
-import { createQuietReceiver } from './create-receiver.ts'
-import type { KeyFunction } from './keys.ts'
-import { type CommonReceiverOptions, OPTION_NAMES } from './options.ts'
+import { OPTION_NAMES } from './options.ts'
+import { createQuietReceiver } from './receiver.ts'
+import type { CommonReceiverOptions, KeyFunction } from './types.ts'
 
 /**
  * Options of `explain`: a request, and the options of the receiver that refused it. Options of the receiver that do not

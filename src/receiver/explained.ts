@@ -1,11 +1,10 @@
 import { configInvalid, type WebhookError } from '../errors.ts'
 import type { GivenRequest } from '../explain/request.ts'
 import type { Diagnosis } from '../explain/types.ts'
-import { requireKnownOptions } from '../known-options.ts'
+import { requireKnownOptions } from '../options.ts'
 import { type ExplainOptions, explain } from './explain.ts'
-import type { Observer } from './observer.ts'
 import { OPTION_NAMES } from './options.ts'
-import type { RequestHead } from './request.ts'
+import type { Observer, RequestHead } from './types.ts'
 
 /** The options of the receiver, which decide what it refuses. */
 export type ExplainedOptions = Omit<ExplainOptions, keyof GivenRequest | 'body' | 'code' | 'thorough'>

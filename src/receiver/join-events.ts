@@ -5,9 +5,8 @@ import {
   parseChangesUrl,
   writeChangesUrl,
 } from '../payload/changes-url.ts'
-import type { WebhookEvent } from '../payload/event.ts'
-import type { Delivery } from './delivery.ts'
-import type { JoinedDeliveries } from './handler-context.ts'
+import type { WebhookEvent } from '../payload/events.ts'
+import type { Delivery, JoinedDeliveries } from './types.ts'
 
 /** An event and its delivery. */
 export interface ArrivedEvent {

@@ -1,56 +1,8 @@
+import { withCauses } from '#platform'
 import type { WebhookError } from '../errors.ts'
-import { type OptionNames, requireObserver } from '../known-options.ts'
-import type { Delivery } from './delivery.ts'
-import { copyOutcome, type Outcome } from './outcome.ts'
-import type { RequestHead } from './request.ts'
-
-/** Passed to every observer function that is called at the end of a request. */
-export interface Ended {
-  request: RequestHead
-  /** The tenant that the key function returned. If the request is refused, nothing proves that it is from this tenant. */
-  tenant?: string | undefined
-  /** The result of the request. Its `kind`, `status` and `error` describe what happened. */
-  outcome: Outcome
-  /** Duration of the request, measured with the receiver's clock. */
-  milliseconds: number
-}
-
-/**
- * Functions that are called as requests are processed. They receive the headers and the bytes of the request, which is
- * all that `explain` needs, but never a key. Their return values and exceptions are ignored.
- *
- * Each request ends with exactly one call of `handled`, `unhandled`, `duplicate`, `handshake`, `refused` or `failed`,
- * before the receiver responds.
- */
-export interface Observer<Payload = unknown> {
-  /**
-   * Called when a request begins. If the observer calls `run` synchronously, everything that the request causes (key
-   * functions, handlers, stores) runs inside that call, for example within an active span. `run` resolves with the
-   * outcome and never rejects. Later calls of `run` return the same promise; if `run` is never called, the request
-   * is processed anyway.
-   */
-  around?(seen: { request: RequestHead; run: () => Promise<Outcome> }): unknown
-  /** Called when a delivery is verified and decoded, before its handlers run. */
-  accepted?(seen: { delivery: Delivery<Payload>; request: RequestHead }): unknown
-  /** Called if a request is rejected, or if a handshake finds no key. `body` is set if the body was read. */
-  refused?(seen: Ended & { error: WebhookError; body?: Uint8Array | undefined }): unknown
-  /** Called for a delivery that has already been handled (status 200) or is in progress (409). */
-  duplicate?(seen: Ended & { delivery: Delivery<Payload> }): unknown
-  /**
-   * Called when the handlers have succeeded, or when the inbox has stored the delivery. In the second case,
-   * `outcome.kind` is `'stored'`.
-   */
-  handled?(seen: Ended & { delivery: Delivery<Payload> }): unknown
-  /** Called if the receiver has no handler for any event of the delivery. The sender gets 200: a retry would not help. */
-  unhandled?(seen: Ended & { delivery: Delivery<Payload> }): unknown
-  /**
-   * Called if a handler or the inbox failed; `error.cause` is the thrown error, or an `AggregateError` if several handlers
-   * failed.
-   */
-  failed?(seen: Ended & { delivery: Delivery<Payload>; error: WebhookError }): unknown
-  /** Called when the receiver has answered a handshake with a signature. */
-  handshake?(seen: Ended): unknown
-}
+import { type OptionNames, requireObserver } from '../options.ts'
+import { copyOutcome } from './outcome.ts'
+import type { Delivery, Ended, Observer, Outcome, RequestHead } from './types.ts'
 
 export const OBSERVER_NAMES: OptionNames<Observer> = {
   around: true,
@@ -117,4 +69,99 @@ function call(observer: Observer, name: keyof Observer, seen: Seen): boolean {
     Promise.resolve(listener.call(observer, seen)).catch(() => {})
   } catch {}
   return true
+}
+
+/**
+ * Minimum milliseconds between two log lines about the same code. Without it, anyone could fill the log with
+ * rejections.
+ */
+const MIN_INTERVAL = 60_000
+
+/**
+ * Maximum length of an error and of a path in a log line, in characters. They are limited because senders choose the
+ * path, and messages can quote their data.
+ */
+const MAX_LENGTH = 500
+const MAX_PATH = 200
+
+/**
+ * Emits a process warning, which Node, Bun and Deno print to standard error with its code. In a worker, writes to the
+ * console instead. Ignores exceptions, so that a broken log cannot fail a delivery.
+ */
+export function warn(message: string, code: string): void {
+  const host = (globalThis as { process?: { emitWarning?: (text: string, options: object) => void } }).process
+  try {
+    if (host?.emitWarning) host.emitWarning(message, { type: 'GeohookWarning', code })
+    // biome-ignore lint/suspicious/noConsole: the console is the only log that a worker has.
+    else console.warn(`GeohookWarning [${code}]: ${message}`)
+  } catch {}
+}
+
+interface Logged {
+  error: WebhookError
+  request?: { url: string }
+}
+
+/** The default log of a receiver: warns about rejections and failures, at most once a minute per code. */
+export function createLog(clock: () => number): Observer {
+  const lines = new Map<string, { at: number; suppressed: number }>()
+
+  function log({ error, request }: Logged, command = ''): void {
+    // `key_unknown` and `signature_mismatch` share one rate limit. With separate limits, response times would reveal
+    // whether there is a key.
+    const subject = error.code === 'key_unknown' ? 'signature_mismatch' : error.code
+    const line = lines.get(subject)
+    if (line && clock() - line.at < MIN_INTERVAL) {
+      line.suppressed++
+      return
+    }
+    const suppressed = line?.suppressed ? ` (${line.suppressed} more since the last warning)` : ''
+    lines.set(subject, { at: clock(), suppressed: 0 })
+    const path = request?.url ? `${pathOf(request.url)}: ` : ''
+    const next = error.hint.includes('npx') ? '' : command
+    warn(`${path}${describe(error)}${suppressed}. ${error.hint}${next}`.trim(), error.code)
+  }
+
+  return {
+    refused: (seen) => log(seen, ` Run "npx geohook explain --code ${seen.error.code}".`),
+    failed: (seen) => log(seen),
+  }
+}
+
+function describe(error: WebhookError): string {
+  // The causes of `payload_invalid` are plain objects, and its message is that of the first one.
+  const hasCauses = Object.hasOwn(error, 'cause') && error.code !== 'payload_invalid'
+  const causes = hasCauses ? causesOf(error).slice(0, 3) : []
+  const text = [error.message, ...causes].map(toText).join(': ')
+  return printable(text).slice(0, MAX_LENGTH).replace(/\.$/, '')
+}
+
+/** Returns the path of a URL without its query, which may contain secrets. Encodes spaces, so that a path cannot look like text. */
+function pathOf(url: string): string {
+  const [, path] = /^(?:\w+:\/\/[^/?#]*)?([^?#]*)/.exec(url) ?? []
+  return printable(path || '/')
+    .slice(0, MAX_PATH)
+    .replaceAll(' ', '%20')
+}
+
+/**
+ * Percent-encodes control characters, line separators and characters that change the direction of text, so that a
+ * sender cannot control the terminal or fake another line.
+ */
+export const printable = (text: string): string => text.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, encodeURI)
+
+function toText(thrown: unknown): string {
+  try {
+    return withCauses(thrown)
+  } catch {
+    return '?' // String() throws for some values, such as Object.create(null)
+  }
+}
+
+/** Returns the errors that caused an error: those of an `AggregateError`, otherwise only the cause itself. */
+export function causesOf({ cause }: WebhookError): readonly unknown[] {
+  try {
+    if (cause instanceof AggregateError) return cause.errors
+  } catch {} // a thrown proxy may throw
+  return [cause]
 }

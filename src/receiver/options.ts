@@ -1,87 +1,12 @@
-import { configInvalid } from '../errors.ts'
-import { type OptionNames, requireKnownOptions } from '../known-options.ts'
-import { requireEncoding, type SignatureEncoding } from '../signature/encoding.ts'
+import { configInvalid, guard, WebhookError } from '../errors.ts'
+import { type OptionNames, readMaxAge, readMilliseconds, readSize, requireKnownOptions } from '../options.ts'
 import { createKeyring, type Keyring, type SignatureKeys } from '../signature/keyring.ts'
-import { type Profile, type ProfileName, readProfile, type SecretProfile } from '../signature/profiles.ts'
-import type { Delivery } from './delivery.ts'
-import type { DuplicateStore } from './duplicates.ts'
-import { secretHeaders } from './headers.ts'
-import { createKeyFinder, type FindKeys, type KeyFunction } from './keys.ts'
-import { createLog } from './log.ts'
-import { createNotifier, type Notifier, type Observer } from './observer.ts'
-import { readMaxAge, readMilliseconds, readSize } from './option-values.ts'
-import type { StandardSchema } from './payload-schema.ts'
-import { type ProofHeaders, readProofHeaders } from './proof-options.ts'
-
-/** A durable store for verified deliveries. */
-export interface Inbox {
-  /**
-   * Stores a delivery. Resolves once the delivery would survive a crash: with `'duplicate'` if the inbox already has
-   * it, otherwise with any other value. Rejects if the delivery cannot be stored.
-   */
-  put(delivery: Delivery): Promise<unknown>
-}
-
-/** Options of {@link createReceiver}, also listed in docs/reference.md. */
-export type ReceiverOptions<Payload = unknown> = CommonReceiverOptions<Payload> &
-  (UnsignedOptions | SignedOptions)
-
-/** Who may send deliveries: senders with one of these keys. */
-export interface SignedOptions {
-  /**
-   * The webhook's `signatureKey`: a string, bytes, a list of several keys (newest first), or a function that returns
-   * any of these. The value may be missing only if `unsigned` is `'accept'`; the type allows `undefined`, so that you
-   * can pass an environment variable.
-   */
-  signatureKey: SignatureKeys | KeyFunction | undefined
-  /** `'accept'` accepts requests without a signature. Use it only for senders before version 11.2. Default `'reject'`. */
-  unsigned?: 'reject' | 'accept' | undefined
-}
-
-/** Who may send deliveries: anyone. Use it only for senders before version 11.2, which cannot sign. */
-export interface UnsignedOptions {
-  signatureKey?: undefined
-  unsigned: 'accept'
-}
-
-/** The options of {@link createReceiver} except those that say who may send deliveries. */
-export interface CommonReceiverOptions<Payload = unknown> {
-  /**
-   * The kind of sender: a name, or an object. Default `'service'`. Other options take precedence over it. With `'portal'`
-   * the body is not signed: see {@link SecretProfile}.
-   */
-  profile?: ProfileName | Profile | SecretProfile | undefined
-  /** The header with the signature, case-insensitive. Default `'x-service'`. */
-  signatureHeader?: string | undefined
-  /** The encoding of the signature. Default `'auto'`: hex or base64. */
-  encoding?: SignatureEncoding | undefined
-  /** Maximum body size, in bytes or as `'512kb'` or `'1mb'` (1 kb = 1024 bytes). Default `'1mb'`. */
-  limit?: number | string | undefined
-  /**
-   * Maximum body bytes of all requests in flight together, in the same format as `limit`; at least `limit`. Further
-   * requests are rejected with 503. Default: `'64mb'` or `limit`, whichever is larger.
-   */
-  maxInFlightBytes?: number | string | undefined
-  /** Maximum milliseconds for the whole body to arrive, 1 to 2^31 - 1. Default 10,000. */
-  bodyTimeout?: number | undefined
-  /**
-   * Maximum milliseconds between now and the time of the newest event, which may be in the past or the future. At least
-   * 1. Default: not checked.
-   */
-  maxAge?: number | undefined
-  /** If `maxAge` is set: whether to reject or accept payloads without a valid event time. Default `'reject'`. */
-  untimed?: 'reject' | 'accept' | undefined
-  /** Remembers handled deliveries, so that no delivery is handled twice. Default: none. */
-  duplicates?: DuplicateStore | undefined
-  /** Stores deliveries before the receiver responds. Default: none; the handlers run before the response. */
-  inbox?: Inbox | undefined
-  /** Any Standard Schema. It validates the payload and determines its type. */
-  schema?: StandardSchema<Payload> | undefined
-  /** Functions called as requests are processed. Default: rejections and failures become process warnings. */
-  observer?: Observer<NoInfer<Payload>> | undefined
-  /** Returns the current time in milliseconds since 1970; for tests. Default `Date.now`. */
-  clock?: (() => number) | undefined
-}
+import { type Profile, type ProfileMembers, readProfile, requireUnsigned } from '../signature/profiles.ts'
+import { DEFAULT_SIGNATURE_HEADER, requireEncoding, requireHeaderName } from '../signature/signature.ts'
+import { createLog, createNotifier, type Notifier, printable, warn } from './observer.ts'
+import { type BodyLimits, secretHeaders } from './request.ts'
+import type { DuplicateStore, Inbox, KeyFunction, ReceiverOptions, StandardSchema } from './types.ts'
+import { createKeyFinder, type ProofHeaders, type VerifyConfig } from './verify.ts'
 
 export const OPTION_NAMES: OptionNames<ReceiverOptions> = {
   signatureKey: true,
@@ -102,16 +27,10 @@ export const OPTION_NAMES: OptionNames<ReceiverOptions> = {
 }
 
 /** The options, validated and with their defaults. */
-export interface Config extends ProofHeaders {
+export interface Config extends BodyLimits, VerifyConfig {
   profile: Pick<Profile, 'name' | 'handshake'>
-  findKeys: FindKeys
   /** The headers whose values are replaced before anyone sees them. */
   redacted: readonly string[]
-  encoding: SignatureEncoding
-  limit: number
-  maxInFlightBytes: number
-  bodyTimeout: number
-  acceptUnsigned: boolean
   maxAge: number | undefined
   acceptUntimed: boolean
   duplicates: DuplicateStore | undefined
@@ -179,4 +98,55 @@ function readKeys({ signatureKey, unsigned }: ReceiverOptions): Keyring | KeyFun
   if (typeof signatureKey === 'function') return signatureKey
   if (signatureKey === undefined && unsigned === 'accept') return () => null
   return createKeyring(signatureKey as SignatureKeys, true)
+}
+
+/**
+ * Returns where the senders put their proof: a signature, or the key itself.
+ *
+ * @throws {WebhookError} `config_invalid` for an invalid name, and for options that say how a body is signed if the
+ *   profile says that it is not
+ */
+export function readProofHeaders(
+  options: { signatureHeader?: string | undefined; encoding?: unknown },
+  profile: ProfileMembers,
+): ProofHeaders {
+  if (profile.secretHeader === undefined) {
+    const name = options.signatureHeader ?? (profile.signatureHeader as string)
+    return { signatureHeader: requireHeaderName(name).toLowerCase(), secretHeader: undefined }
+  }
+  const { signatureHeader, encoding } = options
+  requireUnsigned({ signatureHeader, encoding })
+  return { signatureHeader: DEFAULT_SIGNATURE_HEADER, secretHeader: profile.secretHeader.toLowerCase() }
+}
+
+/** Warns about a receiver whose bodies no signature protects. */
+export function warnOfUnsigned({
+  acceptUnsigned,
+  secretHeader,
+  profile,
+}: Pick<ProofHeaders, 'secretHeader'> & { acceptUnsigned: boolean; profile: { name: string } }): void {
+  if (acceptUnsigned)
+    warn("unsigned is 'accept', so anyone can send deliveries to this receiver.", 'unsigned_accepted')
+  else if (secretHeader !== undefined)
+    warn(
+      `The senders of the profile ${printable(profile.name)} do not sign the body: anyone who sees the header ` +
+        `${secretHeader} of one request can send deliveries to this receiver. Use HTTPS.`,
+      'body_unsigned',
+    )
+}
+
+/**
+ * Validates a payload and returns the output of the schema.
+ *
+ * @throws {WebhookError} `payload_invalid` with the schema's issues as its cause; `handler_failed` if the schema itself
+ *   throws
+ */
+export async function validate<Output>(schema: StandardSchema<Output>, payload: unknown): Promise<Output> {
+  const check = () => schema['~standard'].validate(payload)
+  const result = await guard('handler_failed', check, 'the schema threw an error')
+  if (!result.issues) {
+    if ('value' in result) return result.value
+    throw new TypeError('the schema returned neither a value nor issues')
+  }
+  throw new WebhookError('payload_invalid', { message: result.issues[0]?.message, cause: result.issues })
 }

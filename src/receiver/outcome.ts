@@ -1,19 +1,5 @@
-import { UNAUTHORIZED } from '../error-statuses.ts'
-import { toTitle, WebhookError } from '../errors.ts'
-
-/** The result of a request, and its HTTP response. */
-export interface Outcome {
-  kind: 'handled' | 'unhandled' | 'stored' | 'duplicate' | 'handshake' | 'refused' | 'failed'
-  /** The status of the response, also if the framework's next handler has sent that response. */
-  status: number
-  /** The headers of the response; empty if the framework's next handler has sent it. */
-  headers: Record<string, string>
-  /** ASCII text; empty if the framework's next handler has sent the response. */
-  body: string
-  /** True to close the connection after the response, because the receiver is closed. */
-  close?: boolean
-  error?: WebhookError
-}
+import { toTitle, UNAUTHORIZED, WebhookError } from '../errors.ts'
+import type { Outcome } from './types.ts'
 
 /** Creates the outcome of a delivery that the sender need not send again. */
 export const succeeded = (kind: 'handled' | 'unhandled' | 'stored' | 'duplicate'): Outcome =>

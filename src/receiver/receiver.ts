@@ -1,42 +1,62 @@
-import { configInvalid, WebhookError } from '../errors.ts'
+import { importKey } from '#hmac'
+import { blameCaller, configInvalid, guard, stacklessError, WebhookError } from '../errors.ts'
+import { malformed } from '../payload/json.ts'
 import { parse } from '../payload/parse.ts'
-import { malformed } from '../payload/utf8.ts'
-import { readBody, requireReadable } from './body.ts'
-import {
-  CAUGHT_UP,
-  type Delivery,
-  requireStored,
-  requireStoredList,
-  type StoredDelivery,
-} from './delivery.ts'
-import { createDispatcher, type Handler } from './dispatch.ts'
-import { handleOnce } from './duplicates.ts'
-import { guard } from './guard.ts'
-import { answerHandshake, looksLikeToken } from './handshake.ts'
-import { readHeader, redactSecrets } from './headers.ts'
-import { createByteBudget } from './in-flight.ts'
-import { requireFresh } from './max-age.ts'
-import { runNext } from './next-handler.ts'
+import { toBinary, utf8 } from '../signature/bytes.ts'
+import { encodeSignature } from '../signature/signature.ts'
+import { CAUGHT_UP, handleOnce, requireStored, requireStoredList } from './delivery.ts'
+import { createDispatcher } from './dispatch.ts'
 import type { Seen } from './observer.ts'
-import type { Config, Inbox } from './options.ts'
+import { type Config, readOptions, validate, warnOfUnsigned } from './options.ts'
 import {
   copyOutcome,
   errorOutcome,
   handshakeOutcome,
-  type Outcome,
+  respondedOutcome,
   succeeded,
   toWebhookError,
 } from './outcome.ts'
-import { validate } from './payload-schema.ts'
-import type { Receiver } from './receiver-types.ts'
-import type { ReceiverRequest, RequestHead } from './request.ts'
-import { startSecretVerification } from './secret-verification.ts'
-import { stacklessError } from './stackless-error.ts'
-import { startSignatureVerification, type Verification } from './verification.ts'
+import { createByteBudget, readBody, readHeader, redactSecrets, requireReadable } from './request.ts'
+import type {
+  Delivery,
+  Handler,
+  Inbox,
+  NextResult,
+  Outcome,
+  Receiver,
+  ReceiverOptions,
+  ReceiverRequest,
+  RequestHead,
+  StoredDelivery,
+} from './types.ts'
+import { startSecretVerification, startSignatureVerification, type Verification } from './verify.ts'
 import { toReceiverRequest, toResponse } from './web.ts'
 
+/**
+ * Creates a receiver. Mount it with the adapter of your framework, for example `geohook/express`, or pass
+ * `receiver.fetch` to a platform that uses web requests.
+ *
+ * @throws {WebhookError} `config_invalid` for an invalid option
+ * @example
+ * ```ts
+ * import { createReceiver } from 'geohook'
+ *
+ * const receiver = createReceiver({ signatureKey: 'parcels2026' })
+ *   .on('FeaturesCreated', (event) => console.log(event.service.serviceName, event.changesUrl))
+ *   .on('*', (event, delivery) => console.log(delivery.id, event.changeType))
+ * ```
+ */
+export function createReceiver<Payload = unknown>(options: ReceiverOptions<Payload>): Receiver<Payload> {
+  const config = blameCaller(createReceiver, () => readOptions((options ?? {}) as ReceiverOptions))
+  warnOfUnsigned(config)
+  return receiverOf(config)
+}
+
+/** Creates a receiver without a warning about unsigned bodies, to which `explain` passes one request. */
+export const createQuietReceiver = (options: ReceiverOptions): Receiver => receiverOf(readOptions(options))
+
 /** Creates a receiver from checked options. */
-export function receiverOf<Payload>(config: Config): Receiver<Payload> {
+function receiverOf<Payload>(config: Config): Receiver<Payload> {
   const { clock, duplicates, inbox, limit, notifier, schema } = config
   const { handshake } = config.profile
   const allow = handshake ? 'GET, POST' : 'POST'
@@ -205,4 +225,94 @@ export function receiverOf<Payload>(config: Config): Receiver<Payload> {
 async function store(inbox: Inbox, delivery: Delivery): Promise<Outcome> {
   const result = await guard('inbox_unavailable', () => inbox.put(delivery))
   return succeeded(result === 'duplicate' ? result : 'stored')
+}
+
+/**
+ * Rejects a delivery whose newest event is more than `maxAge` milliseconds in the past or in the future. The event time
+ * is part of the signed body, so an attacker who replays a captured delivery cannot change it.
+ *
+ * @param acceptUntimed whether to accept payloads without an event time
+ * @throws {WebhookError} `delivery_stale`
+ */
+function requireFresh(
+  { events }: Delivery,
+  { maxAge, acceptUntimed, clock }: { maxAge: number | undefined; acceptUntimed: boolean; clock(): number },
+): void {
+  if (maxAge === undefined) return
+  const newest = events.reduce((time, { when }) => Math.max(time, when?.getTime() ?? time), -Infinity)
+  if (acceptUntimed && newest === -Infinity) return
+  if (!(Math.abs(clock() - newest) <= maxAge)) throw new WebhookError('delivery_stale')
+}
+
+/**
+ * Matches a valid token. Handshakes and deliveries use the same key, and anyone can choose the token that we sign. If a
+ * token could also be a valid body, an attacker could use its signature to forge a delivery. So tokens exclude
+ * characters that every payload needs. A receiver without handshakes also rejects bodies that look like a token,
+ * because another receiver with the same key may answer handshakes.
+ */
+const TOKEN = /^[\w.~+/:-]{1,512}={0,2}$/
+
+/** Returns true for a body that is also a valid token: a handshake could have produced its signature. */
+const looksLikeToken = (body: Uint8Array): boolean =>
+  body.length <= 514 && body[0] !== 0x7b /* { */ && TOKEN.test(toBinary(body))
+
+/**
+ * Answers `GET <hookUrl>?crc_token=T` with the signature of T, made with the newest key (docs/senders.md, "Handshake").
+ * If the tenant has no key, the signature is made with a decoy key, so that responses do not reveal which tenants
+ * exist. The observer gets the error `key_unknown`, which senders cannot see.
+ *
+ * @throws {WebhookError} `handshake_invalid`, `key_unavailable`
+ */
+async function answerHandshake(
+  seen: Seen,
+  { findKeys }: Config,
+  { parameter, member }: NonNullable<Config['profile']['handshake']>,
+): Promise<Outcome> {
+  const token = readToken(seen.request.url, parameter)
+  if (!TOKEN.test(token)) throw new WebhookError('handshake_invalid')
+  const { keyring, count, tenant, keyError, secret } = await findKeys(seen)
+  // Create the decoy even if there is a key, so that the response takes the same time in both cases.
+  const decoy = importKey(secret + (tenant ?? guessTenant(seen.request)))
+  const error = stacklessError('key_unknown', keyError)
+  const hmac = ((count > 0 && keyring[0]) || decoy).start()
+  const signature = encodeSignature(await hmac.digest(utf8(token)), 'base64', 'sha256=')
+  return handshakeOutcome({ [member]: signature }, count > 0 ? undefined : error)
+}
+
+/**
+ * Identifies a tenant whose name the key function did not return: by the route parameters or, without any, by the path.
+ * Each tenant has its own decoy key, which stays the same while the process runs, as a real key would.
+ */
+function guessTenant({ url, params }: RequestHead): string | undefined {
+  const named = JSON.stringify(params ?? {})
+  return named === '{}' ? /^(\w+:\/\/[^/]*)?([^?#]*)/.exec(url)?.[2] : named
+}
+
+/**
+ * Returns the value of the parameter. If the parameter is missing or occurs more than once, the result is not a valid
+ * token. `+` is a base64 character, so it is kept; URLSearchParams alone would decode it to a space.
+ */
+function readToken(url: string, parameter: string): string {
+  if (url.length > 8_000) return '' // RFC 9110 section 4.1 recommends supporting at least 8000
+  const query = /\?([^#]*)/.exec(url)?.[1]?.replaceAll('+', '%2B')
+  return new URLSearchParams(query).getAll(parameter).join()
+}
+
+/** Returns true for the statuses that make a delivery a failure (RFC 9110 section 15.6). */
+export const isServerError = (status: number): boolean => status >= 500
+
+/**
+ * Passes a delivery to the framework's next handler, and returns the outcome with the status of that handler's response.
+ *
+ * @throws {WebhookError} `handler_failed` with the status of the response, if there was one
+ */
+async function runNext(
+  next: (delivery: Delivery) => Promise<NextResult>,
+  delivery: Delivery,
+): Promise<Outcome> {
+  const { status, thrown } = await guard('handler_failed', () => next(delivery))
+  if (thrown === undefined && !isServerError(status ?? 200)) return respondedOutcome(status ?? 200)
+  const cause = thrown ?? new Error(`the next handler responded with status ${status}`)
+  const error = new WebhookError('handler_failed', { cause })
+  throw status === undefined ? error : Object.assign(error, { status })
 }

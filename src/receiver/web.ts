@@ -1,10 +1,8 @@
 import { bodyArrives, drainWebRequest, isClosingWebRequest, watchWebRequest } from '#platform'
 import { WebhookError } from '../errors.ts'
 import { concat } from '../signature/bytes.ts'
-import { type BlockWriter, writeBlocks } from './body.ts'
-import type { Outcome } from './outcome.ts'
-import { remoteAddressOf } from './remote-address.ts'
-import type { ReadOptions, ReceiverRequest, RequestHead } from './request.ts'
+import { type BlockWriter, remoteAddressOf, writeBlocks } from './request.ts'
+import type { Outcome, ReadOptions, ReceiverRequest, RequestHead } from './types.ts'
 
 /**
  * The part of a web `Request` that geohook uses. The request classes of h3 and Azure Functions also have these members.

@@ -1,6 +1,6 @@
 import { importKey } from '#hmac'
 import { WebhookError, type WebhookErrorOptions } from '../errors.ts'
-import { describeMissing } from '../known-options.ts'
+import { describeMissing } from '../options.ts'
 import type { HmacKey } from './hmac.ts'
 
 /** A shared secret. A string means its UTF-8 bytes. */

@@ -1,7 +1,7 @@
 import { configInvalid } from '../errors.ts'
-import { type OptionNames, requireKnownOptions } from '../known-options.ts'
-import type { SignatureEncoding } from './encoding.ts'
-import { DEFAULT_SIGNATURE_HEADER, requireHeaderName } from './signature-header.ts'
+import { type OptionNames, requireKnownOptions } from '../options.ts'
+import type { SignatureEncoding } from './signature.ts'
+import { DEFAULT_SIGNATURE_HEADER, requireHeaderName } from './signature.ts'
 
 /** Receiver options for one kind of sender. To create your own profile, copy an existing one and change its members. */
 export interface Profile {

@@ -1,8 +1,12 @@
 import { configInvalid, WebhookError } from '../errors.ts'
 import { concat, toBinary, utf8 } from '../signature/bytes.ts'
-import { encodeSignature, requireEncoding } from '../signature/encoding.ts'
 import { createKeyring, type SignatureKey } from '../signature/keyring.ts'
-import { DEFAULT_SIGNATURE_HEADER, requireHeaderName } from '../signature/signature-header.ts'
+import {
+  DEFAULT_SIGNATURE_HEADER,
+  encodeSignature,
+  requireEncoding,
+  requireHeaderName,
+} from '../signature/signature.ts'
 import { requireOneOf } from './checks.ts'
 import { percentEncode } from './percent-encode.ts'
 

@@ -40,7 +40,6 @@ async function isBelow(bound: number, run: (text: string) => unknown, short: str
     shortTime = Math.min(shortTime, await millisecondsOf(() => run(short)))
     longTime = Math.min(longTime, await millisecondsOf(() => run(long)))
   }
-  expect(longTime, 'milliseconds, also on a busy machine').toBeLessThan(1_000)
   return ratio() < bound
 }
 

@@ -1,5 +1,6 @@
 import { writeChangesUrl } from '../../payload/changes-url.ts'
-import { CAUGHT_UP, type Delivery } from '../../receiver/delivery.ts'
+import { CAUGHT_UP } from '../../receiver/delivery.ts'
+import type { Delivery } from '../../receiver/types.ts'
 
 /** The change type of announcements, which do not say which kinds of edits there are. */
 export const CHANGE_TYPE = 'FeaturesEdited'

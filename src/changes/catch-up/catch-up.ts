@@ -1,6 +1,6 @@
 import { withCauses } from '#platform'
 import { configInvalid, type WebhookError } from '../../errors.ts'
-import { warn } from '../../receiver/log.ts'
+import { warn } from '../../receiver/observer.ts'
 import { resyncRequired, showUrl } from '../errors.ts'
 import { CHANGE_TYPE, createAnnouncement } from './announcement.ts'
 import { type CatchUpParts, COPIES, copyService, HIGHEST, seenKey } from './copy-service.ts'

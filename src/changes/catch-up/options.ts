@@ -1,5 +1,5 @@
 import { configInvalid } from '../../errors.ts'
-import { type OptionNames, requireKnownOptions } from '../../known-options.ts'
+import { type OptionNames, requireKnownOptions } from '../../options.ts'
 import { type ChangesError, showUrl } from '../errors.ts'
 import type { Origins } from '../origins.ts'
 import type { CopyService } from './copy-service.ts'

@@ -1,6 +1,6 @@
 import { blameCaller, configInvalid } from '../../errors.ts'
 import type { NewRow, RowStore } from '../../inbox/rows.ts'
-import { type OptionNames, requireKnownOptions } from '../../known-options.ts'
+import { type OptionNames, requireKnownOptions } from '../../options.ts'
 import { isObject } from '../json.ts'
 import type { Changes, Feature } from '../types.ts'
 import { type Attempt, createAttempt } from './attempt.ts'

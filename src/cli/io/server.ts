@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import * as http from 'node:http'
 import * as https from 'node:https'
 import type { AddressInfo, Socket } from 'node:net'
-import { onStopSignal } from '../../adapters/stop-signal.ts'
+import { onStopSignal } from '../../adapters/shutdown.ts'
 import { type CliError, usageError } from '../errors.ts'
 
 /** A listening HTTP server. */

@@ -1,6 +1,6 @@
-import { MAX_FIELDS } from '../../payload/limits.ts'
+import { MAX_FIELDS } from '../../payload/parse.ts'
 import { fromBinary } from '../../signature/bytes.ts'
-import { percentDecode } from '../../signature/encoding.ts'
+import { percentDecode } from '../../signature/signature.ts'
 import { decodeAs } from '../text.ts'
 import type { BytesOrText } from '../types.ts'
 import type { Fields } from './form-encoders.ts'

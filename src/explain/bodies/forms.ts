@@ -1,4 +1,4 @@
-import { MAX_FIELDS } from '../../payload/limits.ts'
+import { MAX_FIELDS } from '../../payload/parse.ts'
 import { concat, fromBinary, utf8 } from '../../signature/bytes.ts'
 import type { Variant } from '../types.ts'
 import { type Fields, writeForms } from './form-encoders.ts'

@@ -1,4 +1,4 @@
-import type { ChangesCode, ErrorCode } from '../../error-statuses.ts'
+import type { ChangesCode, ErrorCode } from '../../errors.ts'
 import { AGE_CAUSES } from './age.ts'
 import type { CauseEntry } from './cause-entry.ts'
 import { CONTENT_CAUSES } from './content.ts'

@@ -1,5 +1,5 @@
 import { toBinary } from '../../signature/bytes.ts'
-import { percentDecode } from '../../signature/encoding.ts'
+import { percentDecode } from '../../signature/signature.ts'
 import { encodeLike, type KeyRow, type KeyTable } from './key-table.ts'
 
 /** Decodes percent-encoded bytes. The rest of the key stays as it is. */

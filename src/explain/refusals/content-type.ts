@@ -1,4 +1,4 @@
-import { nearest } from '../../nearest.ts'
+import { nearest } from '../../options.ts'
 import type { Finding } from '../types.ts'
 import { findReason, isJsonBody, type Reason, type Refused } from './refused.ts'
 

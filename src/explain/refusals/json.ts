@@ -1,4 +1,4 @@
-import { tryJson } from '../../payload/utf8.ts'
+import { tryJson } from '../../payload/json.ts'
 import { utf8 } from '../../signature/bytes.ts'
 import { fromBase64 } from '../codecs.ts'
 import { decodeAs } from '../text.ts'

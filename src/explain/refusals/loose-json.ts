@@ -1,4 +1,4 @@
-import { MAX_DEPTH } from '../../payload/limits.ts'
+import { MAX_DEPTH } from '../../payload/json.ts'
 
 /** A deviation from JSON that people and programs make by mistake. */
 export type Mistake =

@@ -1,4 +1,4 @@
-import { tryJson } from '../../payload/utf8.ts'
+import { tryJson } from '../../payload/json.ts'
 import type { Cause } from '../causes.ts'
 import { decodeAs } from '../text.ts'
 import type { Finding } from '../types.ts'

@@ -1,4 +1,4 @@
-import type { StoredDelivery } from '../../receiver/delivery.ts'
+import type { StoredDelivery } from '../../receiver/types.ts'
 import type { InboxEntry } from '../durable-inbox.ts'
 import type { AttemptEnd, DeliveriesTable } from '../engine-port.ts'
 import { copyDelivery } from '../serialize.ts'

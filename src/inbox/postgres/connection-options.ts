@@ -1,5 +1,5 @@
 import { configInvalid } from '../../errors.ts'
-import { describeMissing } from '../../known-options.ts'
+import { describeMissing } from '../../options.ts'
 
 /** URL of the database and name of the schema. */
 export interface PostgresOptions {

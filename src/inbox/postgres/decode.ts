@@ -1,5 +1,5 @@
 import type { JobWithMetadata } from 'pg-boss'
-import type { StoredDelivery } from '../../receiver/delivery.ts'
+import type { StoredDelivery } from '../../receiver/types.ts'
 import type { InboxEntry, InboxState } from '../durable-inbox.ts'
 import { type Envelope, fromEnvelope } from '../serialize.ts'
 import { JOB_STATES, toId } from './schema.ts'

@@ -1,4 +1,4 @@
-import { type OptionNames, requireKnownOptions } from '../../known-options.ts'
+import { type OptionNames, requireKnownOptions } from '../../options.ts'
 import {
   type ClosableDuplicateStore,
   createDuplicates,

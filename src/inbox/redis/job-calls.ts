@@ -1,5 +1,4 @@
-import type { StoredDelivery } from '../../receiver/delivery.ts'
-import type { HandleResult } from '../../receiver/dispatch.ts'
+import type { HandleResult, StoredDelivery } from '../../receiver/types.ts'
 import { createCallQueue, type QueuedDelivery } from '../call-queue.ts'
 import type { DeliveryHandler } from '../durable-inbox.ts'
 import type { InboxConfig } from '../inbox-options.ts'

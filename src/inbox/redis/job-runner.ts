@@ -1,6 +1,5 @@
 import type { DelayedError, UnrecoverableError } from 'bullmq'
-import type { StoredDelivery } from '../../receiver/delivery.ts'
-import type { HandleResult } from '../../receiver/dispatch.ts'
+import type { HandleResult, StoredDelivery } from '../../receiver/types.ts'
 import { toErrorText } from '../error-text.ts'
 import type { AttemptEnded } from '../inbox-observer.ts'
 import type { InboxConfig } from '../inbox-options.ts'

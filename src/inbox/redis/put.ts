@@ -1,5 +1,5 @@
 import type { IRedisClient } from 'bullmq'
-import type { Delivery } from '../../receiver/delivery.ts'
+import type { Delivery } from '../../receiver/types.ts'
 import { type BatchLimits, type BatchResults, createBatches } from '../batches.ts'
 import { createCapacity } from '../capacity.ts'
 import type { DurableInbox } from '../durable-inbox.ts'

@@ -1,5 +1,5 @@
 import type { Job, JobsOptions, JobType } from 'bullmq'
-import type { Delivery } from '../../receiver/delivery.ts'
+import type { Delivery } from '../../receiver/types.ts'
 import type { InboxState } from '../durable-inbox.ts'
 import type { Envelope } from '../serialize.ts'
 

@@ -1,4 +1,4 @@
-import type { StoredDelivery } from '../../receiver/delivery.ts'
+import type { StoredDelivery } from '../../receiver/types.ts'
 import type { InboxEntry, InboxState } from '../durable-inbox.ts'
 import { fromHead } from '../serialize.ts'
 

@@ -1,5 +1,4 @@
-import { type OptionNames, requireKnownOptions } from '../../known-options.ts'
-import { readSize } from '../../receiver/option-values.ts'
+import { type OptionNames, readSize, requireKnownOptions } from '../../options.ts'
 import {
   type ClosableDuplicateStore,
   createDuplicates,

@@ -1,7 +1,7 @@
 import { readlinkSync, realpathSync } from 'node:fs'
 import { basename, dirname, isAbsolute, join, resolve, sep } from 'node:path'
 import { configInvalid } from '../../errors.ts'
-import { describeMissing } from '../../known-options.ts'
+import { describeMissing } from '../../options.ts'
 import { toConfigInvalid } from './path-errors.node.ts'
 
 /**

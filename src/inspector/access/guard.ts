@@ -1,4 +1,5 @@
-import { type HeaderBag, readHeader } from '../../receiver/headers.ts'
+import { readHeader } from '../../receiver/request.ts'
+import type { HeaderBag } from '../../receiver/types.ts'
 import { InspectorError, type InspectorRequest } from '../http/message.ts'
 import type { ResolvedOptions } from '../options.ts'
 

@@ -1,5 +1,5 @@
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
-import { readHeader } from '../../receiver/headers.ts'
+import { readHeader } from '../../receiver/request.ts'
 import type { InspectorRequest } from '../http/message.ts'
 
 /** The login, and the secret in forms that other sites cannot know. */

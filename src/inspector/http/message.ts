@@ -1,4 +1,4 @@
-import type { HeaderBag } from '../../receiver/headers.ts'
+import type { HeaderBag } from '../../receiver/types.ts'
 import type { Values } from '../action.ts'
 
 /** A request to the inspector, from Node's server or a web `Request`. */

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
-import { headersOf } from '../../adapters/node-headers.ts'
+import { headersOf } from '../../adapters/serve-node.ts'
 import type { Values } from '../action.ts'
 import { isBase } from '../options.ts'
 import { fromParsed, parseForm, readChunks, requireFormType } from './form-values.ts'

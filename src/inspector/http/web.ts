@@ -1,5 +1,5 @@
-import type { HeaderBag } from '../../receiver/headers.ts'
-import { remoteAddressOf } from '../../receiver/remote-address.ts'
+import { remoteAddressOf } from '../../receiver/request.ts'
+import type { HeaderBag } from '../../receiver/types.ts'
 import type { Values } from '../action.ts'
 import { readChunks, requireFormType } from './form-values.ts'
 import type { InspectorRequest, InspectorResponse } from './message.ts'

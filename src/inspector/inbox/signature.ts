@@ -1,4 +1,4 @@
-import type { StoredDelivery } from '../../receiver/delivery.ts'
+import type { StoredDelivery } from '../../receiver/types.ts'
 import { arcgis, portal, service } from '../../signature/profiles.ts'
 import type { HeaderPairs, SignatureFacts } from '../source.ts'
 

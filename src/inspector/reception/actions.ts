@@ -1,6 +1,6 @@
 import { configInvalid } from '../../errors.ts'
 import { isHidden, type Redactor } from '../../shared/redact.ts'
-import { sign } from '../../signature/sign.ts'
+import { sign } from '../../signature/signature.ts'
 import type { Action, Field } from '../action.ts'
 import { bodyFields, readBody } from '../edit-body.ts'
 import { endToEnd, type HttpRequest } from '../send-request.ts'

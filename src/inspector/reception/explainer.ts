@@ -1,7 +1,7 @@
 import type { Diagnosis } from '../../explain/types.ts'
 import { explain } from '../../receiver/explain.ts'
 import type { ExplainedOptions } from '../../receiver/explained.ts'
-import type { HeaderBag } from '../../receiver/headers.ts'
+import type { HeaderBag } from '../../receiver/types.ts'
 import type { Recorded } from './recorded.ts'
 
 /** For a larger body, in bytes, only the code and the head of the request are explained. */

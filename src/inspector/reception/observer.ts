@@ -1,5 +1,5 @@
-import { createLog } from '../../receiver/log.ts'
-import { createNotifier, type Observer, type Seen } from '../../receiver/observer.ts'
+import { createLog, createNotifier, type Seen } from '../../receiver/observer.ts'
+import type { Observer } from '../../receiver/types.ts'
 import type { ReceptionOptions } from './options.ts'
 import type { SeenRequest } from './record.ts'
 

@@ -1,14 +1,16 @@
 import { type CaSource, createTrust, type Trust } from '../../adapters/tls-trust.ts'
 import { configInvalid } from '../../errors.ts'
-import { type OptionNames, requireKnownOptions } from '../../known-options.ts'
+import { type OptionNames, readSize, requireKnownOptions } from '../../options.ts'
 import type { ExplainedOptions } from '../../receiver/explained.ts'
-import { readSize } from '../../receiver/option-values.ts'
-import { OPTION_NAMES } from '../../receiver/options.ts'
-import { readProofHeaders } from '../../receiver/proof-options.ts'
-import { requireEncoding, type SignatureEncoding } from '../../signature/encoding.ts'
+import { OPTION_NAMES, readProofHeaders } from '../../receiver/options.ts'
 import { type SignatureKey, type SignatureKeys, toKeyList } from '../../signature/keyring.ts'
 import { readProfile } from '../../signature/profiles.ts'
-import { DEFAULT_SIGNATURE_HEADER, requireHeaderName } from '../../signature/signature-header.ts'
+import {
+  DEFAULT_SIGNATURE_HEADER,
+  requireEncoding,
+  requireHeaderName,
+  type SignatureEncoding,
+} from '../../signature/signature.ts'
 import { toAddress } from './address.ts'
 
 /** Options of {@link createReception}: those of the receiver, and those of the reception itself. */

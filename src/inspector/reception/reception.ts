@@ -1,5 +1,5 @@
 import { blameCaller } from '../../errors.ts'
-import type { Observer } from '../../receiver/observer.ts'
+import type { Observer } from '../../receiver/types.ts'
 import { createRedactor } from '../../shared/redact.ts'
 import { type Inspectable, SOURCE } from '../source.ts'
 import { createRecordingObserver } from './observer.ts'

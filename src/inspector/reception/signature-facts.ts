@@ -1,6 +1,5 @@
-import { bodyFormat } from '../../payload/media-type.ts'
-import { decodeSignature } from '../../signature/encoding.ts'
-import { splitSignedForm } from '../../signature/form-field.ts'
+import { bodyFormat } from '../../payload/parse.ts'
+import { decodeSignature, splitSignedForm } from '../../signature/signature.ts'
 import type { HeaderPairs, SignatureFacts } from '../source.ts'
 import type { ResolvedOptions } from './options.ts'
 import type { Recorded } from './recorded.ts'

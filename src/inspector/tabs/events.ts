@@ -1,4 +1,4 @@
-import type { Parsed, WebhookEvent } from '../../payload/event.ts'
+import type { Parsed, WebhookEvent } from '../../payload/events.ts'
 import { parsePayload } from '../../payload/parse.ts'
 import { renderFacts } from '../html/facts.ts'
 import { type Html, html } from '../html/template.ts'

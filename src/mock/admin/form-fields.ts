@@ -1,6 +1,5 @@
-import { parseForm } from '../../payload/form.ts'
-import { bodyFormat } from '../../payload/media-type.ts'
-import { toText } from '../../payload/utf8.ts'
+import { toText } from '../../payload/json.ts'
+import { bodyFormat, parseForm } from '../../payload/parse.ts'
 import { AdminError } from '../http/errors.ts'
 import { isMultipart, readMultipart, type UploadedFile } from '../http/multipart.ts'
 

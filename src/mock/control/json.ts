@@ -1,7 +1,6 @@
 import type { Request, RequestHandler, Response } from 'express'
 import { raw } from 'express'
-import { decodePayload } from '../../payload/decode.ts'
-import { bodyFormat } from '../../payload/media-type.ts'
+import { bodyFormat, decodePayload } from '../../payload/parse.ts'
 import type { Attempt } from '../delivery/attempt-log.ts'
 import { AdminError, toAdminError } from '../http/errors.ts'
 

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { arcgis, type Profile } from '../../signature/profiles.ts'
-import { sign } from '../../signature/sign.ts'
+import { sign } from '../../signature/signature.ts'
 import type { Webhook } from '../state/webhook.ts'
 import { messageOf } from './attempt.ts'
 import { type Answer, MAX_ANSWER, type OutgoingRequest, type Target } from './http-client.ts'

@@ -1,4 +1,4 @@
-import { ERROR_CODES, type ErrorCode } from '../../error-statuses.ts'
+import { ERROR_CODES, type ErrorCode } from '../../errors.ts'
 import type { Explanation } from '../../inspector/source.ts'
 import { explain } from '../../receiver/explain.ts'
 import type { Attempt } from '../delivery/attempt-log.ts'

@@ -1,7 +1,6 @@
-import { bodyFormat } from '../../payload/media-type.ts'
+import { bodyFormat } from '../../payload/parse.ts'
 import { toBinary } from '../../signature/bytes.ts'
-import { DEFAULT_SIGNATURE_HEADER } from '../../signature/signature-header.ts'
-import { verify } from '../../signature/verify.ts'
+import { DEFAULT_SIGNATURE_HEADER, verify } from '../../signature/signature.ts'
 import type { Attempt } from '../delivery/attempt-log.ts'
 import type { Mock } from '../service.ts'
 

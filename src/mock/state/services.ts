@@ -1,5 +1,5 @@
 import { configInvalid } from '../../errors.ts'
-import type { ServiceName } from '../../payload/event.ts'
+import type { ServiceName } from '../../payload/events.ts'
 import type { LayerSeed } from '../features/seed-types.ts'
 import { PORTAL_ID } from './portal.ts'
 

@@ -1,5 +1,5 @@
 import { configInvalid } from '../../errors.ts'
-import { type OptionNames, requireKnownOptions } from '../../known-options.ts'
+import { type OptionNames, requireKnownOptions } from '../../options.ts'
 import { requireBaseUrl, requireOneOf, requireText, requireTime, requireWholeNumbers } from '../checks.ts'
 import type { PayloadDetails } from './details.ts'
 

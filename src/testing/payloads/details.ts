@@ -1,4 +1,4 @@
-import type { ChangeType } from '../../payload/change-types.ts'
+import type { ChangeType } from '../../payload/types.ts'
 
 /** The dialects of payloads (docs/senders.md, "Three dialects"). */
 export type Dialect = 'service' | 'hosted' | 'organization'

@@ -1,5 +1,5 @@
 import { configInvalid } from '../../errors.ts'
-import { WILDCARD } from '../../payload/change-types.ts'
+import { WILDCARD } from '../../payload/types.ts'
 import { requireText, requireTime } from '../checks.ts'
 import type { PayloadEvents } from './details.ts'
 

@@ -1,7 +1,7 @@
 import { configInvalid } from '../../../errors.ts'
 import type { Done, Field, Panel, Values } from '../../../inspector/action.ts'
 import { html } from '../../../inspector/html/template.ts'
-import { JOB_CHANGE_TYPES } from '../../../payload/change-types.ts'
+import { JOB_CHANGE_TYPES } from '../../../payload/types.ts'
 import { warn } from '../../event-listeners.ts'
 import type { Mock } from '../../service.ts'
 import type { MockEvent } from '../../state/events.ts'

@@ -1,10 +1,8 @@
-import { malformed } from './utf8.ts'
+import { decodeUtf8 } from '#platform'
+import { WebhookError } from '../errors.ts'
 
 /** Maximum number of levels of nested objects and arrays in a payload. */
 export const MAX_DEPTH = 64
-
-/** Maximum number of fields in a form. */
-export const MAX_FIELDS = 1000
 
 /**
  * Rejects JSON that could harm code that merges or traverses it: deep nesting and forbidden keys. No service sends
@@ -30,5 +28,32 @@ export function requireSafe(value: unknown, depth = 0): void {
  * Returns true for keys that can pollute a prototype when the payload is merged into another object (as in
  * `secure-json-parse`).
  */
-const isForbidden = (key: string, member: unknown): boolean =>
+export const isForbidden = (key: string, member: unknown): boolean =>
   key === '__proto__' || (key === 'constructor' && Object.hasOwn(Object(member), 'prototype'))
+
+/** Creates the error for a body that is not a valid payload. */
+export const malformed = (message: string): WebhookError => new WebhookError('payload_malformed', { message })
+
+/**
+ * Decodes UTF-8 strictly: invalid bytes are an error, never replaced. Removes one leading byte order mark (RFC 8259
+ * section 8.1).
+ *
+ * @throws {WebhookError} `payload_malformed`
+ */
+export function toText(bytes: Uint8Array): string {
+  try {
+    return decodeUtf8(bytes)
+  } catch {
+    throw malformed('the body is not valid UTF-8')
+  }
+}
+
+/** Parses JSON. Returns `undefined` if the text is not JSON. */
+export function tryJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    // The engine's error is dropped, because its message quotes the body.
+    return undefined
+  }
+}

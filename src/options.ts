@@ -1,5 +1,4 @@
 import { configInvalid, type WebhookError } from './errors.ts'
-import { nearest } from './nearest.ts'
 
 /** The names of all options in a type; the compiler finds missing and extra names. */
 export type OptionNames<Options> = Readonly<Record<keyof Options, true>>
@@ -68,4 +67,67 @@ function unknown(kind: string, name: string, names: Readonly<Record<string, unkn
 export function describeMissing(option: string, value: unknown): string {
   const problem = value === undefined || value === null ? `is missing: the value is ${value}` : 'is empty'
   return `${option} ${problem}. If it comes from an environment variable, check that the variable is set.`
+}
+
+/** Maximum number of edits between a misspelt name and the name that was meant. */
+const MAX_EDITS = 2
+
+/** Maximum length of a name to compare. It is limited because a sender may have chosen the name. */
+const MAX_LENGTH = 64
+
+/**
+ * Returns the candidate most similar to a misspelt name, for "did you mean": at most two characters are inserted,
+ * removed or replaced, and fewer than half of the name's. Ignores case. Returns undefined if no candidate is that
+ * similar.
+ */
+export function nearest(name: string, candidates: Iterable<string>): string | undefined {
+  if (name.length > MAX_LENGTH) return undefined
+  let found: string | undefined
+  let fewest = Math.min(MAX_EDITS + 1, name.length / 2)
+  for (const candidate of candidates) {
+    if (Math.abs(candidate.length - name.length) > MAX_EDITS) continue
+    const edits = countEdits(name.toLowerCase(), candidate.toLowerCase())
+    if (edits >= fewest) continue
+    found = candidate
+    fewest = edits
+  }
+  return found
+}
+
+/** Computes the Levenshtein distance, one row of the matrix at a time. */
+function countEdits(from: string, to: string): number {
+  let above = Array.from({ length: to.length + 1 }, (_, column) => column)
+  for (let i = 0; i < from.length; i++) {
+    const row = [i + 1]
+    for (let j = 0; j < to.length; j++) {
+      const [replaced = 0, removed = 0] = above.slice(j)
+      const inserted = row[j] ?? 0
+      row.push(Math.min(replaced + Number(from[i] !== to[j]), removed + 1, inserted + 1))
+    }
+    above = row
+  }
+  return above[to.length] ?? 0
+}
+
+/** @throws {WebhookError} `config_invalid` */
+export function readSize(option: string, size: number | string, min = 1): number {
+  const [, digits, unit = ''] = /^(\d+) ?([kmg]?)b$/i.exec(String(size)) ?? []
+  // The index of the unit letter is the power of 1024; without a letter it is 0.
+  const power = ' kmg'.indexOf(unit.toLowerCase())
+  const bytes = typeof size === 'number' ? size : Number(digits) * 1024 ** power
+  if (Number.isSafeInteger(bytes) && bytes >= min) return bytes
+  throw configInvalid(`${option} must be a number of bytes, or a string such as '1mb'; at least ${min} bytes`)
+}
+
+/** @throws {WebhookError} `config_invalid` */
+export function readMaxAge(maxAge: number): number {
+  if (Number.isSafeInteger(maxAge) && maxAge >= 1) return maxAge
+  throw configInvalid('maxAge must be an integer number of milliseconds, at least 1')
+}
+
+/** @throws {WebhookError} `config_invalid` */
+export function readMilliseconds(name: string, value: number): number {
+  // Timers with a longer delay would fire immediately.
+  if (Number.isInteger(value) && value >= 1 && value <= 2 ** 31 - 1) return value
+  throw configInvalid(`${name} must be an integer number of milliseconds from 1 to 2^31 - 1`)
 }
