@@ -46,6 +46,9 @@ export async function bundle(entry, covers) {
     plugins: [counters],
     logLevel: 'error',
   })
+  const covered = (folder) => ids.some((name) => name.startsWith(folder))
+  const missing = covers.filter((folder) => !covered(folder))
+  if (missing.length > 0) throw new Error(`${entry} loads no file with a branch in ${missing.join(', ')}`)
   return { outfile, counters: ids.length, words: [...words], remove: () => rm(outfile, { force: true }) }
 }
 

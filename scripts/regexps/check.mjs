@@ -2,6 +2,7 @@
 // same version of the checker has found safe, because some take it many seconds.
 //
 //   npm run check:regexps
+//   npm run check:regexps -- --write    writes safe.json
 //   npm run check:regexps -- --all      checks all again, and writes safe.json
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
@@ -66,8 +67,14 @@ for (const expression of expressions) {
   if (fault) failures.push(`${expression.location} ${text} ${fault}`)
   else safe.add(text)
 }
-if (isComplete)
+const texts = new Set(expressions.map(textOf))
+const stale = [...safe].filter((text) => !texts.has(text))
+if (isComplete || process.argv.includes('--write')) {
+  for (const text of stale) safe.delete(text)
   writeFileSync(list, `${JSON.stringify({ version, expressions: [...safe].sort() }, undefined, 2)}\n`)
+} else {
+  for (const text of stale) failures.push(`safe.json lists ${text}, which is not in src: run with --write`)
+}
 
 for (const failure of failures) console.error(failure)
 console.log(`${expressions.length} regular expressions in src, ${checked} checked: ${failures.length} faults`)
