@@ -24,7 +24,7 @@ export async function bundle(entry, covers) {
     name: 'counters',
     setup({ onLoad, onResolve }) {
       onResolve({ filter: /^#/ }, ({ path }) => ({ path: join(root, resolved[path]) }))
-      onLoad({ filter: /\.ts$/ }, async ({ path }) => {
+      onLoad({ filter: /\.(ts|mjs)$/ }, async ({ path }) => {
         const name = relative(root, path)
         const source = await readFile(path, 'utf8')
         const { code } = await transform(source, { loader: 'ts', target: 'node20' })

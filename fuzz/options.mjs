@@ -12,29 +12,19 @@ export function readOptions() {
       seed: { type: 'string' },
       replay: { type: 'string' },
       save: { type: 'boolean', default: false },
-      /** Another folder for findings, for tests. */
-      findings: { type: 'string', default: 'fuzz/findings' },
-      /** A target outside of fuzz/targets, for tests. Branches of its folder count. */
-      module: { type: 'string' },
     },
   })
-  const { target = Object.keys(TARGETS), module, replay, save, findings } = values
-  const unknown = target.find((name) => !Object.hasOwn(TARGETS, name))
+  const { target: names = Object.keys(TARGETS), replay, save } = values
+  const unknown = names.find((name) => !Object.hasOwn(TARGETS, name))
   if (unknown !== undefined) {
     throw new Error(`Unknown target: ${unknown}. Targets: ${Object.keys(TARGETS).join(', ')}`)
   }
-  if (module !== undefined && values.target) throw new Error('--module and --target cannot be combined')
-  if (replay !== undefined && module === undefined && target.length !== 1) {
-    throw new Error('--replay needs one --target')
-  }
-  if (save && (replay ?? module) !== undefined) {
-    throw new Error('--save cannot be combined with --replay or --module')
-  }
+  if (replay !== undefined && names.length !== 1) throw new Error('--replay needs one --target')
+  if (save && replay !== undefined) throw new Error('--save cannot be combined with --replay')
   const executions = readNumber('executions', values.executions) ?? Infinity
   const seconds = readNumber('seconds', values.seconds) ?? (executions === Infinity ? 60 : Infinity)
   const seed = readNumber('seed', values.seed) ?? randomInt(2 ** 31)
-  const names = module === undefined ? target : ['module']
-  return { names, module, replay, save, findings, executions, seconds, seed }
+  return { names, replay, save, executions, seconds, seed }
 }
 
 function readNumber(name, text) {

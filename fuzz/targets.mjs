@@ -1,5 +1,6 @@
 /** The targets, and the folders of `src` in which their new branches count. */
 export const TARGETS = {
+  planted: ['fuzz/targets/planted.mjs'],
   verify: ['src/signature/'],
   payload: ['src/payload/'],
   receiver: ['src/receiver/', 'src/signature/', 'src/payload/'],

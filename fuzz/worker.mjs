@@ -5,11 +5,11 @@ import { minimise } from './minimise.mjs'
 import { createMutator } from './mutate.mjs'
 import { shrink } from './shrink.mjs'
 
-const { outfile, counters, words, inputs, seed, seconds, executions, replay, save, shared } = workerData
+const { outfile, counters, words, inputs, seed, seconds, executions, maxFindings, replay, save, shared } =
+  workerData
 const MAX_LENGTH = 4096
 /** Milliseconds that an input may take: a base, and a part for each byte. */
 const MAX_TIME = { base: 100, perByte: 0.05 }
-const MAX_FINDINGS = 5
 
 // main.mjs reads these: the number of executions, and the input that runs now.
 const progress = new Int32Array(shared, 0, 2)
@@ -177,7 +177,7 @@ for (const input of first) await tryInput(input)
 await findRejections(first)
 if (!replay) {
   if (corpus.length === 0) corpus.push(Buffer.from('0'))
-  const isDone = () => count >= executions || elapsed() >= seconds * 1000 || findings.size >= MAX_FINDINGS
+  const isDone = () => count >= executions || elapsed() >= seconds * 1000 || findings.size >= maxFindings
   while (!isDone()) {
     const batch = []
     while (batch.length < 256 && count < executions) {

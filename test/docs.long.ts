@@ -66,11 +66,3 @@ for (const [index, code] of blocks.filter(isTest).entries()) {
 it.each(blocksIn('json').map(titled))('%s\n… is JSON', (_, text) => {
   for (const document of text.trim().split(/\n(?=[[{])/)) expect(() => JSON.parse(document)).not.toThrow()
 })
-
-it('the docs contain no code in a language that is not checked here or by npm run new-user', () => {
-  const checked = ['ts', 'js', 'json']
-  const languages = ['javascript', 'typescript', 'jsx', 'tsx', 'mjs', 'cjs', 'mts', 'cts', 'jsonc']
-  expect(
-    languages.filter((language) => !checked.includes(language) && blocksIn(language).length > 0),
-  ).toEqual([])
-})

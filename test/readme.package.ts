@@ -96,11 +96,4 @@ describe('the README and the docs', () => {
       codes.filter((code) => code !== '`config_invalid`').sort(),
     )
   })
-
-  it('document the reason for every dependency', () => {
-    const { dependencies } = JSON.parse(readFileSync(`${root}package.json`, 'utf8'))
-    const section = readFileSync(`${root}docs/decisions.md`, 'utf8').split('## Dependencies')[1] ?? ''
-    const documented = [...section.matchAll(/^\| `([^`]+)` \|/gm)].map(([, name]) => name)
-    expect(documented.sort()).toEqual(Object.keys(dependencies).sort())
-  })
 })

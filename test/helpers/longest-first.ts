@@ -7,7 +7,6 @@ const LONGEST = [
   'inbox/poison.long',
   'changes/snapshots/histories.long',
   'shutdown.long',
-  'fuzz/fuzz.long',
   'explain/near-misses.long',
   'contract/inbox/postgres.test',
   'contract/inbox/redis.test',

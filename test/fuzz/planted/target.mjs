@@ -1,3 +1,0 @@
-import { parse } from './flaw.ts'
-
-export const run = (input) => void parse(input)
