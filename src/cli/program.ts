@@ -2,7 +2,6 @@ import { createRequire } from 'node:module'
 import { Command } from 'commander'
 import { createChangesCommand } from './changes/changes.ts'
 import { createCheckCommand } from './check/check.ts'
-import { createCompletionCommand } from './completion/completion.ts'
 import { createDemoCommand } from './demo/demo.ts'
 import { EXIT, toCliError } from './errors.ts'
 import { createInboxCommand } from './inbox/inbox.ts'
@@ -61,7 +60,6 @@ export function createProgram(): Command {
     createEditFeaturesCommand(),
     createChangesCommand(),
     createInboxCommand(),
-    createCompletionCommand(),
   ]
   for (const command of commands) {
     program.addCommand(command.copyInheritedSettings(program))

@@ -49,7 +49,6 @@ const COMMANDS: Record<string, (url: string) => { args: string[]; code?: number 
   'inbox purge': () => ({ args: ['inbox', 'purge', '--state', 'done'] }),
   'inbox export': () => ({ args: ['inbox', 'export', UNKNOWN_ID, '--out', folder.path], code: 1 }),
   'inbox backup': () => ({ args: ['inbox', 'backup', path], code: 2 }),
-  completion: () => ({ args: ['completion', 'bash'] }),
 }
 
 // Other tests run commands in a shared process. There, a command that keeps the process alive would go unnoticed.
