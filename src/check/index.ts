@@ -1,9 +1,7 @@
 export { checkReceiver } from './check-receiver.ts'
 export type { CheckOptions, HandlerSwitch, Observer } from './options.ts'
 export { toHtml } from './reports/html.ts'
-export { toJson } from './reports/json.ts'
 export { toJUnit } from './reports/junit.ts'
-export { toTap } from './reports/tap.ts'
 export { SCENARIOS } from './scenarios/index.ts'
 export type {
   CheckReport,

@@ -92,7 +92,7 @@ export function createCheckCommand(): Command {
     .option('--json', 'print JSON, as --format json does')
     .option(
       '--report <file>',
-      'also write a report in the format of its file extension: .json, .xml (JUnit), .tap or .html; repeatable',
+      'also write a report in the format of its file extension: .json, .xml (JUnit) or .html; repeatable',
       reportFile,
     )
     .option('--list', 'print all scenarios, and send nothing')

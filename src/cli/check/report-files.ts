@@ -1,21 +1,20 @@
 import { writeFile } from 'node:fs/promises'
 import { extname } from 'node:path'
 import { InvalidArgumentError } from 'commander'
-import { type CheckReport, toHtml, toJson, toJUnit, toTap } from '../../check/index.ts'
+import { type CheckReport, toHtml, toJUnit } from '../../check/index.ts'
 import { usageError } from '../errors.ts'
 import { reasonOf } from '../io/files.ts'
 import { printJson } from '../terminal/output.ts'
 import { printText } from './print-text.ts'
 
-export type Format = 'text' | 'json' | 'junit' | 'tap' | 'html'
-export const FORMATS: readonly Format[] = ['text', 'json', 'junit', 'tap', 'html']
+export type Format = 'text' | 'json' | 'junit' | 'html'
+export const FORMATS: readonly Format[] = ['text', 'json', 'junit', 'html']
 
 type Writer = (report: CheckReport) => string
 
 const BY_ENDING: Readonly<Record<string, Writer>> = {
-  '.json': toJson,
+  '.json': (report) => `${JSON.stringify(report, null, 2)}\n`,
   '.xml': toJUnit,
-  '.tap': toTap,
   '.html': toHtml,
 }
 
@@ -38,5 +37,5 @@ export async function writeReport(file: string, report: CheckReport): Promise<vo
 export function printReport(report: CheckReport, format: Format): void {
   if (format === 'text') printText(report)
   else if (format === 'json') printJson(report)
-  else process.stdout.write({ junit: toJUnit, tap: toTap, html: toHtml }[format](report))
+  else process.stdout.write({ junit: toJUnit, html: toHtml }[format](report))
 }

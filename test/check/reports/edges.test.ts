@@ -1,4 +1,4 @@
-import { type CheckReport, SCENARIOS, toHtml, toJUnit, toTap } from 'geohook/check'
+import { type CheckReport, SCENARIOS, toHtml, toJUnit } from 'geohook/check'
 import { expect, it } from 'vitest'
 
 const unreachable: CheckReport = {
@@ -20,34 +20,6 @@ it('JUnit counts the error of an unreachable receiver in the root element', () =
   expect(toJUnit(unreachable)).toContain(
     '<testsuites name="geohook check" tests="1" failures="0" skipped="0" errors="1" time="1.500">',
   )
-})
-
-it('TAP contains no control characters of the receiver outside YAML', () => {
-  expect(toTap(unreachable)).toBe('TAP version 14\nBail out! wrong certificate of \u{fffd}[31mx\u{fffd}\n')
-})
-
-it('TAP escapes the characters in YAML that JSON allows and YAML does not', () => {
-  const evidence = 'a\u007f\u009b\u2028\u2029\ufffe\uffffz'
-  const tap = toTap({
-    ...unreachable,
-    conclusion: 'fails',
-    results: [
-      {
-        id: 'a',
-        group: 'bodies',
-        level: 'must',
-        verdict: 'failed',
-        title: 't',
-        reason: 'r',
-        fix: 'f',
-        evidence,
-        duration: 1,
-      },
-    ],
-  })
-  const value = tap.split('\n').find((line) => line.startsWith('  evidence: '))
-  expect(value).toBe('  evidence: "a\\u007f\\u009b\\u2028\\u2029\\ufffe\\uffffz"')
-  expect(JSON.parse(value?.slice('  evidence: '.length) ?? '')).toBe(evidence)
 })
 
 it('HTML with all scenarios has no id twice', () => {

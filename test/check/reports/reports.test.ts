@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import Ajv from 'ajv/dist/2020.js'
-import { type CheckReport, toHtml, toJson, toJUnit, toTap } from 'geohook/check'
+import { type CheckReport, toHtml, toJUnit } from 'geohook/check'
 import { describe, expect, it } from 'vitest'
 import { always, checkListener } from '../receiver.ts'
 
@@ -45,9 +45,8 @@ const report: CheckReport = {
 }
 
 describe('with hostile evidence', () => {
-  it('JSON matches the published schema, and is read as the same report', () => {
-    expect(isValid(JSON.parse(toJson(report)))).toBe(true)
-    expect(JSON.parse(toJson(report))).toEqual(report)
+  it('JSON matches the published schema', () => {
+    expect(isValid(report)).toBe(true)
     expect(isValid({ ...report, conclusion: 'fine' })).toBe(false)
   })
 
@@ -64,23 +63,6 @@ describe('with hostile evidence', () => {
     expect(text).not.toMatch(/[<>]|&(?!(amp|lt|gt|quot|#10);)/)
     expect(xml).not.toMatch(/[^\P{Cc}\t\n]|\p{Cs}/u)
     expect(toJUnit({ ...report, strict: true })).toContain('failures="2" skipped="3"')
-  })
-
-  it('TAP 14 has a plan, escaped descriptions, directives and YAML', () => {
-    const lines = toTap(report).split('\n')
-    expect(lines.slice(0, 3)).toEqual(['TAP version 14', '1..6', 'not ok 1 - a: refuses \\#1 \\\\ <x>'])
-    expect(lines).toContain('not ok 2 - b: refuses \\#1 \\\\ <x> # TODO should only')
-    expect(lines).toContain('not ok 3 - c: refuses \\#1 \\\\ <x> # TODO may only')
-    expect(lines).toContain('ok 5 - e: refuses \\#1 \\\\ <x> # SKIP undecided')
-    expect(lines.find((line) => line.startsWith('ok 6'))).toMatch(/# SKIP <b>/)
-    expect(lines.filter((line) => line === '  ---').length).toBe(4)
-    expect(lines.filter((line) => line === '  ...').length).toBe(4)
-    expect(lines.find((line) => line.startsWith('  evidence: '))).toBe(
-      `  evidence: ${JSON.stringify(HOSTILE)}`,
-    )
-    expect(toTap({ ...report, conclusion: 'unreachable', summary: 'no #1', results: [] })).toBe(
-      'TAP version 14\nBail out! no \\#1\n',
-    )
   })
 
   it('HTML contains no markup of the receiver, no script and no external resource', () => {
