@@ -164,7 +164,7 @@ export function createMockService(options: MockServiceOptions = {}): MockService
   }
   // Before the administration, which responds with 404 to unknown paths.
   if (mock.options.control) app.use(inspector(service))
-  app.use(featureRouter(mock))
+  app.use(featureRouter(mock, mock.options.control))
   app.use(adminHandler(mock, mock.options.control))
   return service
 }

@@ -1,11 +1,16 @@
 import { type Request, type Response, raw } from 'express'
 import { AdminError } from '../http/errors.ts'
+import type { Format } from '../http/response.ts'
 import { type Parameters, readForm, readQuery } from './form-fields.ts'
 import type { Operation } from './operation.ts'
-import type { AdminResponse } from './response.ts'
 import { readFormat } from './response-format.ts'
 
 const MAX_BODY = '1mb'
+
+/** The format of the response, set as soon as it is known, so that errors have it too. */
+export interface CurrentFormat {
+  current: Format
+}
 
 /** Splits a URL without decoding. The URL may include scheme and host (RFC 9112, section 3.2.2). */
 export function splitUrl(url: string): { path: string; query: string } {
@@ -33,26 +38,26 @@ export function readMethod(
 export async function readRequest(
   req: Request,
   res: Response,
-  response: AdminResponse,
+  format: CurrentFormat,
   method: 'GET' | 'POST',
   query: string,
 ): Promise<Parameters> {
   const inQuery = readQuery(query)
-  updateFormat(response, inQuery)
+  updateFormat(format, inQuery)
   if (method === 'GET') return inQuery
   await readBody(req, res)
   const { parameters, files } = await readForm(req.body, req.headers['content-type'])
   if (files.size > 0) throw new AdminError(400, 'the administration accepts no files')
-  updateFormat(response, parameters)
+  updateFormat(format, parameters)
   return parameters
 }
 
 /** Sets the format of the response. If the requested format is unknown, the error response is JSON. */
-function updateFormat(response: AdminResponse, parameters: Parameters): void {
+function updateFormat(format: CurrentFormat, parameters: Parameters): void {
   try {
-    response.format = readFormat(parameters) ?? response.format
+    format.current = readFormat(parameters) ?? format.current
   } catch (error) {
-    response.format = 'json'
+    format.current = 'json'
     throw error
   }
 }

@@ -1,9 +1,7 @@
 import type { Request } from 'express'
 import { AdminError } from '../http/errors.ts'
+import type { Format } from '../http/response.ts'
 import { type Parameters, readQuery, single } from './form-fields.ts'
-
-/** JSON, indented JSON, or an HTML page. */
-export type Format = 'json' | 'pjson' | 'html'
 
 const FORMATS: readonly string[] = ['json', 'pjson', 'html'] satisfies Format[]
 

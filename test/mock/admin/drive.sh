@@ -63,7 +63,7 @@ holds "$(call 200 "${auth[@]}" "$parcels/$id")" '"active":false'
 holds "$(call 200 "${auth[@]}" "$parcels/webhooks/$id/notificationStatus")" '{"webhookNotificationStatus":[]}'
 holds "$(call 200 "${auth[@]}" "$base/services/webhooks")" "\"id\":\"$id\""
 holds "$(call 200 "${auth[@]}" -d notificationAttempts=2 "$base/services/webhooks/settings")" '"notificationAttempts":2'
-holds "$(call 200 "${auth[@]}" -H 'Accept: text/html' "$parcels/webhooks/$id")" '<h1>Webhook of City/Parcels.FeatureServer</h1>'
+holds "$(call 200 "${auth[@]}" -H 'Accept: text/html' "$parcels/webhooks/$id")" '&quot;serviceName&quot;: &quot;Parcels&quot;'
 
 holds "$(call 405 "${auth[@]}" "$parcels/webhooks/$id/delete")" '"code":405'
 # A body of 10 MB, far over the limit, still gets a response.

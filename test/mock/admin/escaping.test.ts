@@ -23,14 +23,13 @@ describe('escapes', () => {
     scheduleInfo: { ...FEATURE.scheduleInfo, name: EVIL } as Webhook['scheduleInfo'],
   })
   const safePath = (path: string): string => path.split('/').map(encodeURIComponent).join('/')
-  /** Matches the tags and attributes that our templates write. */
+  /** Matches the tags and attributes that our template writes. */
   const TAG =
-    /^<(!doctype html|\/?(html|head|meta|title|link|body|header|nav|a|main|h1|h2|table|tr|th|td|form|div|input|label|small|select|option|button|p|ul|ol|li)( (lang|charset|name|content|rel|href|scope|method|action|type|value|autocomplete|spellcheck|inputmode|class|id|for|role|aria-describedby)="[^"<>']*"| required| selected)*)>$/
+    /^<(!doctype html|\/?(html|head|meta|title|body|p|a|pre)( (lang|charset|name|content|href)="[^"<>']*")*)>$/
   const clean = (text: string): void => {
     const tags = text.slice(text.indexOf('<!doctype html>')).match(/<[^>]*>?/g) ?? []
     expect(tags.length).toBeGreaterThan(10)
     expect(tags.filter((tag) => !TAG.test(tag))).toEqual([])
-    expect(text.match(/<\/(title|style|form)>/g)?.filter((tag) => tag === '</title>')).toHaveLength(1)
   }
 
   it('the fields of a webhook', async () => {
@@ -47,7 +46,7 @@ describe('escapes', () => {
       clean(text)
     }
     // The page contains the text in escaped form.
-    expect(decode((await page(service, path)).text)).toContain(`<td>${EVIL}</td>`)
+    expect(decode((await page(service, path)).text)).toContain(`"name": ${JSON.stringify(EVIL)}`)
   })
 
   it('the parameters of an edit, in its response and in errors', async () => {
@@ -75,7 +74,7 @@ describe('escapes', () => {
     ])
       clean(await edit(wrong))
     const changeTypes = await edit({ changeTypes: EVIL })
-    expect(decode(changeTypes)).toContain('changeTypes holds "<script>')
+    expect(decode(changeTypes)).toContain('changeTypes holds \\"<script>')
   })
 
   it('the path and an unknown encoding', async () => {

@@ -4,7 +4,7 @@ import { createManualClock } from 'geohook/mock'
 import { describe, expect, it } from 'vitest'
 import { send } from '../../helpers/http.ts'
 import { type Capture, capture, post, start } from '../support.ts'
-import { auth, get, postForm, tokenOf } from './support.ts'
+import { auth, get, tokenOf } from './support.ts'
 
 type Json = Record<string, unknown>
 
@@ -212,9 +212,6 @@ describe('webhooks of a portal', () => {
       const { status, text } = await get(`${service.url}${path}?f=html`)
       expect([status, text.includes('very-private')]).toEqual([200, false])
     }
-    const asked = await postForm(`${service.url}${PATH}/p1/delete`, { f: 'html' })
-    expect(asked.text).toContain('cannot be restored')
-    expect(service.snapshot().webhooks).toHaveLength(1)
   })
 
   it('share the settings of the mock', async () => {

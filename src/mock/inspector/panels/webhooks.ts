@@ -3,8 +3,7 @@ import { renderFacts } from '../../../inspector/html/facts.ts'
 import { type Html, html } from '../../../inspector/html/template.ts'
 import { toDuration } from '../../../inspector/html/units.ts'
 import { InspectorError } from '../../../inspector/http/message.ts'
-import { webhookHref, webhooksHref } from '../../admin/html/layout.ts'
-import { type Family, PORTAL, SERVICES } from '../../admin/paths.ts'
+import { PORTAL, SERVICES, webhooksPath } from '../../admin/paths.ts'
 import { createFields, editFields } from '../../admin/webhook-fields.ts'
 import { needsHandshake } from '../../delivery/handshake.ts'
 import type { OpenWindow } from '../../delivery/windows.ts'
@@ -34,7 +33,7 @@ export function createWebhooksPanel(mock: Mock, runOperation: RunOperation): Pan
   }
 
   const pathOf = (webhook: Readonly<Webhook>, operation: string): string =>
-    `${webhookHref('/', servicePath(webhook), webhook.id, familyOf(webhook))}/${operation}`
+    `${pathOfService(webhook)}/${encodeURIComponent(webhook.id)}/${operation}`
 
   /** Edits a webhook. `omitted: 'reset'` would reset the other fields, so all of them are sent. */
   function setActive(id: string, active: boolean) {
@@ -114,10 +113,11 @@ export function createWebhooksPanel(mock: Mock, runOperation: RunOperation): Pan
   }
 }
 
-const familyOf = ({ serviceType }: Service): Family => (serviceType === 'Portal' ? PORTAL : SERVICES)
+const pathOfService = (service: Service): string =>
+  `/${webhooksPath(service.serviceType === 'Portal' ? PORTAL : SERVICES, servicePath(service))}`
 
 const createPath = (service: Service): string =>
-  `${webhooksHref('/', servicePath(service), familyOf(service))}/${service.serviceType === 'Portal' ? 'createWebhook' : 'create'}`
+  `${pathOfService(service)}/${service.serviceType === 'Portal' ? 'createWebhook' : 'create'}`
 
 const editOf = ({ serviceType }: Service): string => (serviceType === 'Portal' ? 'update' : 'edit')
 
