@@ -12,12 +12,6 @@ import {
   type Selection,
   toFeatureJson,
 } from './features/query.ts'
-import {
-  createRandomEdits,
-  type RandomEditOptions,
-  type RandomEdits,
-  toRandomLayer,
-} from './features/random-edits.ts'
 import { AdminError } from './http/errors.ts'
 import { check } from './schemas.ts'
 import type { Mock } from './service.ts'
@@ -39,13 +33,6 @@ export interface FeatureService {
    * @throws {WebhookError} `config_invalid` for an unknown layer or field, or an invalid condition
    */
   query(query?: FeatureQuery): FoundFeature[]
-  /**
-   * Creates random edits of the current features, for {@link FeatureService.applyEdits}. The same seed gives the same
-   * edits of the same features.
-   *
-   * @throws {WebhookError} `config_invalid` for an unknown layer or an invalid option
-   */
-  randomEdits(options: RandomEditOptions & { layerIds?: readonly number[] | undefined }): RandomEdits[]
 }
 
 /** The edits of one layer. */
@@ -159,13 +146,6 @@ export function createFeatureService(mock: Mock, reference: string | ServiceRefe
         )
       })
       return structuredClone(found) as FoundFeature[]
-    },
-    randomEdits({ layerIds, ...options }) {
-      const { layers } = data()
-      const chosen = layerIds?.map((id) => layers.get(id) ?? throwUnknown(service, id)) ?? [
-        ...layers.values(),
-      ]
-      return createRandomEdits(chosen.map(toRandomLayer), options)
     },
   }
 }

@@ -35,14 +35,6 @@ export type {
 export type { ExtractChangesOptions, ExtractVersion } from './features/extract/options.ts'
 export { fromGeoJson, type GeoJsonFeature, type GeoJsonRow } from './features/geojson-rows.ts'
 export type { Attributes, FieldType, GeometryType, Value } from './features/model.ts'
-export {
-  createRandomEdits,
-  type RandomEditOptions,
-  type RandomEdits,
-  type RandomFeature,
-  type RandomLayer,
-} from './features/random-edits.ts'
-export type { RandomField } from './features/random-values.ts'
 export type { FeatureSeed, FieldSeed, GeoJsonCollection, LayerSeed } from './features/seed-types.ts'
 export type { FeatureDataSnapshot, LayerSnapshot, ServiceDataSnapshot } from './features/snapshot.ts'
 export type { HandshakeOptions, MockServiceOptions } from './options.ts'

@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { expect, it } from 'vitest'
 import { until } from '../contract/inbox/fixture.ts'
-import { geohook, startGeohook } from '../helpers/cli.ts'
+import { startGeohook } from '../helpers/cli.ts'
 import { readCompose } from '../helpers/compose.ts'
 import { createFolder } from '../helpers/folder.ts'
 import { findPort } from '../helpers/port.ts'
@@ -49,14 +49,15 @@ await describeWith(POSTGRES, (connectionString) => {
     await app.printed(/copied all features/)
 
     const text = readFileSync(`${folder}/compose.yaml`, 'utf8')
-    const [, edit = ''] = /exec mock npx geohook (.*)/.exec(text) ?? []
-    const GEOHOOK_URL = `http://127.0.0.1:${mockPort}`
-    const { stdout } = await geohook([...edit.split(' '), '--json'], { env: { GEOHOOK_URL } })
-    const { addResults } = JSON.parse(stdout) as { addResults: { objectId: number }[] }
-    expect(addResults.length).toBeGreaterThan(0)
+    const [, edit = ''] = /exec mock node (.*)/.exec(text) ?? []
+    const editor = startNode([edit], { SERVICE_URL: url }, { cwd: folder })
+    context.onTestFinished(async () => void (await editor.stop('SIGKILL')))
+    const [, kept = ''] = await editor.printed(/not deleted: (.*)/)
+    const ids = [1, 2, ...kept.split(', ').map(Number)]
+    expect(ids.length).toBeGreaterThan(10)
     await until(async () => {
-      const mirrored = (await readRows()).features.map(({ object_id }) => Number(object_id))
-      return addResults.every(({ objectId }) => mirrored.includes(objectId))
+      const mirrored = (await readRows()).features.filter(({ layer }) => layer === 0)
+      return `${mirrored.map(({ object_id }) => Number(object_id)).sort((a, b) => a - b)}` === `${ids}`
     })
   })
 })

@@ -3,6 +3,7 @@ import { expect, it, type TestContext } from 'vitest'
 import { createFolder } from '../helpers/folder.ts'
 import { findPort } from '../helpers/port.ts'
 import { type Started, startNode } from '../helpers/process.ts'
+import { randomEdits } from '../helpers/random-edits.ts'
 import { describeWith, POSTGRES } from '../helpers/services.ts'
 import { openDatabase } from '../helpers/sqlite.ts'
 import { createRandom, type Random } from '../inbox/crash/random.ts'
@@ -69,7 +70,7 @@ async function startApp({ onTestFinished }: TestContext, env: Environment): Prom
 function edit({ service, random }: { service: MockService; random: Random }): void {
   const parcels = service.features('Parcels')
   for (let request = 0; request < 10; request++) {
-    parcels.applyEdits(parcels.randomEdits({ seed: random.between(0, 2 ** 32 - 1), count: 20 }))
+    parcels.applyEdits(randomEdits(service, { seed: random.between(0, 2 ** 32 - 1), count: 20 }))
     parcels.applyEdits(editAttachment(service, random))
   }
 }

@@ -156,20 +156,6 @@ describe('the panel of features', () => {
     expect((await submit(service, '/features/delete', { entry })).status).toBe(404)
   })
 
-  it('makes random edits, which the seed repeats', async () => {
-    const services = [await withTrees(), await withTrees()]
-    for (const service of services) {
-      const { text } = await submit(service, '/features/random', { entry: ENTRY, count: '25', seed: '4' })
-      expect(text).toContain('25 edits with the seed 4.')
-    }
-    const [one, other] = services.map(attributesOf)
-    expect(one).toEqual(other)
-    expect(one?.length).toBeGreaterThan(2)
-    const [service] = services
-    const wrong = await submit(service as MockService, '/features/random', { entry: ENTRY, count: '0' })
-    expect([wrong.status, wrong.text]).toEqual([400, expect.stringContaining('options.count')])
-  })
-
   it('says so if an edit could not be saved', async () => {
     const service = await withTrees(NOWHERE, { save: () => Promise.reject(new Error('disk full')) })
     const { text } = await submit(service, '/features/delete', { entry: `${ENTRY}/2` })

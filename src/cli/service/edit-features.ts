@@ -1,4 +1,3 @@
-import { randomInt } from 'node:crypto'
 import { Command, InvalidArgumentError } from 'commander'
 import { EXIT, usageError } from '../errors.ts'
 import { collect, wholeNumber } from '../options/values.ts'
@@ -6,13 +5,7 @@ import { addExamples } from '../terminal/help.ts'
 import { print, printJson } from '../terminal/output.ts'
 import { withProgress } from '../terminal/progress.ts'
 import { addClientOptions, type ClientOptions, createClient, type ServiceClient } from './client.ts'
-import {
-  featureServerPath,
-  featureServicePath,
-  getFeatures,
-  getGeneration,
-  getLayer,
-} from './feature-layer.ts'
+import { featureServerPath, featureServicePath, getGeneration, getObjectIdField } from './feature-layer.ts'
 import { areAllApplied, parseResults, printResults } from './feature-results.ts'
 import { type GivenRows, readRows, toRows } from './feature-rows.ts'
 import type { ServicePath } from './webhooks.ts'
@@ -22,8 +15,6 @@ interface Options extends ClientOptions {
   add?: string[]
   update?: string[]
   delete?: number[]
-  random?: number
-  seed?: number
   json?: true
 }
 
@@ -33,8 +24,6 @@ interface Edits {
   updates: object[]
   deletes: number[]
 }
-
-const MAX_SEED = 2 ** 32 - 1
 
 function objectIds(value: string, previous: readonly number[] = []): number[] {
   const ids = value.split(',').map((id) => id.trim())
@@ -56,33 +45,28 @@ export function createEditFeaturesCommand(): Command {
     .option('--add <json>', 'features to add, or @file; repeatable', collect)
     .option('--update <json>', 'features to update, with their object ids, or @file; repeatable', collect)
     .option('--delete <ids>', 'object ids of features to delete, separated by commas; repeatable', objectIds)
-    .option('--random <n>', 'make n random edits instead, 1 to 2000', wholeNumber(1, 2000))
-    .option('--seed <n>', 'with --random: seed of the edits (default: a new one)', wholeNumber(0, MAX_SEED))
   addClientOptions(command).option('--json', 'print JSON')
   addExamples(command, [
     'geohook edit-features Parcels --add @parcels.geojson',
     `geohook edit-features Parcels --update '{"attributes": {"OBJECTID": 3, "name": "Oak"}}' --delete 4,5`,
-    'geohook edit-features Parcels --random 20 --seed 7',
   ])
   return command.action(async (service: ServicePath, options: Options) => {
     const given = await readOptions(options)
     const client = await createClient(options)
     const path = featureServerPath(service)
-    const { layer: layerId, json, seed = randomInt(MAX_SEED) } = options
+    const { layer: layerId, json } = options
     const { results, generation } = await withProgress(
       `asking ${options.url.origin}`,
       json === true,
       async () => {
-        const edits = await createEdits(client, `${path}/${layerId}`, given, { ...options, seed })
+        const edits = await createEdits(client, `${path}/${layerId}`, given, options)
         const response = await client.postForm(`${path}/${layerId}/applyEdits`, toForm(edits))
         return { results: parseResults(response), generation: await getGeneration(client, path, layerId) }
       },
     )
-    const used = options.random === undefined ? {} : { seed }
-    if (json) printJson({ layerId, ...used, ...results, generation })
+    if (json) printJson({ layerId, ...results, generation })
     else {
       printResults(results)
-      if ('seed' in used) print(`seed ${used.seed}`)
       if (generation !== undefined) print(`generation ${generation}`)
     }
     if (!areAllApplied(results)) process.exitCode = EXIT.failure
@@ -94,15 +78,9 @@ async function readOptions({
   add,
   update,
   delete: ids,
-  random,
-  seed,
 }: Options): Promise<Record<'add' | 'update', GivenRows[]>> {
-  const isGiven = (add ?? update ?? ids) !== undefined
-  if (random !== undefined && isGiven)
-    throw usageError('--random cannot be used with --add, --update or --delete')
-  if (random === undefined && seed !== undefined) throw usageError('--seed requires --random')
-  if (random === undefined && !isGiven)
-    throw usageError('there is nothing to edit', 'Give --add, --update, --delete or --random.')
+  if ((add ?? update ?? ids) === undefined)
+    throw usageError('there is nothing to edit', 'Give --add, --update or --delete.')
   return { add: await readRows('--add', add), update: await readRows('--update', update) }
 }
 
@@ -111,18 +89,11 @@ async function createEdits(
   client: ServiceClient,
   path: string,
   { add, update }: Record<'add' | 'update', GivenRows[]>,
-  { layer: id, delete: deletes = [], random: count, seed }: Options & { seed: number },
+  { delete: deletes = [] }: Options,
 ): Promise<Edits> {
-  if (count !== undefined) {
-    const layer = await getLayer(client, path, id)
-    const features = await getFeatures(client, path, layer)
-    const { createRandomEdits } = await import('../../mock/index.ts')
-    const [edits] = createRandomEdits([{ ...layer, features }], { seed, count })
-    return edits ?? { adds: [], updates: [], deletes: [] }
-  }
   // Only the layer tells in which attribute the id of a GeoJSON feature belongs.
   const needsName = update.some(({ isGeoJson }) => isGeoJson)
-  const { objectIdField } = needsName ? await getLayer(client, path, id) : {}
+  const objectIdField = needsName ? await getObjectIdField(client, path) : undefined
   return { adds: await toRows(add, objectIdField), updates: await toRows(update, objectIdField), deletes }
 }
 

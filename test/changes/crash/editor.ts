@@ -1,4 +1,5 @@
 import { createManualClock, createMockService, type LayerSeed, type MockService } from 'geohook/mock'
+import { randomEdits } from '../../helpers/random-edits.ts'
 import type { Random } from '../../inbox/crash/random.ts'
 import type { Edit } from './verdict.ts'
 
@@ -46,7 +47,7 @@ export async function startEditor(hookUrl: string, key: string): Promise<Editor>
   const edits: Edit[] = []
 
   function editOnce(random: Random): void {
-    const batch = parcels.randomEdits({ seed: random.between(0, 2 ** 32 - 1), count: random.between(1, 6) })
+    const batch = randomEdits(service, { seed: random.between(0, 2 ** 32 - 1), count: random.between(1, 6) })
     const { layers } = parcels.applyEdits(batch)
     for (const [index, { addResults, updateResults, deleteResults }] of layers.entries())
       for (const { globalId, success } of [...addResults, ...updateResults, ...deleteResults])

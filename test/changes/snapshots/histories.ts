@@ -3,6 +3,7 @@ import { type Changes, createChanges, createSnapshots, type Feature } from 'geoh
 import type { RowStore } from 'geohook/inbox'
 import { createMockService, type LayerSeed, type MockService } from 'geohook/mock'
 import { expect } from 'vitest'
+import { randomEdits } from '../../helpers/random-edits.ts'
 import { toEvent } from '../support.ts'
 import { createModel, featuresOf, keyOf } from './model.ts'
 
@@ -242,8 +243,7 @@ function createSubject(url: string, service: MockService, store: RowStore) {
 }
 
 function edit(service: MockService, { seed, count }: { seed: number; count: number }): void {
-  const features = service.features('Parcels')
-  features.applyEdits(features.randomEdits({ seed, count }))
+  service.features('Parcels').applyEdits(randomEdits(service, { seed, count }))
 }
 
 /** Adds a deleted feature again with its global id. */

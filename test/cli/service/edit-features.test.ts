@@ -147,29 +147,6 @@ describe.concurrent('geohook edit-features', () => {
       })
     }))
 
-  it('makes random edits, the same ones from the same seed', async () => {
-    const contents: unknown[] = []
-    for (const format of [['--json'], []]) {
-      await withTrees(async (mock) => {
-        for (const seed of ['7', '8']) {
-          const args = ['--random', '30', '--seed', seed, ...format]
-          expect(await mock.geohook(...EDIT, ...args)).toMatchObject({ code: 0, stderr: '' })
-        }
-        const features = await featuresOf(mock)
-        contents.push(
-          features.map(({ attributes, geometry }) => {
-            const { OBJECTID, kind, isOld } = attributes as Record<string, unknown>
-            return { OBJECTID, kind, isOld, geometry }
-          }),
-        )
-        const unseeded = await mock.geohook(...EDIT, '--random', '3')
-        expect(unseeded.stdout).toMatch(/^seed \d+$/m)
-      })
-    }
-    expect(contents[0]).toEqual(contents[1])
-    expect(contents[0]).not.toHaveLength(2)
-  })
-
   it('reports each row that fails with exit code 1, and that the others are not applied', () =>
     withTrees(async (mock) => {
       const args = [
@@ -196,7 +173,6 @@ describe.concurrent('geohook edit-features', () => {
       for (const args of [
         ['edit-features', 'none', '--delete', '1'],
         [...EDIT, '--layer', '4', '--delete', '1'],
-        [...EDIT, '--layer', '4', '--random', '1'],
       ])
         expect(await mock.geohook(...args)).toMatchObject({
           code: 1,
@@ -229,9 +205,6 @@ describe.concurrent('geohook edit-features', () => {
 
   it.each([
     ['nothing to edit', [], 'there is nothing to edit'],
-    ['--seed alone', ['--add', '[]', '--seed', '1'], '--seed requires --random'],
-    ['--random with --add', ['--random', '1', '--add', '[]'], '--random cannot be used with'],
-    ['too many edits', ['--random', '2001'], '--random <n>: must be a whole number from 1 to 2000'],
     ['text that is not JSON', ['--add', 'secret'], '--add is not JSON\n'],
     ['JSON without features', ['--update', '{"a":1}'], '--update has no features\n'],
     ['invalid GeoJSON', ['--add', '{"type":"FeatureCollection"}'], '--add: GeoJSON.features: '],

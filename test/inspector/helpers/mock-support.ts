@@ -91,7 +91,6 @@ export const pathsOf = (service: MockService): string[] => [
   ...[
     '/trigger/event?entry=Parcels.FeatureServer',
     '/features/add?entry=Parcels.FeatureServer/0',
-    '/features/random?entry=Parcels.FeatureServer/0',
     '/faults/arm',
     '/faults/clear',
     '/settings/change',

@@ -48,7 +48,7 @@ const renderLayers = (layers: readonly LayerOf[], { button }: PanelTools): Html 
 <tbody>
 ${layers.map(
   ({ service, layer, generation }) =>
-    html`<tr><th scope="row">${layerEntry(service, layer)}</th><td>${layer.name}</td><td>${toCount(layer.features.size, layer.geometryType?.replace('esriGeometry', '').toLowerCase() ?? 'row')}</td><td>${generation}</td><td>${button('add', layerEntry(service, layer))} ${button('random', layerEntry(service, layer))}</td></tr>
+    html`<tr><th scope="row">${layerEntry(service, layer)}</th><td>${layer.name}</td><td>${toCount(layer.features.size, layer.geometryType?.replace('esriGeometry', '').toLowerCase() ?? 'row')}</td><td>${generation}</td><td>${button('add', layerEntry(service, layer))}</td></tr>
 `,
 )}</tbody></table>`
 

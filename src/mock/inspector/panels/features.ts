@@ -1,18 +1,14 @@
-import { randomInt } from 'node:crypto'
 import { configInvalid } from '../../../errors.ts'
-import type { Done, Panel, Values } from '../../../inspector/action.ts'
+import type { Done, Panel } from '../../../inspector/action.ts'
 import { toCount } from '../../../inspector/html/units.ts'
 import { createFeatureService, type FeatureEdits, type FeatureService } from '../../feature-service.ts'
 import type { EditResult } from '../../features/edits.ts'
-import { MAX_EDITS } from '../../features/limits.ts'
 import { AdminError, waitForSave } from '../../http/errors.ts'
 import type { Mock } from '../../service.ts'
 import type { Service } from '../../state/services.ts'
 import { findFeature, findLayer } from './feature-entries.ts'
 import { featureFields, readFeature } from './feature-fields.ts'
 import { renderFeatures } from './feature-tables.ts'
-
-const MAX_SEED = 2 ** 32 - 1
 
 /** The features of the feature services, and the history of their changes. */
 export const createFeaturesPanel = (mock: Mock): Panel => ({
@@ -38,39 +34,6 @@ export const createFeaturesPanel = (mock: Mock): Panel => ({
         const { service, layer } = findLayer(mock, entry)
         const edits = { layerId: layer.id, adds: [readFeature(layer, values)] }
         return apply(mock, service, edits, ([result]) => `The feature ${result?.objectId} is added.`)
-      },
-    },
-    {
-      name: 'random',
-      label: 'Random edits',
-      isOnEntry: true,
-      fields: () => [
-        {
-          name: 'count',
-          label: 'Number of edits',
-          kind: 'number',
-          value: '10',
-          hint: `1 to ${MAX_EDITS}.`,
-          isRequired: true,
-        },
-        {
-          name: 'seed',
-          label: 'Seed',
-          kind: 'number',
-          hint: 'The same seed makes the same edits of the same features. Default: a new one.',
-        },
-      ],
-      async run(entry, values) {
-        const { service, layer } = findLayer(mock, entry)
-        const seed = readWhole('seed', values) ?? randomInt(MAX_SEED)
-        const count = readWhole('count', values)
-        const [edits] = serviceOf(mock, service).randomEdits({ seed, count, layerIds: [layer.id] })
-        return apply(
-          mock,
-          service,
-          edits ?? {},
-          ({ length }) => `${toCount(length, 'edit')} with the seed ${seed}.`,
-        )
       },
     },
     {
@@ -133,12 +96,4 @@ async function apply(
     if (error instanceof AdminError) return { message: error.message, ok: false }
     throw error
   }
-}
-
-/** @throws {WebhookError} `config_invalid` */
-function readWhole(name: string, values: Values): number | undefined {
-  const text = values[name]?.trim() ?? ''
-  if (text === '') return undefined
-  if (/^\d{1,12}$/.test(text)) return Number(text)
-  throw configInvalid(`${name} must be a whole number`)
 }
