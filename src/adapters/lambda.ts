@@ -3,7 +3,7 @@ import type { HeaderBag, ReadOptions, Receiver, ReceiverRequest, RequestHead } f
 import { requireReceiver } from './to-receiver.ts'
 
 /** The response for API Gateway, function URLs and load balancers. */
-interface LambdaResult {
+export interface LambdaResult {
   statusCode: number
   headers?: Record<string, string>
   /** Sent in place of `headers` if the load balancer's target group uses multi-value headers. */

@@ -1,11 +1,10 @@
 import { blameCaller, configInvalid } from '../errors.ts'
-import type { CatchUp } from './catch-up/catch-up.ts'
-import type { CopyService } from './catch-up/copy-service.ts'
-import { type CatchUpOptions, readCatchUpOptions, readServiceUrl } from './catch-up/options.ts'
-import { type ChangesContext, requireContext } from './context.ts'
+import type { CatchUp, CopyService } from './catch-up.ts'
+import { type CatchUpOptions, readCatchUpOptions, readServiceUrl } from './catch-up.ts'
 import type { Engine } from './engine.ts'
 import { type ChangesOptions, readOptions } from './options.ts'
 import type { Attachment, Changes, ChangesSource } from './types.ts'
+import { type ChangesContext, requireContext } from './types.ts'
 
 /** Gets the changes behind events. */
 export interface ChangesClient {

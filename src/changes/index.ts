@@ -1,17 +1,22 @@
 export type { ChangesCode } from '../errors.ts'
-export type { CatchUp } from './catch-up/catch-up.ts'
-export type { CopyService, ResyncContext, ResyncReason } from './catch-up/copy-service.ts'
-export type { CatchUpOptions } from './catch-up/options.ts'
-export type { ChangesContext } from './context.ts'
+export type { CatchUp, CatchUpOptions, CopyService, ResyncContext, ResyncReason } from './catch-up.ts'
+export type { FeatureComparison } from './compare-layer.ts'
 export { type ChangesClient, createChanges } from './create-changes.ts'
-export { type EditFields, type EditorInfo, editor } from './editor.ts'
-export { ChangesError, type ChangesErrorDetails } from './errors.ts'
+export type { Interval } from './failures.ts'
+export { ChangesError, type ChangesErrorDetails } from './failures.ts'
 export type { ChangesInbox, ChangesOptions } from './options.ts'
-export type { Fetch } from './send.ts'
-export { createSnapshots, type SnapshotsOptions } from './snapshots/create-snapshots.ts'
-export type * from './snapshots/types.ts'
-export type { ChangesObserver, Step, StepName, StepResult } from './steps.ts'
+export type { ChangesObserver, Fetch, Step, StepName, StepResult } from './request.ts'
+export type { LayerComparison, Snapshots, SnapshotsContext } from './snapshots.ts'
+export { createSnapshots, type SnapshotsOptions } from './snapshots.ts'
 export { type GeoJsonFeature, type GeoJsonGeometry, toGeoJSON } from './to-geojson.ts'
 export type { Credentials, TokenSource } from './token.ts'
-export type * from './types.ts'
-export type { Interval } from './wait.ts'
+export { type EditFields, type EditorInfo, editor } from './token.ts'
+export type {
+  Attachment,
+  Changes,
+  ChangesContext,
+  ChangesSource,
+  Feature,
+  Geometry,
+  LayerChanges,
+} from './types.ts'

@@ -7,12 +7,11 @@ import {
   readSize,
   requireKnownOptions,
 } from '../options.ts'
+import type { Interval } from './failures.ts'
 import { type Origins, readOrigins } from './origins.ts'
-import type { Connection } from './request.ts'
-import type { Fetch } from './send.ts'
-import { type ChangesObserver, requireChangesObserver } from './steps.ts'
+import type { Connection, Fetch } from './request.ts'
+import { type ChangesObserver, requireChangesObserver } from './request.ts'
 import { readToken, type TokenSource } from './token.ts'
-import type { Interval } from './wait.ts'
 
 /** The part of an inbox that stores generations, and the deliveries of {@link ChangesClient.catchUp}. */
 export type ChangesInbox = Pick<DurableInbox, 'generations' | 'get' | 'put' | 'handles'>

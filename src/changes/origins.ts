@@ -1,5 +1,5 @@
 import { configInvalid } from '../errors.ts'
-import { ChangesError, showUrl } from './errors.ts'
+import { ChangesError, showUrl } from './failures.ts'
 
 /** The origins that a client may send requests to. */
 export interface Origins {
@@ -12,7 +12,7 @@ export interface Origins {
   require(text: unknown, name: string): URL
 }
 
-const HINT = "Each is a scheme and a host, as in origins: ['https://gis.example.com']."
+export const HINT = "Each is a scheme and a host, as in origins: ['https://gis.example.com']."
 
 /** @throws {WebhookError} `config_invalid` */
 export function readOrigins(origins: readonly string[] | undefined): Origins {
@@ -36,7 +36,7 @@ export const refuse = (message: string, hint: string): ChangesError =>
   new ChangesError('changes_url_refused', { message, hint })
 
 /** Parses a URL without user info and without characters that parsers read differently. */
-function parse(text: unknown): URL | undefined {
+export function parse(text: unknown): URL | undefined {
   // A backslash counts as a slash for this parser, and not for others. Spaces and controls are removed silently.
   if (typeof text !== 'string' || /[\\\s\p{Cc}]/u.test(text) || !URL.canParse(text)) return undefined
   const url = new URL(text)
@@ -47,7 +47,7 @@ function parse(text: unknown): URL | undefined {
   return url
 }
 
-function readOrigin(origin: unknown): string {
+export function readOrigin(origin: unknown): string {
   const url = parse(origin)
   if (url?.pathname !== '/' || url.search !== '' || /[*]/.test(url.host))
     throw configInvalid('origins contains an item that is not an origin', HINT)

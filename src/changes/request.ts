@@ -1,21 +1,23 @@
-import { ChangesError, showUrl } from './errors.ts'
+import { type OptionNames, requireObserver } from '../options.ts'
+import { type Json, toText } from '../payload/json.ts'
 import {
+  abortable,
+  backoff,
+  ChangesError,
   findError,
-  hideInError,
-  hideTokens,
+  type Interval,
+  parseAnswer,
   type Remedy,
   remedyOf,
   type ServiceError,
+  showUrl,
   toNetworkError,
   toServiceError,
+  wait,
 } from './failures.ts'
-import { type Json, parseAnswer } from './json.ts'
-import { readBody } from './read-body.ts'
-import type { Run } from './run.ts'
-import { type Fetch, type FinalResponse, type OutgoingRequest, send } from './send.ts'
-import { type ChangesObserver, observeStep, type StepName, type StepResult } from './steps.ts'
+import { isLoopback, isSecure, refuse } from './origins.ts'
 import type { Tokens } from './token.ts'
-import { backoff, type Interval, wait } from './wait.ts'
+import { hideInError, hideTokens } from './token.ts'
 
 /** What all requests of a client share. */
 export interface Connection {
@@ -29,7 +31,7 @@ export interface Connection {
 }
 
 /** A request whose response is a JSON object. */
-export interface JsonRequest extends OutgoingRequest {
+interface JsonRequest extends OutgoingRequest {
   step: StepName
   /** URL of the feature service. */
   service: string
@@ -158,4 +160,272 @@ function readRetryAfter(value: string | null): number | undefined {
   if (value === null) return undefined
   const milliseconds = /^\d{1,9}$/.test(value) ? Number(value) * 1000 : Date.parse(value) - Date.now()
   return milliseconds > 0 ? milliseconds : undefined
+}
+
+/** One HTTP request of a client. */
+interface OutgoingRequest {
+  url: URL
+  /** Fields of a POST. Without them, the request is a GET. */
+  fields?: Readonly<Record<string, string>> | undefined
+  /** True if redirects to another origin are followed, as for files. */
+  allowsOtherOrigin: boolean
+}
+
+/** Sends one HTTP request, as the global `fetch` does. It must not follow redirects if `init.redirect` is `'manual'`. */
+export type Fetch = (url: URL, init: RequestInit) => Promise<Response>
+
+/** The response after all redirects. */
+export interface FinalResponse {
+  response: Response
+  /** True if it is from another origin, to which a redirect led and which did not get the token. */
+  isOtherOrigin: boolean
+}
+
+const MAX_REDIRECTS = 4
+
+/**
+ * Sends a request and follows its redirects. The token is never part of a URL, which logs and proxies store: a POST has
+ * it in its form, a GET in the vendor's header. `fetch` would copy that header to other origins, so redirects are
+ * followed here.
+ *
+ * @throws {WebhookError} `changes_url_refused`; a failed connection throws what `request` throws
+ */
+export async function send(
+  { url, fields, allowsOtherOrigin }: OutgoingRequest,
+  token: string | undefined,
+  signal: AbortSignal,
+  request: Fetch = (target, init) => fetch(target, init),
+): Promise<FinalResponse> {
+  let target = url
+  let isOtherOrigin = false
+  for (let redirects = 0; ; redirects++) {
+    const response = await request(target, {
+      redirect: 'manual',
+      signal,
+      ...(isOtherOrigin ? {} : toRequest(fields, token)),
+    })
+    const location = response.headers.get('location')
+    if (response.status < 300 || response.status >= 400 || location === null)
+      return { response, isOtherOrigin }
+    await discard(response)
+    if (redirects === MAX_REDIRECTS) throw tooMany(url)
+    target = requireTarget(location, target, allowsOtherOrigin)
+    // An origin that a redirect has left gets no token either if a later redirect returns to it.
+    isOtherOrigin ||= target.origin !== url.origin
+  }
+}
+
+function toRequest(fields: OutgoingRequest['fields'], token: string | undefined): RequestInit {
+  if (!fields) return token === undefined ? {} : { headers: { 'X-Esri-Authorization': `Bearer ${token}` } }
+  const body = new URLSearchParams({ ...fields, ...(token === undefined ? {} : { token }) })
+  return { method: 'POST', body }
+}
+
+/** @throws {WebhookError} `changes_url_refused` */
+function requireTarget(location: string, from: URL, allowsOtherOrigin: boolean): URL {
+  const target = URL.canParse(location, from.href) ? new URL(location, from.href) : undefined
+  if (target?.username || target?.password || !target || !/^https?:$/.test(target.protocol))
+    throw refuse(`${showUrl(from)} redirects to an invalid URL`, 'No request was sent there.')
+  if (target.origin === from.origin) return target
+  if (!allowsOtherOrigin)
+    throw refuse(
+      `${showUrl(from)} redirects to ${showUrl(target)}`,
+      'Only files may redirect to another origin. Check whether the service requires a login page.',
+    )
+  if (!isSecure(target) || (isLoopback(target) && !isLoopback(from)))
+    throw refuse(
+      `${showUrl(from)} redirects to ${showUrl(target)}`,
+      'Files may redirect only to https, and to this machine only from this machine.',
+    )
+  return target
+}
+
+const tooMany = (url: URL): ChangesError =>
+  refuse(
+    `${showUrl(url)} redirects more than ${MAX_REDIRECTS} times`,
+    'Open the URL in a browser to see where it leads.',
+  )
+
+/**
+ * Reads a body as text. The bytes are decoded once and as a whole: texts of chunks would be in memory twice when they
+ * are joined, with two bytes for each character if one of them is not Latin.
+ *
+ * @param limit maximum number of bytes after decompression
+ * @throws {WebhookError} `changes_too_large`, `changes_malformed`; a connection that breaks throws what `fetch` throws
+ */
+async function readBody(response: Response, limit: number, shown: string): Promise<string> {
+  const bytes = await readBytes(response, limit, shown)
+  try {
+    return toText(bytes)
+  } catch {
+    throw new ChangesError('changes_malformed', {
+      message: `the response of ${shown} is not valid UTF-8`,
+      hint: 'Check that the URL is that of a feature service.',
+    })
+  } finally {
+    free(bytes)
+  }
+}
+
+async function readBytes(response: Response, limit: number, shown: string): Promise<Uint8Array<ArrayBuffer>> {
+  const announced = Number(response.headers.get('content-length'))
+  if (announced > limit) {
+    await discard(response)
+    throw tooLarge(limit, shown)
+  }
+  const chunks: Uint8Array[] = []
+  let size = 0
+  const reader = response.body?.getReader()
+  try {
+    for (let next = await reader?.read(); next?.value; next = await reader?.read()) {
+      size += next.value.length
+      if (size > limit) throw tooLarge(limit, shown)
+      chunks.push(next.value)
+    }
+  } finally {
+    reader?.cancel().catch(() => {})
+  }
+  return join(chunks, size)
+}
+
+function join(chunks: readonly Uint8Array[], size: number): Uint8Array<ArrayBuffer> {
+  const bytes = new Uint8Array(size)
+  let offset = 0
+  for (const chunk of chunks) {
+    bytes.set(chunk, offset)
+    offset += chunk.length
+  }
+  return bytes
+}
+
+/**
+ * Detaches the memory of the bytes, so that it can be freed before the text is parsed. Otherwise it would stay until the
+ * next full garbage collection.
+ */
+function free({ buffer }: Uint8Array<ArrayBuffer>): void {
+  structuredClone(buffer, { transfer: [buffer] })
+}
+
+/** Frees the connection of a response whose body is not needed. */
+async function discard(response: Response): Promise<void> {
+  await response.body?.cancel().catch(() => {})
+}
+
+const tooLarge = (limit: number, shown: string): ChangesError =>
+  new ChangesError('changes_too_large', {
+    message: `the response of ${shown} is larger than ${limit} bytes`,
+    hint: 'Raise the option limit, or extract more often so that the windows are smaller.',
+  })
+
+/**
+ * A step of an extraction: `submit` requests the changes, `poll` the state of a job, `fetch` its result file, and
+ * `describe` the current generations of a service.
+ */
+export type StepName = 'submit' | 'poll' | 'fetch' | 'describe'
+
+/** The result of a step. */
+export interface StepResult {
+  /** Number of HTTP requests, without redirects. */
+  requests: number
+  /** State of the job, after `poll`. */
+  state?: string
+  /** The error if the step failed. */
+  error?: unknown
+}
+
+/** One step of an extraction, including the retries of its request. */
+export interface Step {
+  step: StepName
+  /** URL of the feature service. */
+  service: string
+  /** Runs the step. Resolves when it has ended, and never rejects. */
+  run: () => Promise<StepResult>
+}
+
+/** Functions that are called during extractions. Their return values and exceptions are ignored. */
+export interface ChangesObserver {
+  /**
+   * Called when a step begins. If the observer calls `run` synchronously, the requests of the step are sent inside that
+   * call, for example within an active span. Later calls of `run` return the same promise; if `run` is never called,
+   * the step runs anyway.
+   */
+  around?(step: Step): unknown
+}
+
+export const NAMES: OptionNames<ChangesObserver> = { around: true }
+
+/** @throws {WebhookError} `config_invalid` */
+export function requireChangesObserver(observer: ChangesObserver | undefined): void {
+  requireObserver(observer, NAMES)
+}
+
+/** Runs a step inside the observer's `around`. It runs exactly once, whatever `around` does. */
+export function observeStep<Result>(
+  observer: ChangesObserver | undefined,
+  { step, service, result }: { step: StepName; service: string; result: StepResult },
+  run: () => Promise<Result>,
+): Promise<Result> {
+  if (!observer) return run()
+  let running: Promise<Result> | undefined
+  let shown: Promise<StepResult> | undefined
+  const start = (): Promise<Result> => (running ??= Promise.resolve().then(run))
+  const show = (): Promise<StepResult> =>
+    (shown ??= start().then(
+      () => ({ ...result }),
+      (error: unknown) => ({ ...result, error }),
+    ))
+  try {
+    Promise.resolve(observer.around?.({ step, service, run: show })).catch(() => {})
+  } catch {}
+  return start()
+}
+
+/** One extraction: its time limit, and the state of its job. */
+export interface Run {
+  /** Aborted by the caller's signal, and at the time limit. */
+  signal: AbortSignal
+  /** Milliseconds until the time limit. */
+  remaining(): number
+  /** Last state of the job, for the error at the time limit. */
+  state?: string | undefined
+}
+
+/**
+ * Runs a function until the signal is aborted or the time has passed, whichever is first. Even a function that ignores
+ * its signal does not delay the result.
+ *
+ * @param timeout in milliseconds
+ * @throws {WebhookError} `changes_timeout`; the signal's reason if it is aborted
+ */
+export async function runWithin<Result>(
+  timeout: number,
+  signal: AbortSignal | undefined,
+  extract: (run: Run) => Promise<Result>,
+): Promise<Result> {
+  signal?.throwIfAborted()
+  const controller = new AbortController()
+  const end = performance.now() + timeout
+  const run: Run = { signal: controller.signal, remaining: () => end - performance.now() }
+  const abort = (): void => controller.abort(signal?.reason)
+  const timer = setTimeout(() => controller.abort(timedOut(timeout, run.state)), timeout)
+  signal?.addEventListener('abort', abort)
+  try {
+    return await abortable(extract(run), run.signal)
+  } catch (error) {
+    // Some runtimes reject with an error of their own when a request is aborted.
+    run.signal.throwIfAborted()
+    throw error
+  } finally {
+    clearTimeout(timer)
+    signal?.removeEventListener('abort', abort)
+  }
+}
+
+export function timedOut(timeout: number, state: string | undefined): ChangesError {
+  const job = state === undefined ? '' : `; the state of the job was ${state.slice(0, 100)}`
+  return new ChangesError('changes_timeout', {
+    message: `the changes did not arrive within ${timeout} ms${job}`,
+    hint: 'Try again later, or raise the option timeout. Keep it below the timeout of the inbox.',
+    state,
+  })
 }

@@ -1,8 +1,9 @@
 import { withCauses } from '#platform'
 import { configInvalid } from '../errors.ts'
 import { describeMissing } from '../options.ts'
-import { ChangesError } from './errors.ts'
-import { abortable } from './wait.ts'
+import { createRedactor } from '../shared/redact.ts'
+import { abortable, ChangesError, MAX_TEXT } from './failures.ts'
+import type { Feature } from './types.ts'
 
 /** Credentials of `@esri/arcgis-rest-request`, or another object with these methods. */
 export interface Credentials {
@@ -132,4 +133,88 @@ function toError(error: unknown): ChangesError {
     message: `no token: ${withCauses(error, reason)}`,
     hint: 'Check the function or the credentials that are passed as token.',
   })
+}
+
+/** Names of the fields that say who edited a feature: `editFieldsInfo` in the description of a layer. */
+export interface EditFields {
+  creatorField?: string | null | undefined
+  creationDateField?: string | null | undefined
+  editorField?: string | null | undefined
+  editDateField?: string | null | undefined
+}
+
+/** Who created and last edited a feature, and when. Members are absent if the feature lacks them. */
+export interface EditorInfo {
+  creator?: string
+  createdAt?: Date
+  editor?: string
+  editedAt?: Date
+}
+
+/** The default names in both families of products, in lower case. */
+const DEFAULTS: Readonly<Record<keyof EditFields, readonly string[]>> = {
+  creatorField: ['creator', 'created_user'],
+  creationDateField: ['creationdate', 'created_date'],
+  editorField: ['editor', 'last_edited_user'],
+  editDateField: ['editdate', 'last_edited_date'],
+}
+
+/**
+ * Returns who created and last edited a feature. The names of the fields are compared without regard to case.
+ *
+ * @param fields `editFieldsInfo` of the layer, which can be null. Default: the names that the vendor's products use by
+ * default
+ *
+ * @example
+ * ```ts
+ * import { editor } from 'geohook/changes'
+ *
+ * const edited = editor({ attributes: { Editor: 'kim', EditDate: 1700000000000 } })
+ * console.log(edited.editor, edited.editedAt) // kim 2023-11-14T22:13:20.000Z
+ * ```
+ */
+export function editor({ attributes }: Feature<object>, fields?: EditFields | null): EditorInfo {
+  const values = new Map(Object.entries(attributes).map(([name, value]) => [name.toLowerCase(), value]))
+  const find = (field: keyof EditFields): unknown => {
+    const given = fields?.[field]
+    const names = typeof given === 'string' ? [given.toLowerCase()] : DEFAULTS[field]
+    return names.map((name) => values.get(name)).find((value) => value !== undefined && value !== null)
+  }
+  const creator = find('creatorField')
+  const createdAt = toDate(find('creationDateField'))
+  const lastEditor = find('editorField')
+  const editedAt = toDate(find('editDateField'))
+  return {
+    ...(typeof creator === 'string' && creator !== '' ? { creator } : {}),
+    ...(createdAt ? { createdAt } : {}),
+    ...(typeof lastEditor === 'string' && lastEditor !== '' ? { editor: lastEditor } : {}),
+    ...(editedAt ? { editedAt } : {}),
+  }
+}
+
+/** @param value milliseconds since 1970, or a date as text, as some layers store it */
+function toDate(value: unknown): Date | undefined {
+  if (typeof value !== 'number' && typeof value !== 'string') return undefined
+  const date = new Date(value)
+  return Number.isNaN(date.getTime()) ? undefined : date
+}
+
+/** Hides the known tokens of a client in a text from a service, and shortens the text. */
+export const hideTokens = (text: string, tokens: Tokens): string =>
+  createRedactor(tokens.known()).text(text, MAX_TEXT)
+
+/** Hides the known tokens of a client in an error, because services can quote them in messages, states and URL paths. */
+export function hideInError(error: unknown, tokens: Tokens): unknown {
+  if (!(error instanceof ChangesError)) return error
+  const { code, message, hint, state, serviceCode, cause } = error
+  const hide = (text: string): string => hideTokens(text, tokens)
+  const safe = {
+    message: hide(message),
+    hint: hide(hint),
+    state: state && hide(state),
+    ...(cause === undefined ? {} : { cause: hideInError(cause, tokens) }),
+  }
+  const isSafe =
+    safe.message === message && safe.hint === hint && safe.state === state && safe.cause === cause
+  return isSafe ? error : new ChangesError(code, { ...safe, serviceCode })
 }

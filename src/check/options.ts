@@ -2,7 +2,7 @@ import type { CaSource } from '../adapters/tls-trust.ts'
 import type { ChangeType } from '../payload/types.ts'
 import type { SignatureKey } from '../signature/keyring.ts'
 import type { ProfileName } from '../signature/profiles.ts'
-import type { Dialect } from '../testing/payloads/details.ts'
+import type { Dialect } from '../testing/payloads.ts'
 import type { CheckResult } from './types.ts'
 
 /**

@@ -1,8 +1,8 @@
 import { createHmac, randomUUID } from 'node:crypto'
 import type { SignatureKey } from '../signature/keyring.ts'
 import { arcgis, type ProfileName, portal, service } from '../signature/profiles.ts'
-import { createPayload } from '../testing/create-payload.ts'
-import type { Dialect, PayloadEvents } from '../testing/payloads/details.ts'
+import type { Dialect, PayloadEvents } from '../testing/payloads.ts'
+import { createPayload } from '../testing/payloads.ts'
 
 /** How a signature is written; members that are left out are as the sender usually writes them. */
 export interface Notation {

@@ -1,74 +1,146 @@
-import type { Html } from './html/template.ts'
+import { configInvalid, type WebhookError } from '../errors.ts'
+import { isText, textOf } from './body-text.ts'
+import { type Context, deliveryPath, type Pane } from './html/page.ts'
+import { InspectorError, type InspectorResponse } from './http.ts'
+import { actionPane, questionId } from './pages.ts'
+import type { Action, Done, Field, Item, Notice, Panel, PanelAction, Values } from './source.ts'
 
-/** Something that the user can do. An action without fields and question is one button. */
-export interface Action<Subject> {
-  /** Last segment of its path, in lower case. */
-  readonly name: string
-  readonly label: string
-  /** Fields of its form. */
-  fields?(subject: Subject): readonly Field[] | Promise<readonly Field[]>
-  /** Asked before the action runs, for example `Discard this delivery? It cannot be restored.` */
-  question?(subject: Subject): string | Promise<string>
-  /** Default: always. */
-  isAvailable?(subject: Subject): boolean
-  /**
-   * @throws {WebhookError} `config_invalid` for input that the user can correct: the form is shown again, with the
-   *   message and the input
-   */
-  run(subject: Subject, values: Values): Promise<Done>
+/** One request that has passed all checks of access. */
+export interface Call {
+  context: Context
+  /** @throws {InspectorError} 403 if a form does not come from a page of this inspector */
+  requireFormSecret(values: Values): Values
+  /** Redirects to a page, which shows the notice. */
+  done(path: string, notice: Notice): InspectorResponse
 }
 
-/** The result of an action. */
-export interface Done {
-  /** A sentence that says what was done. */
-  message: string
-  /** False if the action ran without success, for example a resend that the receiver refused. Default true. */
-  ok?: boolean | undefined
-  /** Id of the delivery to show next. */
-  delivery?: string | undefined
+type Show = (pane: Pane) => Promise<InspectorResponse>
+
+export const showDeliveryAction = ({ context }: Call, item: Item, action: Action<Item>): Promise<Pane> =>
+  actionPane(context, deliveryPath(item.id, action.name), action, item)
+
+export async function showPanelAction({ context }: Call, panel: Panel, action: PanelAction): Promise<Pane> {
+  const entry = context.request.query.get('entry') ?? ''
+  return actionPane(context, `/${panel.name}/${action.name}`, action, entry, { hidden: { entry } })
 }
 
-/** Values of a form by field name. A check box that is not checked is missing. */
-export type Values = Readonly<Record<string, string | undefined>>
-
-/** A field of a form. */
-export interface Field {
-  name: string
-  label: string
-  /** Default `text`. `secret` is a password field, whose value is never shown. */
-  kind?: 'text' | 'multiline' | 'number' | 'choice' | 'checkbox' | 'secret' | undefined
-  value?: string | undefined
-  hint?: string | undefined
-  /** Values of a `choice`, or of a `text` with suggestions: value and label. */
-  choices?: readonly (readonly [value: string, label: string])[] | undefined
-  isRequired?: boolean | undefined
+export async function runDeliveryAction(
+  call: Call,
+  item: Item,
+  action: Action<Item>,
+  show: Show,
+): Promise<InspectorResponse> {
+  const values = call.requireFormSecret(await call.context.request.readForm())
+  if (action.isAvailable?.(item) === false) return call.done(deliveryPath(item.id), notPossible(action, item))
+  const result = (await askAgain(action, item, values)) ?? (await run(action, item, values))
+  if ('rejected' in result) {
+    const path = deliveryPath(item.id, action.name)
+    return show(
+      await actionPane(call.context, path, action, item, { rejected: { message: result.rejected, values } }),
+    )
+  }
+  // The delivery may be gone, for example after it was discarded.
+  const next = result.delivery ?? item.id
+  const isThere = (await call.context.source.get(next)) !== undefined
+  return call.done(isThere ? deliveryPath(next) : '/', toNotice(result))
 }
 
-/** A part of the page besides the deliveries, for example the services of a mock. A new panel is one file. */
-export interface Panel {
-  /** First segment of its path, in lower case. */
-  readonly name: string
-  readonly title: string
-  /** A few words for its link, for example `2 webhooks`. */
-  summary(): Promise<string>
-  /** The content. Forms of its actions are rendered below, unless the content renders their buttons itself. */
-  render(tools: PanelTools): Promise<Html>
-  /** Actions on an entry of the panel, or on the panel itself. */
-  readonly actions: readonly PanelAction[]
+export async function runPanelAction(
+  call: Call,
+  panel: Panel,
+  action: PanelAction,
+  show: Show,
+): Promise<InspectorResponse> {
+  const values = call.requireFormSecret(await call.context.request.readForm())
+  const entry = values.entry ?? ''
+  const result = (await askAgain(action, entry, values)) ?? (await run(action, entry, values))
+  if ('rejected' in result) {
+    const path = `/${panel.name}/${action.name}`
+    const rejected = { message: result.rejected, values }
+    return show(await actionPane(call.context, path, action, entry, { hidden: { entry }, rejected }))
+  }
+  return call.done(
+    result.delivery === undefined ? `/${panel.name}` : deliveryPath(result.delivery),
+    toNotice(result),
+  )
 }
 
-/** An action of a panel. Its subject is the id of an entry of the panel; empty for the panel itself. */
-export interface PanelAction extends Action<string> {
-  /** True if the action applies to an entry: the content then shows its button with `tools.button`. */
-  readonly isOnEntry?: boolean | undefined
+/** For an action that was possible when the user saw its button. */
+export const notPossible = ({ label }: Action<Item>, { outcome }: Item): Notice => ({
+  message: `${label} is not possible now: the delivery is ${outcome.word}.`,
+  ok: false,
+})
+
+const toNotice = ({ message, ok = true }: Done): Notice => ({ message, ok })
+
+/**
+ * Asks again if the form has another question than it would have now. The question names what is deleted, for example
+ * three dead letters, and other requests can change that.
+ */
+async function askAgain<Subject>(
+  action: Action<Subject>,
+  subject: Subject,
+  { asked }: Values,
+): Promise<{ rejected: string } | undefined> {
+  if (asked === undefined) return undefined
+  const question = await action.question?.(subject)
+  if (question !== undefined && questionId(question) === asked) return undefined
+  return { rejected: 'This has changed in the meantime.' }
 }
 
-/** Given to a panel to render links and buttons. */
-export interface PanelTools {
-  /** A button, or a link to the form of the action if it has fields or a question. */
-  button(action: string, entry?: string): Html
-  /** Address of a page of the inspector, for example `/deliveries/7`. */
-  href(path: string): string
-  /** A time of day with the whole time as its title. */
-  time(time: Date): Html
+/** Runs an action. Input that the user can correct is not an error: the form is shown again. */
+export async function run<Subject>(
+  action: Action<Subject>,
+  subject: Subject,
+  values: Values,
+): Promise<Done | { rejected: string }> {
+  if (action.isAvailable?.(subject) === false)
+    throw new InspectorError(409, `${action.label} is not possible now.`)
+  try {
+    return await action.run(subject, values)
+  } catch (error) {
+    // By name, because the ESM and the CommonJS build have different classes.
+    const { name, code, message } = error as Partial<WebhookError>
+    if (name === 'WebhookError' && code === 'config_invalid') return { rejected: message ?? '' }
+    throw error
+  }
+}
+
+/** Fields to edit the body of a delivery: as text, or in hex if the form would not return the same bytes. */
+export function bodyFields({ request: { body = new Uint8Array() } }: Item): Field[] {
+  const asText = isText(body) && hasOneLineBreak(textOf(body))
+  const value = asText
+    ? textOf(body)
+    : (
+        Buffer.from(body)
+          .toString('hex')
+          .match(/.{1,64}/g) ?? []
+      ).join('\n')
+  return [
+    { name: 'body', label: 'Body', kind: 'multiline', value: value.replaceAll('\r\n', '\n') },
+    {
+      name: 'body-form',
+      label: 'Format of the body',
+      kind: 'choice',
+      value: !asText ? 'hex' : value.includes('\r\n') ? 'crlf' : 'text',
+      choices: [
+        ['text', 'text, line breaks LF'],
+        ['crlf', 'text, line breaks CRLF'],
+        ['hex', 'hex'],
+      ],
+    },
+  ]
+}
+
+/** False for a text with a lone CR, or with both LF and CRLF: browsers submit all line breaks as CRLF. */
+const hasOneLineBreak = (text: string): boolean => !text.includes('\r') || !/\r(?!\n)|(?<!\r)\n/.test(text)
+
+/** @throws {WebhookError} `config_invalid` for invalid hex */
+export function readBody(values: Values): Uint8Array<ArrayBuffer> {
+  const { body = '', 'body-form': form = 'text' } = values
+  if (form !== 'hex') return new TextEncoder().encode(form === 'crlf' ? body.replaceAll('\n', '\r\n') : body)
+  const digits = body.replace(/\s/g, '')
+  if (digits.length % 2 === 1 || /[^0-9a-f]/i.test(digits))
+    throw configInvalid('the body in hex must have two hex digits for each byte')
+  return new Uint8Array(Buffer.from(digits, 'hex'))
 }

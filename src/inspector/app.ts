@@ -1,22 +1,104 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { configInvalid } from '../errors.ts'
+import type { DurableInbox } from '../inbox/durable-inbox.ts'
 import { warn } from '../receiver/observer.ts'
 import { readHeader } from '../receiver/request.ts'
-import { guard } from './access/guard.ts'
-import { createSession } from './access/session.ts'
-import { readFilters, toParameters } from './filters.ts'
-import type { Context } from './html/context.ts'
-import { InspectorError, type InspectorRequest, type InspectorResponse, redirect } from './http/message.ts'
-import { createNotices } from './notices.ts'
-import type { ResolvedOptions } from './options.ts'
-import { errorPage, logIn, loginPage } from './pages/login.ts'
+import { createSession, guard } from './access.ts'
+import type { Call } from './action.ts'
+import type { Context } from './html/page.ts'
+import {
+  fromNode,
+  fromWeb,
+  InspectorError,
+  type InspectorRequest,
+  type InspectorResponse,
+  redirect,
+  toNode,
+  toWeb,
+} from './http.ts'
+import { createInboxSource, isInbox } from './inbox/source.ts'
+import { createNotices, readFilters, toParameters } from './list.ts'
+import { type InspectorOptions, type ResolvedOptions, readOptions } from './options.ts'
+import { errorPage, logIn, loginPage } from './pages.ts'
 import { findAsset, findRoute } from './routes.ts'
-import type { Call } from './run-action.ts'
-import type { Source } from './source.ts'
+import { type Inspectable, SOURCE, type Source } from './source.ts'
+
+/** A request handler for Node's server and Express, with a method for web requests. */
+export interface InspectorHandler {
+  /**
+   * Handles a request of Node's server, Express or Connect.
+   *
+   * @param next called for paths that the inspector does not have. Without it, the response is 404
+   */
+  (req: IncomingMessage, res: ServerResponse, next?: () => void): Promise<void>
+  /**
+   * Handles a web `Request`.
+   *
+   * @param server what the platform passes with the request, to find the address of the peer: the info of `Deno.serve`,
+   *   the server of `Bun.serve`, or the environment of `@hono/node-server`. Without it, a token or `authorize` is required
+   */
+  fetch(request: Request, server?: unknown): Promise<Response>
+}
+
+/**
+ * Creates the inspector: a page that shows the deliveries of a mock service, of a receiver, or of a durable inbox, and
+ * can send, retry or discard them. Without the options `token` and `authorize`, it answers only requests from this
+ * machine.
+ *
+ * @throws {WebhookError} `config_invalid` for an invalid option, or something that cannot be inspected
+ * @example
+ * ```ts
+ * import express from 'express'
+ * import { createReceiver } from 'geohook'
+ * import { webhook } from 'geohook/express'
+ * import { createReception, inspector } from 'geohook/inspector'
+ *
+ * const options = { signatureKey: 'parcels2026' }
+ * const reception = createReception(options)
+ * const receiver = createReceiver({ ...options, observer: reception.observer }).on('FeaturesCreated', () => {})
+ * const app = express()
+ * app.post('/hooks/parcels', webhook(receiver))
+ * app.use('/inspect', inspector(reception))
+ * ```
+ */
+export function inspector(
+  inspected: Inspectable | DurableInbox,
+  options?: InspectorOptions,
+): InspectorHandler {
+  const resolved = readOptions(options)
+  const app = createApp(toSource(inspected), resolved)
+  const notFound = (base: string) => errorPage(base, new InspectorError(404, 'This page does not exist.'))
+
+  async function handle(req: IncomingMessage, res: ServerResponse, next?: () => void): Promise<void> {
+    const request = fromNode(req, resolved.base)
+    const response = request && (await app(request))
+    if (!response && next) return next()
+    await toNode(res, response ?? notFound(request?.base ?? ''), req.method === 'HEAD')
+  }
+  return Object.assign(handle, {
+    async fetch(given: Request, server?: unknown): Promise<Response> {
+      const request = fromWeb(given, server, resolved.base)
+      const response = request && (await app(request))
+      return toWeb(response ?? notFound(resolved.base ?? ''), given.method === 'HEAD')
+    },
+  })
+}
+
+/** @throws {WebhookError} `config_invalid` */
+function toSource(inspected: Inspectable | DurableInbox): Source {
+  const create = (inspected as Partial<Inspectable> | null | undefined)?.[SOURCE]
+  if (typeof create === 'function') return create.call(inspected)
+  if (isInbox(inspected)) return createInboxSource(inspected)
+  throw configInvalid(
+    'inspector(inspected): inspected must be a mock service, a reception or a durable inbox',
+  )
+}
 
 /** Responds to a request. Resolves with undefined if the inspector has no such page. */
-export type App = (request: InspectorRequest) => Promise<InspectorResponse | undefined>
+type App = (request: InspectorRequest) => Promise<InspectorResponse | undefined>
 
 /** The inspector without a server: access, then login, then the page. */
-export function createApp(source: Source, options: ResolvedOptions): App {
+function createApp(source: Source, options: ResolvedOptions): App {
   const session = createSession(options.token)
   const notices = createNotices()
 

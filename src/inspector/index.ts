@@ -1,5 +1,5 @@
 export type { CaCertificates, CaSource } from '../adapters/tls-trust.ts'
-export { type InspectorHandler, inspector } from './inspector.ts'
+export { type InspectorHandler, inspector } from './app.ts'
 export type { InspectorOptions } from './options.ts'
 export type { ReceptionOptions } from './reception/options.ts'
 export { createReception, type Reception } from './reception/reception.ts'

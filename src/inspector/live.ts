@@ -1,8 +1,7 @@
-import { listRows, PAGE_SIZE } from './filters.ts'
-import type { Context } from './html/context.ts'
-import { renderRow } from './html/row.ts'
-import { renderSummary } from './html/summary.ts'
-import { InspectorError } from './http/message.ts'
+import type { Context } from './html/page.ts'
+import { renderRow, renderSummary } from './html/page.ts'
+import { InspectorError } from './http.ts'
+import { listRows, PAGE_SIZE } from './list.ts'
 import type { Source } from './source.ts'
 
 /** Milliseconds between two messages, so that a burst of deliveries becomes one update of the page. */

@@ -1,14 +1,3 @@
-import { FILES } from './assets.ts'
-import { listRows } from './filters.ts'
-import { ICON } from './html/icon.ts'
-import { type Pane, renderPage } from './html/page.ts'
-import { deliveryPath } from './html/row.ts'
-import { InspectorError, type InspectorResponse, respond, respondHtml } from './http/message.ts'
-import { streamChanges } from './live.ts'
-import { deliveryPane } from './pages/delivery.ts'
-import { diffPane } from './pages/diff.ts'
-import { panelPane } from './pages/panel.ts'
-import { startPane } from './pages/start.ts'
 import {
   type Call,
   notPossible,
@@ -16,9 +5,16 @@ import {
   runPanelAction,
   showDeliveryAction,
   showPanelAction,
-} from './run-action.ts'
+} from './action.ts'
+import { FILES } from './assets.ts'
+import { deliveryPath, type Pane, renderPage } from './html/page.ts'
+import { ICON } from './html/template.ts'
+import { InspectorError, type InspectorResponse, respond, respondHtml } from './http.ts'
+import { listRows } from './list.ts'
+import { streamChanges } from './live.ts'
+import { deliveryPane, diffPane, panelPane, startPane } from './pages.ts'
 import type { Item, RowPage } from './source.ts'
-import { TABS } from './tabs/tabs.ts'
+import { TABS } from './tabs.ts'
 
 /** Responds to a request. Resolves with undefined if the inspector has no such page. */
 export type Route = (call: Call) => Promise<InspectorResponse | undefined>

@@ -1,7 +1,7 @@
 import type { RequestListener } from 'node:http'
 import express from 'express'
 import { configInvalid } from '../errors.ts'
-import { inspector } from '../inspector/inspector.ts'
+import { inspector } from '../inspector/app.ts'
 import { type Inspectable, SOURCE } from '../inspector/source.ts'
 import { adminHandler } from './admin/routes.ts'
 import { controlRouter } from './control/routes.ts'

@@ -8,13 +8,16 @@ import {
   type TracerProvider,
   trace,
 } from '@opentelemetry/api'
-import { type ChangesObserver, requireChangesObserver, type Step, type StepResult } from '../changes/steps.ts'
+import {
+  type ChangesObserver,
+  requireChangesObserver,
+  type Step,
+  type StepResult,
+} from '../changes/request.ts'
 import { WebhookError } from '../errors.ts'
 import { type OptionNames, requireKnownOptions } from '../options.ts'
-import { forwardAround } from './forward-observer.ts'
-import { ignoreErrors } from './ignore-errors.ts'
-import { type Attributes, type CHANGES_ATTRIBUTES, SCOPE } from './names.ts'
-import { describeThrown, sanitizeName } from './sanitize.ts'
+import { forwardAround, ignoreErrors } from './forward.ts'
+import { type Attributes, type CHANGES_ATTRIBUTES, describeThrown, SCOPE, sanitizeName } from './spans.ts'
 
 type SpanAttributes = Attributes<typeof CHANGES_ATTRIBUTES, string | number>
 

@@ -10,11 +10,9 @@ import { configInvalid } from '../errors.ts'
 import { type OptionNames, requireKnownOptions, requireObserver } from '../options.ts'
 import { OBSERVER_NAMES } from '../receiver/observer.ts'
 import type { Observer, RequestHead } from '../receiver/types.ts'
-import { forwardAround, forwardTo } from './forward-observer.ts'
-import { ignoreErrors } from './ignore-errors.ts'
+import { forwardAround, forwardTo, ignoreErrors } from './forward.ts'
 import { createInstruments, type Instruments } from './metrics.ts'
-import { SCOPE } from './names.ts'
-import { type DeliverySummary, endSpan, startSpan, summarize } from './spans.ts'
+import { type DeliverySummary, endSpan, SCOPE, startSpan, summarize } from './spans.ts'
 
 export { createOtelChangesObserver, type OtelChangesOptions } from './changes.ts'
 

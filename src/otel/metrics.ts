@@ -1,8 +1,8 @@
 import type { Meter } from '@opentelemetry/api'
 import type { Outcome } from '../receiver/types.ts'
-import { ignoreErrors } from './ignore-errors.ts'
-import { type Attributes, type METRIC_ATTRIBUTES, METRICS, SYSTEM } from './names.ts'
+import { ignoreErrors } from './forward.ts'
 import type { DeliverySummary } from './spans.ts'
+import { type Attributes, type METRIC_ATTRIBUTES, METRICS, SYSTEM } from './spans.ts'
 
 type MetricAttributes = Attributes<typeof METRIC_ATTRIBUTES, string | number>
 

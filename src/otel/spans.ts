@@ -1,8 +1,9 @@
 import { type Context, type Span, SpanKind, SpanStatusCode, type Tracer } from '@opentelemetry/api'
+import type { WebhookError } from '../errors.ts'
+import { errorChain } from '../platform/error-chain.ts'
+import { causesOf } from '../receiver/observer.ts'
 import type { Delivery, Outcome, RequestHead } from '../receiver/types.ts'
-import { ignoreErrors } from './ignore-errors.ts'
-import { type Attributes, type EXCEPTION_ATTRIBUTES, type SPAN_ATTRIBUTES, SYSTEM } from './names.ts'
-import { describeThrown, firstCausesOf, sanitizeChangeTypes, sanitizeMethod } from './sanitize.ts'
+import { ignoreErrors } from './forward.ts'
 
 type SpanAttributes = Attributes<typeof SPAN_ATTRIBUTES, string | number | string[]>
 
@@ -102,3 +103,123 @@ function recordThrown(span: Span, { error }: Outcome): void {
     span.addEvent('exception', attributes)
   }
 }
+
+/** Maximum number of recorded change types per delivery, and of recorded errors per failure. */
+const MAX_LISTED = 16
+
+/** Matches identifiers. Sentences and JSON contain other characters, and signed tokens such as JWTs are longer. */
+const NAME = /^[\w.:$-]{1,64}$/
+
+/** Matches error codes of Node, SQL databases and libraries: `ECONNREFUSED`, `ERR_X`, `23505`. */
+const CODE = /^[A-Z0-9_]{1,40}$/
+
+const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'HEAD', 'OPTIONS', 'CONNECT', 'TRACE']
+
+/** Replaces HTTP methods that are not in the list with one placeholder, because clients can send any text. */
+const sanitizeMethod = (method: string): string => (METHODS.includes(method) ? method : OTHER)
+
+/** Replaces text from senders and services that is not an identifier. */
+export const sanitizeName = (name: string): string => (NAME.test(name) ? name : OTHER)
+
+/** Limits the number of change types, and replaces those that are not identifiers: clients can send any text. */
+function sanitizeChangeTypes(changeTypes: readonly string[]): string[] {
+  const names = changeTypes.slice(0, MAX_LISTED).map(sanitizeName)
+  return [...new Set(names)]
+}
+
+/** Returns the first causes of a WebhookError. */
+const firstCausesOf = (error: WebhookError): unknown[] =>
+  causesOf(error)
+    .slice(0, MAX_LISTED)
+    .filter((thrown) => thrown !== undefined)
+
+/**
+ * Returns the class of a thrown value, and the first code of the value or its causes. The class is the constructor's
+ * name: the message, the stack and `name` may quote a payload, so they are not read. A code is read only from errors,
+ * because any other thrown object may itself be the payload.
+ */
+export function describeThrown(thrown: unknown): { type: string; code?: string } {
+  if (typeof thrown !== 'object' || thrown === null) return { type: typeof thrown }
+  try {
+    const constructedBy: unknown = Object.getPrototypeOf(thrown)?.constructor
+    const name: unknown = typeof constructedBy === 'function' ? constructedBy.name : undefined
+    const errors = isError(thrown) ? [thrown as { code?: unknown }, ...errorChain(thrown)] : []
+    const code = errors.map((error) => error.code).find((text) => typeof text === 'string' && CODE.test(text))
+    const type = typeof name === 'string' && NAME.test(name) ? name : OTHER
+    return typeof code === 'string' ? { type, code } : { type }
+  } catch {
+    return { type: OTHER } // a getter or a proxy that throws
+  }
+}
+
+/** Returns true for errors, including errors from another realm, where `Error` is a different class. */
+const isError = (thrown: object): boolean =>
+  thrown instanceof Error || Object.prototype.toString.call(thrown) === '[object Error]'
+
+/**
+ * Attributes of a span. The names are from OpenTelemetry's semantic conventions, version 1.45, written out here to
+ * avoid a dependency. Attributes that the conventions do not define begin with `geohook.`.
+ */
+export const SPAN_ATTRIBUTES = [
+  'messaging.system.name',
+  'messaging.operation.name',
+  'messaging.operation.type',
+  'messaging.destination.name',
+  'messaging.message.id',
+  'messaging.message.body.size',
+  'http.request.method',
+  'http.response.status_code',
+  'error.type',
+  'geohook.outcome',
+  'geohook.profile',
+  'geohook.key_index',
+  'geohook.change_types',
+  'geohook.event_count',
+] as const
+
+/** Attributes of a span's `exception` event. */
+export const EXCEPTION_ATTRIBUTES = ['exception.type', 'geohook.exception.code'] as const
+
+/** Attributes of the span of a step of `createChanges`. */
+export const CHANGES_ATTRIBUTES = [
+  'geohook.changes.step',
+  'server.address',
+  'server.port',
+  'geohook.changes.requests',
+  'geohook.changes.job_state',
+  'geohook.changes.service_code',
+  'error.type',
+] as const
+
+/**
+ * Attributes of a measurement. Each attribute has only a few values, because every combination of values creates a time
+ * series.
+ */
+export const METRIC_ATTRIBUTES = [
+  'messaging.system.name',
+  'messaging.operation.name',
+  'messaging.destination.name',
+  'http.response.status_code',
+  'error.type',
+  'geohook.outcome',
+] as const
+
+/** Metrics and their units. */
+export const METRICS = {
+  'messaging.process.duration': 's',
+  'geohook.requests': '{request}',
+  'geohook.in_flight': '{request}',
+  'geohook.delivery.body.size': 'By',
+} as const
+
+/** Attributes whose names must be in the list `Names`. */
+export type Attributes<Names extends readonly string[], Value> = { [Name in Names[number]]?: Value }
+
+/** The placeholder for values that must not be recorded, as defined by the semantic conventions. */
+const OTHER = '_OTHER'
+
+/** The instrumentation scope of spans and metrics. */
+export const SCOPE = 'geohook'
+
+/** The name of the messaging system. */
+export const SYSTEM = 'webhook'

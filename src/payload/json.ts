@@ -57,3 +57,9 @@ export function tryJson(text: string): unknown {
     return undefined
   }
 }
+
+/** A JSON object of unknown shape. */
+export type Json = Readonly<Record<string, unknown>>
+
+export const isObject = (value: unknown): value is Json =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)

@@ -1,9 +1,9 @@
-export { createPayload, type Payloads } from './create-payload.ts'
 export type {
   ChangesUrlEncoding,
   Dialect,
   PayloadDetails,
   PayloadEvent,
   PayloadEvents,
-} from './payloads/details.ts'
+} from './payloads.ts'
+export { createPayload, type Payloads } from './payloads.ts'
 export { createSigner, type SignedRequest, type Signer, type SignerOptions } from './signer.ts'

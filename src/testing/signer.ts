@@ -1,7 +1,13 @@
+import { configInvalid, WebhookError } from '../errors.ts'
 import { type OptionNames, requireKnownOptions } from '../options.ts'
-import { createBodySigner, type SignerOptions, writeBody } from './body-signer.ts'
-
-export type { SignerOptions } from './body-signer.ts'
+import { concat, toBinary, utf8 } from '../signature/bytes.ts'
+import { createKeyring, type SignatureKey } from '../signature/keyring.ts'
+import {
+  DEFAULT_SIGNATURE_HEADER,
+  encodeSignature,
+  requireEncoding,
+  requireHeaderName,
+} from '../signature/signature.ts'
 
 /**
  * A request like those of a service. `fetch`, undici, `new Request()` and `app.request()` of Hono and h3 accept it as
@@ -87,5 +93,181 @@ function toClientBody(bytes: Uint8Array<ArrayBuffer>): string | Uint8Array<Array
   } catch {
     // Workers and Deno have no global Buffer.
     return globalThis.Buffer ? Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length) : bytes
+  }
+}
+
+/** Options of `createSigner`. */
+export interface SignerOptions {
+  /** The shared secret. It must not be empty, blank, or all zero bytes. */
+  signatureKey: SignatureKey
+  /** The header or form field for the signature. Default `'x-service'`. */
+  signatureHeader?: string | undefined
+  /** Encoding of the signature. Default `'hex'`. */
+  encoding?: 'hex' | 'base64' | undefined
+  /** Prefix of the signature, for example `'sha256='`. Default `''`. */
+  prefix?: string | undefined
+  /** Media type of the body. In a form, the `payload` field contains the JSON. Default `'application/json'`. */
+  contentType?: 'application/json' | 'application/x-www-form-urlencoded' | undefined
+  /**
+   * `'field'` appends the signature to a form as its last field, as some senders do. It has no effect on JSON bodies.
+   * Default `'header'`.
+   */
+  signatureIn?: 'header' | 'field' | undefined
+  /**
+   * Percent-encodes the signature in the header, with lower-case hex digits (`sha256%3d…`). Signatures in a field
+   * are always percent-encoded. Default false.
+   */
+  percentEncoded?: boolean | undefined
+  /** `'plain'` writes the payload into a form without percent-encoding, as some senders do. Default `'encoded'`. */
+  formPayload?: 'encoded' | 'plain' | undefined
+  /** `'pjson'` indents the JSON by two spaces. Default `'json'`. */
+  payloadFormat?: 'json' | 'pjson' | undefined
+}
+
+/** A request whose body is bytes. */
+export interface RawRequest {
+  method: 'POST'
+  headers: Record<string, string>
+  body: Uint8Array<ArrayBuffer>
+}
+
+const JSON_TYPE = 'application/json'
+const FORM_TYPE = 'application/x-www-form-urlencoded'
+const PAYLOAD = 'payload='
+
+/** Signs a body. If the signature goes into a header, the request contains this body itself, not a copy. */
+export type BodySigner = (body: Uint8Array<ArrayBuffer>) => Promise<RawRequest>
+
+/** @throws {WebhookError} `config_invalid` */
+export function createBodySigner(options: SignerOptions): BodySigner {
+  const { signatureKey, signatureHeader = DEFAULT_SIGNATURE_HEADER, encoding = 'hex', prefix = '' } = options
+  const { contentType = JSON_TYPE, signatureIn = 'header', percentEncoded = false } = options
+  const [key] = createKeyring([signatureKey])
+  requireEncoding(encoding, ['hex', 'base64'])
+  requireOneOf('contentType', contentType, [JSON_TYPE, FORM_TYPE])
+  requireOneOf('signatureIn', signatureIn, ['header', 'field'])
+  requireOneOf('payloadFormat', options.payloadFormat ?? 'json', ['json', 'pjson'])
+  requireOneOf('formPayload', options.formPayload ?? 'encoded', ['encoded', 'plain'])
+  if (typeof prefix !== 'string') throw configInvalid('prefix must be a string')
+  if (typeof percentEncoded !== 'boolean') throw configInvalid('percentEncoded must be true or false')
+  // In a form, an ampersand in the field name would start another field.
+  if (requireHeaderName(signatureHeader).includes('&'))
+    throw configInvalid('signatureHeader must not contain an ampersand')
+
+  const isInField = contentType === FORM_TYPE && signatureIn === 'field'
+  return async (body) => {
+    const digest = await key!.start().digest(isInField ? payloadField(body) : body)
+    const signature = encodeSignature(digest, encoding, prefix)
+    const headers: Record<string, string> = { 'content-type': contentType }
+    if (isInField) {
+      const field = utf8(`&${signatureHeader}=${percentEncode(signature)}`)
+      return { method: 'POST', headers, body: concat([body, field]) }
+    }
+    headers[signatureHeader] = percentEncoded ? percentEncode(signature) : signature
+    return { method: 'POST', headers, body }
+  }
+}
+
+/** Serializes a payload as the body. */
+export function writeBody(
+  payload: unknown,
+  {
+    contentType,
+    payloadFormat,
+    formPayload,
+  }: Pick<SignerOptions, 'contentType' | 'payloadFormat' | 'formPayload'>,
+): Uint8Array<ArrayBuffer> {
+  if (ArrayBuffer.isView(payload))
+    return new Uint8Array(payload.buffer, payload.byteOffset, payload.byteLength).slice()
+  if (payload instanceof ArrayBuffer) return new Uint8Array(payload).slice()
+  const text = typeof payload === 'string' ? payload : toJson(payload, payloadFormat === 'pjson' ? 2 : 0)
+  if (contentType !== FORM_TYPE) return utf8(text)
+  return utf8(formPayload === 'plain' ? PAYLOAD + text : new URLSearchParams({ payload: text }).toString())
+}
+
+/** @throws {WebhookError} `config_invalid` for values that JSON cannot represent */
+function toJson(payload: unknown, indent: number): string {
+  let text: string | undefined
+  let cause: unknown
+  try {
+    text = JSON.stringify(payload, null, indent)
+  } catch (error) {
+    cause = error // a circular reference, a bigint, or a toJSON() that throws
+  }
+  if (text !== undefined) return text
+  throw new WebhookError('config_invalid', { message: 'the payload cannot be written as JSON', cause })
+}
+
+/** Returns the bytes after `payload=`: the part that a signature in a field covers. */
+function payloadField(body: Uint8Array): Uint8Array {
+  if (toBinary(body.subarray(0, PAYLOAD.length)) === PAYLOAD) return body.subarray(PAYLOAD.length)
+  throw configInvalid('if the signature goes into a field, the body must start with payload=')
+}
+
+// Each check for an option or payload detail returns a valid value unchanged. For any other value, it throws an error
+// that names the option.
+
+/** @throws {WebhookError} `config_invalid` */
+export function requireOneOf<T extends string>(option: string, value: T, allowed: readonly T[]): T {
+  if (allowed.includes(value)) return value
+  throw configInvalid(`${option} must be one of ${allowed.join(', ')}`)
+}
+
+/** @throws {WebhookError} `config_invalid` */
+export function requireText(option: string, value: unknown): string {
+  if (typeof value !== 'string') throw configInvalid(`${option} must be a string`)
+  if (value === '') throw configInvalid(`${option} is empty`)
+  return value
+}
+
+/** Largest time of a Date, in milliseconds before or after 1970 (ECMA-262, "Time Values and Time Range"). */
+const MAX_TIME = 8.64e15
+
+/**
+ * Accepts integers in the range of Date.
+ *
+ * @throws {WebhookError} `config_invalid`
+ */
+export function requireTime(option: string, value: unknown): number {
+  if (Number.isInteger(value) && Math.abs(value as number) <= MAX_TIME) return value as number
+  throw configInvalid(`${option} must be a whole number of milliseconds since 1970, in the range of Date`)
+}
+
+const isWholeNumber = (value: unknown): boolean => Number.isSafeInteger(value) && (value as number) >= 0
+
+/**
+ * Accepts non-empty arrays of whole numbers from 0.
+ *
+ * @throws {WebhookError} `config_invalid`
+ */
+export function requireWholeNumbers(option: string, value: unknown): readonly number[] {
+  if (Array.isArray(value) && value.length > 0 && value.every(isWholeNumber)) return value
+  throw configInvalid(`${option} must be a non-empty array of whole numbers, each 0 or greater`)
+}
+
+/**
+ * Accepts base URLs, to which a path can be appended.
+ *
+ * @throws {WebhookError} `config_invalid`
+ */
+export function requireBaseUrl(option: string, value: unknown): string {
+  if (typeof value === 'string' && /^https?:\/\/[^\s?#]+$/i.test(value) && URL.canParse(value)) return value
+  throw configInvalid(`${option} must be an http or https URL without a query or fragment`)
+}
+
+/**
+ * Percent-encodes a text with lower-case hex digits, as some senders encode URLs and signatures (docs/senders.md,
+ * "Signature" and "Payloads"). `encodeURIComponent` writes upper-case digits.
+ *
+ * @throws {WebhookError} `config_invalid` for a lone surrogate, which UTF-8 cannot represent
+ */
+export function percentEncode(text: string): string {
+  try {
+    return encodeURIComponent(text).replace(/%../g, (code) => code.toLowerCase())
+  } catch (cause) {
+    throw new WebhookError('config_invalid', {
+      message: 'text with a lone surrogate cannot be percent-encoded',
+      cause,
+    })
   }
 }

@@ -1,5 +1,5 @@
-import { inspector } from 'geohook/inspector'
 import { describe, expect, it } from 'vitest'
+import { inspector } from '../../src/inspector/index.ts'
 import { serve } from '../helpers/served.ts'
 import { createFake } from './helpers/fake-source.ts'
 import { openPage } from './helpers/open-page.ts'

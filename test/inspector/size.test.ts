@@ -1,6 +1,6 @@
 import { gzipSync } from 'node:zlib'
-import { inspector } from 'geohook/inspector'
 import { expect, it } from 'vitest'
+import { inspector } from '../../src/inspector/index.ts'
 import { createFake } from '../browser/helpers/fake-source.ts'
 
 /** Bytes after gzip, of everything that the browser loads for a page without deliveries. */

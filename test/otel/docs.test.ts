@@ -8,7 +8,7 @@ import {
   METRIC_ATTRIBUTES,
   METRICS,
   SPAN_ATTRIBUTES,
-} from '../../src/otel/names.ts'
+} from '../../src/otel/spans.ts'
 
 const text = readFileSync(new URL('../../docs/observability.md', import.meta.url), 'utf8')
 

@@ -1,7 +1,7 @@
 import { createReceiver } from 'geohook'
 import { createOtelObserver } from 'geohook/otel'
 import { describe, expect, it } from 'vitest'
-import { METRIC_ATTRIBUTES, METRICS } from '../../src/otel/names.ts'
+import { METRIC_ATTRIBUTES, METRICS } from '../../src/otel/spans.ts'
 import { deliver, KEY, payloadOf } from '../helpers/deliver.ts'
 import { CASES } from '../helpers/outcomes.ts'
 import { createRecorder } from '../helpers/recorder.ts'

@@ -2,7 +2,7 @@ import { createHmac } from 'node:crypto'
 import { arcgis, createReceiver, type Delivery, type ReceiverOptions, verify } from 'geohook'
 import { createPayload, createSigner, type SignedRequest, type SignerOptions } from 'geohook/testing'
 import { describe, expect, it } from 'vitest'
-import { FORM_TYPE, JSON_TYPE, KEY } from './helpers/deliver.ts'
+import { FORM_TYPE, JSON_TYPE, KEY } from '../helpers/deliver.ts'
 
 const hmac = (bytes: Uint8Array, encoding: 'hex' | 'base64' = 'hex'): string =>
   createHmac('sha256', KEY).update(bytes).digest(encoding)

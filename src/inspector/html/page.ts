@@ -1,10 +1,17 @@
-import type { RowPage } from '../source.ts'
-import type { Context } from './context.ts'
-import { renderDocument } from './document.ts'
-import { filterForm } from './filter-form.ts'
-import { renderRow } from './row.ts'
-import { renderSummary } from './summary.ts'
-import { type Html, html } from './template.ts'
+import type { InspectorRequest } from '../http.ts'
+import type {
+  Field,
+  Filters,
+  Item,
+  Notice,
+  PanelTools,
+  Row,
+  RowOutcome,
+  RowPage,
+  Source,
+  Values,
+} from '../source.ts'
+import { type Html, html, renderFacts, timeOfDay } from './template.ts'
 
 /** The right half of the page. */
 export interface Pane {
@@ -105,3 +112,219 @@ const document = (base: string, title: string, body: Html): string =>
 <script type="module" src="${base}/assets/inspector.js"></script>`,
     body,
   })
+
+/** A page before the elements that all pages share are added. */
+interface Document {
+  title: string
+  /** Further elements of the head: styles, icon, script. */
+  head: Html
+  /** Address that the script of the page prepends to its requests. */
+  base?: string
+  body: Html
+}
+
+/** Renders a complete HTML document. */
+export function renderDocument({ title, head, base, body }: Document): string {
+  return html`<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<title>${title}</title>
+${head}
+</head>
+<body${base === undefined ? '' : html` data-base="${base}"`}>
+${body}
+</body>
+</html>
+`.markup
+}
+
+/** What pages need to know about the request and the inspector. */
+export interface Context {
+  source: Source
+  request: InspectorRequest
+  filters: Filters
+  /** Hidden value of every form. */
+  formSecret: string
+  /** True if the page should have a button to log out. */
+  hasLogin: boolean
+  /** Result of the last action, shown once. */
+  notice: Notice | undefined
+  /** Address of a page of the inspector, with the filters of this request. */
+  href(path: string, parameters?: Readonly<Record<string, string>>): string
+}
+
+/** A form that is submitted to a page of the inspector. */
+export const form = (context: Context, path: string, content: Html | readonly Html[], label?: string): Html =>
+  html`<form method="post" action="${context.href(path)}"${label ? html` aria-label="${label}"` : ''}>
+<input type="hidden" name="form-secret" value="${context.formSecret}">
+${content}
+</form>
+`
+
+/** A button that runs an action at once, or a link to the action's form. */
+export function actionButton(
+  context: Context,
+  path: string,
+  { label, isDirect }: { label: string; isDirect: boolean },
+  parameters: Readonly<Record<string, string>> = {},
+): Html {
+  if (!isDirect) return html`<a class="button" href="${context.href(path, parameters)}">${label}</a>`
+  const hidden = Object.entries(parameters).map(
+    ([name, value]) => html`<input type="hidden" name="${name}" value="${value}">`,
+  )
+  return form(context, path, [...hidden, html`<button>${label}</button>`])
+}
+
+/** A time of day, with the whole time as its title. */
+export const renderTime = (time: Date): Html => {
+  if (Number.isNaN(time.getTime())) return html`<span>unknown time</span>`
+  return html`<time datetime="${time.toISOString()}" title="${time.toISOString()}">${timeOfDay(time)}</time>`
+}
+
+/** A time in ISO 8601; empty if it is invalid, as a clock of the user's own can make it. */
+export const isoText = (time: Date): string => (Number.isNaN(time.getTime()) ? '' : time.toISOString())
+
+/** Tools for one panel. */
+export const panelTools = (context: Context, name: string): PanelTools => {
+  const panel = context.source.panels.find((candidate) => candidate.name === name)
+  return {
+    button(action, entry) {
+      const found = panel?.actions.find((candidate) => candidate.name === action)
+      if (!found || found.isAvailable?.(entry ?? '') === false) return html``
+      const isDirect = !found.fields && !found.question
+      const parameters = entry === undefined ? undefined : { entry }
+      return actionButton(context, `/${name}/${action}`, { label: found.label, isDirect }, parameters)
+    },
+    href: (path) => context.href(path),
+    time: renderTime,
+  }
+}
+
+/** One delivery in the list. The script replaces it when the delivery changes. */
+export function renderRow(row: Row, { href }: Pick<Context, 'href'>, selected?: string): Html {
+  const { id, time, changeTypes, service, webhook, target, outcome, attempts, note } = row
+  const name = changeTypes.join(', ') || (target ?? 'unknown content')
+  const place = [service, webhook].filter(Boolean).join(' · ') || (changeTypes.length > 0 && target) || note
+  return html`<li data-id="${id}"><a href="${href(deliveryPath(id))}"${
+    id === selected ? html` aria-current="page"` : ''
+  }>${renderTime(time)} <span class="types">${name}</span> <span class="place">${place}</span> ${renderOutcome(outcome, attempts)}</a></li>
+`
+}
+
+/** The outcome by colour and by word, with the status and the number of attempts. */
+export const renderOutcome = ({ tone, word, status }: RowOutcome, attempts = 1): Html =>
+  html`<span class="outcome ${tone}">${[status, word].filter((part) => part !== undefined).join(' ')}${
+    attempts > 1 ? html` <span class="attempts" title="${attempts} attempts">×${attempts}</span>` : ''
+  }</span>`
+
+/** Path of a delivery, below the base. */
+export const deliveryPath = (id: string, page = ''): string =>
+  `/deliveries/${encodeURIComponent(id)}${page && `/${page}`}`
+
+/** Counts the rows by outcome, for example `12 handled 2 refused`. */
+export function renderSummary(rows: readonly Row[]): Html {
+  const counts = new Map<string, { tone: RowOutcome['tone']; count: number }>()
+  for (const { outcome } of rows) {
+    const known = counts.get(outcome.word)
+    if (known) known.count++
+    else counts.set(outcome.word, { tone: outcome.tone, count: 1 })
+  }
+  return html`${[...counts].map(
+    ([word, { tone, count }]) => html`<span class="outcome ${tone}">${count} ${word}</span> `,
+  )}`
+}
+
+/** Why a delivery was refused or failed: what `explain` proves, its evidence and its fix. */
+export async function renderWhy(item: Item): Promise<Html> {
+  const { code, error, explain } = item
+  const diagnosis = await explain?.call(item)
+  if (!diagnosis && code === undefined && error === undefined) return html``
+  const causes = diagnosis ? [diagnosis.cause, ...(diagnosis.also ?? [])].join(', ') : undefined
+  return html`<section class="why" aria-label="Why">
+<h3>${item.outcome.word}${code === undefined ? '' : html`: <code>${code}</code>`}</h3>
+${renderFacts([
+  ['Cause', causes],
+  ['Evidence', diagnosis?.evidence],
+  ['Fix', diagnosis?.fix],
+  ['Error', error === undefined ? undefined : html`<pre>${error}</pre>`],
+])}</section>
+`
+}
+
+/** The filters. Their values are in the URL, so that an address can be shared. The script submits them on change. */
+async function filterForm({ source, filters, href }: Context): Promise<Html> {
+  const { services, webhooks, changeTypes, outcomes } = await source.filters()
+  const choice = (
+    name: string,
+    label: string,
+    values: readonly string[],
+    current: string | undefined,
+  ): Html => {
+    if (values.length === 0 && current === undefined) return html``
+    const all = current === undefined || values.includes(current) ? values : [current, ...values]
+    return html`<select name="${name}" aria-label="${label}"><option value="">${label.toLowerCase()}</option>${all.map(
+      (value) => html`<option${value === current ? html` selected` : ''} value="${value}">${value}</option>`,
+    )}</select>
+`
+  }
+  return html`<form class="filters" id="filters" role="search" action="${href('/').split('?')[0]}">
+<input type="search" name="text" value="${filters.text}" placeholder="filter" title="Searches ids, change types, services, webhooks, addresses, outcomes and errors" aria-label="Text" autocomplete="off" spellcheck="false">
+${choice('service', 'Service', services, filters.service)}${choice('webhook', 'Webhook', webhooks, filters.webhook)}${choice('type', 'Change type', changeTypes, filters.changeType)}${choice('outcome', 'Outcome', outcomes, filters.outcome)}<button>Filter</button>
+</form>`
+}
+
+/**
+ * The fields of a form with their labels. Submitted values replace the initial ones, except those of secrets.
+ *
+ * @param prefix makes the ids unique if a page has several forms
+ */
+export const renderFields = (fields: readonly Field[], values?: Values, prefix = ''): Html[] =>
+  fields.map((field) => renderField(field, values, prefix))
+
+function renderField(field: Field, values: Values | undefined, prefix: string): Html {
+  const { name, label, kind = 'text', hint, value } = field
+  const id = prefix + name
+  const hintId = `${id}-hint`
+  const current = values ? (values[name] ?? '') : (value ?? '')
+  const control = CONTROLS[kind](field, current, id, hint ? html` aria-describedby="${hintId}"` : html``)
+  const text = html`<label for="${id}">${label}</label>`
+  return html`<div class="field ${kind}">${kind === 'checkbox' ? [control, text] : [text, control]}${
+    hint ? html`<small id="${hintId}">${hint}</small>` : ''
+  }</div>
+`
+}
+
+type Control = (field: Field, value: string, id: string, described: Html) => Html
+
+const CONTROLS: Readonly<Record<NonNullable<Field['kind']>, Control>> = {
+  text: ({ name, choices, isRequired }, value, id, described) => {
+    const list = `${id}-choices`
+    return html`<input id="${id}" name="${name}" value="${value}"${required(isRequired)}${described}${
+      choices ? html` list="${list}"` : ''
+    } autocomplete="off" spellcheck="false">${
+      choices
+        ? html`<datalist id="${list}">${choices.map(([text, title]) => html`<option value="${text}">${title}</option>`)}</datalist>`
+        : ''
+    }`
+  },
+  number: ({ name, isRequired }, value, id, described) =>
+    html`<input id="${id}" name="${name}" value="${value}" inputmode="decimal"${required(isRequired)}${described} autocomplete="off">`,
+  // The first line break after <textarea> is not part of the value.
+  multiline: ({ name, isRequired }, value, id, described) =>
+    html`<textarea id="${id}" name="${name}" rows="12"${required(isRequired)}${described} autocomplete="off" spellcheck="false">
+${value}</textarea>`,
+  choice: ({ name, choices = [], isRequired }, value, id, described) =>
+    html`<select id="${id}" name="${name}"${required(isRequired)}${described}>${choices.map(
+      ([text, title]) =>
+        html`<option value="${text}"${text === value ? html` selected` : ''}>${title}</option>`,
+    )}</select>`,
+  checkbox: ({ name }, value, id, described) =>
+    html`<input id="${id}" name="${name}" type="checkbox" value="true"${value === 'true' ? html` checked` : ''}${described}>`,
+  secret: ({ name, isRequired }, _value, id, described) =>
+    html`<input id="${id}" name="${name}" type="password" autocomplete="off"${required(isRequired)}${described}>`,
+}
+
+const required = (isRequired: boolean | undefined): Html => (isRequired ? html` required` : html``)

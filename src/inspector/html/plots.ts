@@ -1,10 +1,9 @@
 import type { Row, RowOutcome } from '../source.ts'
-import { HEIGHT, renderFigure, type TimeRange, WIDTH } from './figure.ts'
-import { type Html, html } from './template.ts'
-import { toCount } from './units.ts'
+import { HEIGHT, type Html, html, renderFigure, type TimeRange, toCount, WIDTH } from './template.ts'
 
-const BARS = 60
-const TONES: readonly RowOutcome['tone'][] = ['good', 'neutral', 'pending', 'bad']
+export const BARS = 60
+
+export const TONES: readonly RowOutcome['tone'][] = ['good', 'neutral', 'pending', 'bad']
 
 /** Plots of the deliveries over time, and of their durations. */
 export function renderPlots(all: readonly Row[]): Html {
@@ -15,7 +14,7 @@ export function renderPlots(all: readonly Row[]): Html {
 }
 
 /** Bars: the number of deliveries in each part of the time, by outcome. */
-function renderCounts(rows: readonly Row[]): Html {
+export function renderCounts(rows: readonly Row[]): Html {
   const { from, span } = rangeOf(rows)
   const bars = Array.from({ length: BARS }, () => new Map<RowOutcome['tone'], number>())
   for (const { time, outcome } of rows) {
@@ -40,7 +39,7 @@ function renderCounts(rows: readonly Row[]): Html {
 }
 
 /** Dots: one for each delivery, higher for a longer duration. */
-function renderDurations(rows: readonly Row[]): Html {
+export function renderDurations(rows: readonly Row[]): Html {
   const { from, span } = rangeOf(rows)
   const durations = rows.map(({ milliseconds = 0 }) => milliseconds).sort((a, b) => a - b)
   const longest = Math.max(1, durations.at(-1) ?? 1)
@@ -61,14 +60,14 @@ function renderDurations(rows: readonly Row[]): Html {
   )
 }
 
-function rangeOf(rows: readonly Row[]): TimeRange {
+export function rangeOf(rows: readonly Row[]): TimeRange {
   const times = rows.map(({ time }) => time.getTime())
   const from = Math.min(...times)
   return { from, span: Math.max(1, Math.max(...times) - from) }
 }
 
 /** A whole number from 0 to `last`. */
-const positionOf = (time: Date, from: number, span: number, last: number): number =>
+export const positionOf = (time: Date, from: number, span: number, last: number): number =>
   Math.min(last, Math.floor(((time.getTime() - from) / span) * last))
 
-const round = (number: number): number => Math.round(number * 10) / 10
+export const round = (number: number): number => Math.round(number * 10) / 10

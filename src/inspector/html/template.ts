@@ -33,3 +33,73 @@ const escapeText = (text: string): string =>
   text
     .replace(/[&<>"']/g, (character) => ENTITIES[character] as string)
     .replace(/[^\P{Cc}\t\n\r]/gu, '\u{fffd}')
+
+/** The icon of the page: a hook. */
+export const ICON: string =
+  '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16"><path d="M5 2v7a3.5 3.5 0 0 0 7 0V8M10 10l2-2 2 2" fill="none" stroke="#0b6bcb" stroke-width="2"/></svg>'
+
+/** A number with its noun, for example `1 delivery` or `1,204 deliveries`. */
+export const toCount = (number: number, noun: string, plural = `${noun}s`): string =>
+  `${number.toLocaleString('en')} ${number === 1 ? noun : plural}`
+
+/** A size in bytes as text, for example `1,204 bytes` or `3.1 MiB`. */
+export function toSize(bytes: number): string {
+  if (bytes < 10 * 1024) return toCount(bytes, 'byte')
+  const isLarge = bytes >= 1024 * 1024
+  return `${(bytes / (isLarge ? 1024 * 1024 : 1024)).toFixed(1)} ${isLarge ? 'MiB' : 'KiB'}`
+}
+
+const UNITS: readonly (readonly [unit: string, milliseconds: number])[] = [
+  ['d', 86_400_000],
+  ['h', 3_600_000],
+  ['min', 60_000],
+  ['s', 1_000],
+]
+
+/** A duration in the largest unit that gives at least 2, for example `90 s` or `3 h`. */
+export function toDuration(milliseconds: number): string {
+  const [unit, size] = UNITS.find(([, size]) => milliseconds >= 2 * size) ?? ['ms', 1]
+  return `${Math.max(0, Math.floor(milliseconds / size))} ${unit}`
+}
+
+/** A list of names and values; entries without a value are left out. */
+export const renderFacts = (
+  facts: readonly (readonly [name: string, value: string | Html | undefined])[],
+): Html =>
+  html`<dl class="facts">
+${facts
+  .filter(([, value]) => value !== undefined && value !== '')
+  .map(
+    ([name, value]) => html`<div><dt>${name}</dt><dd>${value}</dd></div>
+`,
+  )}</dl>
+`
+
+/** Size of the drawing; the page scales it. */
+export const WIDTH = 600
+export const HEIGHT = 120
+
+/** The time that a plot covers, in milliseconds. */
+export interface TimeRange {
+  from: number
+  span: number
+}
+
+/** A plot over time as inline SVG, with its text for screen readers. */
+export const renderFigure = (
+  title: string,
+  text: string,
+  marks: readonly Html[],
+  { from, span }: TimeRange,
+): Html => html`<figure><figcaption>${title}: ${text}</figcaption>
+<svg viewBox="0 0 ${WIDTH} ${HEIGHT}" role="img" aria-label="${title}: ${text}" preserveAspectRatio="none">
+<line class="axis" x1="0" x2="${WIDTH}" y1="${HEIGHT}" y2="${HEIGHT}"/>
+${marks}</svg>
+<p class="axis-labels"><span>${timeOfDay(new Date(from))}</span><span>${timeOfDay(new Date(from + span))}</span></p></figure>
+`
+
+/** In the time zone of the server, everywhere on the page. */
+export const timeOfDay = (time: Date): string =>
+  [time.getHours(), time.getMinutes(), time.getSeconds()].map(pad).join(':')
+
+export const pad = (number: number): string => String(number).padStart(2, '0')

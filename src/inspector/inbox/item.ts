@@ -1,9 +1,21 @@
-import type { InboxEntry, InboxItem, InboxState } from '../../inbox/durable-inbox.ts'
+import { errorChain, whyUnreachable } from '../../adapters/connection-errors.ts'
+import type { DurableInbox, InboxEntry, InboxItem, InboxState } from '../../inbox/durable-inbox.ts'
 import { parsePayload } from '../../payload/parse.ts'
+import type { StoredDelivery } from '../../receiver/types.ts'
 import { createRedactor } from '../../shared/redact.ts'
-import { toDuration } from '../html/units.ts'
-import type { AttemptEntry, Item, Row, RowOutcome } from '../source.ts'
-import { signatureOf } from './signature.ts'
+import { arcgis, portal, service } from '../../signature/profiles.ts'
+import { toDuration } from '../html/template.ts'
+import { InspectorError } from '../http.ts'
+import type {
+  Action,
+  AttemptEntry,
+  Done,
+  HeaderPairs,
+  Item,
+  Row,
+  RowOutcome,
+  SignatureFacts,
+} from '../source.ts'
 
 const TONES: Readonly<Record<InboxState, RowOutcome['tone']>> = {
   waiting: 'pending',
@@ -108,4 +120,98 @@ function lastAttempt({ state, attempts, endedAt, error }: InboxEntry): AttemptEn
     dead: failed,
   }
   return [{ number: attempts, time: endedAt ?? new Date(Number.NaN), ...results[state] }]
+}
+
+/** Matches the value of a signature, with an optional prefix such as `sha256=`. */
+const SIGNATURE = /^(?:[\w-]+=)?(?:([\da-f]{64})|[\w+/-]{43}=?)$/i
+
+/** What an inbox knows about a verified signature. It does not store the name of the header, so that is looked for. */
+function signatureOf({ keyIndex, profile }: StoredDelivery, headers: HeaderPairs): SignatureFacts {
+  const state = keyIndex === undefined ? 'unsigned' : 'verified'
+  const key = keyIndex === undefined ? undefined : `key ${keyIndex + 1}${keyIndex === 0 ? ' (newest)' : ''}`
+  if (profile === portal.name)
+    return { state, key, name: portal.secretHeader, expectedEncoding: 'none: the key itself', isSecret: true }
+  const usual = [service, arcgis].map(({ signatureHeader }) => signatureHeader)
+  const [name, value] =
+    headers.find(([header]) => usual.some((known) => known.toLowerCase() === header.toLowerCase())) ??
+    headers.find(([, text]) => SIGNATURE.test(text)) ??
+    []
+  const [found, hex] = SIGNATURE.exec(value ?? '') ?? []
+  return {
+    state,
+    name: name ?? service.signatureHeader,
+    expectedEncoding: 'hex or base64',
+    encoding: found === undefined ? undefined : hex === undefined ? 'base64' : 'hex',
+    key,
+  }
+}
+
+/** Actions on one delivery. Another process can change its state at any time, so the result says if it was too late. */
+export function createActions(inbox: DurableInbox): Action<Item>[] {
+  const isChangeable = ({ outcome: { word } }: Item): boolean => word === 'waiting' || word === 'dead'
+
+  async function apply(
+    { id }: Item,
+    change: (id: string) => Promise<boolean>,
+    [done, failed]: [done: string, failed: string],
+  ): Promise<Done> {
+    try {
+      if (await change(id)) return { message: done }
+      const state = (await inbox.get(id))?.state
+      return { message: `${failed}: ${describeState(state)}.`, ok: false }
+    } catch (error) {
+      throw toStoreError(error)
+    }
+  }
+
+  return [
+    {
+      name: 'retry',
+      label: 'Retry',
+      isAvailable: isChangeable,
+      run: (item) =>
+        apply(item, (id) => inbox.retry(id), [
+          item.outcome.word === 'dead'
+            ? 'The delivery waits again, with its full number of attempts.'
+            : 'The delivery is due now.',
+          'The delivery was not retried',
+        ]),
+    },
+    {
+      name: 'discard',
+      label: 'Discard',
+      isAvailable: isChangeable,
+      question: ({ outcome: { word } }) =>
+        `Discard this ${word === 'dead' ? 'dead letter' : 'waiting delivery'}? It cannot be restored, and the inbox no longer recognizes it as a duplicate.`,
+      run: (item) =>
+        apply(item, (id) => inbox.discard(id), [
+          `The delivery ${item.id} is discarded.`,
+          'The delivery was not discarded',
+        ]),
+    },
+  ]
+}
+
+function describeState(state: string | undefined): string {
+  if (state === undefined) return 'it is no longer in the inbox'
+  return state === 'active' ? 'it is being handled now' : `it is ${state}`
+}
+
+/** Matches error codes, such as `SQLITE_BUSY` or `57014`. They contain no secret. */
+const CODE = /^[A-Za-z0-9_]{3,40}$/
+
+/**
+ * Converts an error of a store to one that the page shows. Messages of stores can quote the address with its password,
+ * so only known reasons and error codes are shown.
+ */
+export function toStoreError(thrown: unknown): InspectorError {
+  if (thrown instanceof InspectorError) return thrown
+  const why = whyUnreachable(thrown)
+  if (why !== undefined)
+    return new InspectorError(
+      503,
+      `The store of the inbox is unreachable: ${why}. Reload the page when the store is back.`,
+    )
+  const code = [...errorChain(thrown)].map((error) => error.code).find((text) => CODE.test(String(text)))
+  return new InspectorError(503, `The store of the inbox reported an error${code ? ` (${code})` : ''}.`)
 }

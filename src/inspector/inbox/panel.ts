@@ -1,14 +1,18 @@
-import type { DurableInbox, InboxStats } from '../../inbox/durable-inbox.ts'
-import type { Panel, PanelTools } from '../action.ts'
-import { renderFacts } from '../html/facts.ts'
-import { deliveryPath } from '../html/row.ts'
-import { type Html, html } from '../html/template.ts'
-import { toDuration } from '../html/units.ts'
-import { countErrors, type DeadLetterError } from './dead-letters.ts'
-import { createPanelActions } from './panel-actions.ts'
-import { renderPending } from './pending-plot.ts'
-import type { Samples } from './samples.ts'
-import { toStoreError } from './store-errors.ts'
+import type { DurableInbox, InboxState, InboxStats } from '../../inbox/durable-inbox.ts'
+import { toCursor } from '../../inbox/method-options.ts'
+import { deliveryPath } from '../html/page.ts'
+import {
+  HEIGHT,
+  type Html,
+  html,
+  renderFacts,
+  renderFigure,
+  toCount,
+  toDuration,
+  WIDTH,
+} from '../html/template.ts'
+import type { Done, Panel, PanelAction, PanelTools } from '../source.ts'
+import { toHeadline, toStoreError } from './item.ts'
 
 /** The panel of an inbox: counts, ages, rates, and the errors of dead letters. */
 export function createInboxPanel(inbox: DurableInbox, samples: Samples): Panel {
@@ -92,3 +96,233 @@ const renderError = ({ error, count, first, last, id }: DeadLetterError, { href 
 `
 
 const age = (time: Date): string => `${toDuration(Date.now() - +time)} ago`
+
+/** Actions on all deliveries of a state. Each asks first, and says how many deliveries it is about. */
+function createPanelActions(inbox: DurableInbox): PanelAction[] {
+  const countOf = async (state: 'done' | 'dead'): Promise<number> => (await inbox.stats())[state]
+
+  const actions: PanelAction[] = [
+    {
+      name: 'retry-dead',
+      label: 'Retry dead letters',
+      async question() {
+        const dead = await countOf('dead')
+        const rest = dead > MAX_RETRIED ? ` The oldest ${toText(MAX_RETRIED)} are retried at once.` : ''
+        return `Retry ${countLetters(dead)}, each with its full number of attempts?${rest}`
+      },
+      async run() {
+        const retried = await retryDeadLetters(inbox)
+        if (retried === 0) return { message: 'There were no dead letters to retry.' }
+        const dead = await countOf('dead')
+        return {
+          message: `Retried ${countLetters(retried)}${dead > 0 ? `; ${countLetters(dead)} remain or are new` : ''}.`,
+        }
+      },
+    },
+    {
+      name: 'discard-dead',
+      label: 'Discard all dead letters',
+      question: async () =>
+        `Discard ${countLetters(await countOf('dead'))}? This cannot be undone, and the inbox then no longer recognizes duplicates of them.`,
+      // Uses purge(), because discard() would also remove a dead letter that another process has just retried.
+      run: async () => toDone(await inbox.purge({ state: 'dead' }), countLetters, 'Discarded'),
+    },
+    {
+      name: 'purge-done',
+      label: 'Remove done deliveries',
+      question: async () =>
+        `Remove ${countDone(await countOf('done'))}? The inbox then no longer recognizes duplicates of them.`,
+      run: async () => toDone(await inbox.purge({ state: 'done' }), countDone, 'Removed'),
+    },
+  ]
+  return actions.map(withStoreErrors)
+}
+
+const toDone = (removed: number, count: (number: number) => string, verb: string): Done => ({
+  message: `${verb} ${count(removed)}.`,
+})
+
+const toText = (number: number): string => number.toLocaleString('en')
+const countLetters = (number: number): string => toCount(number, 'dead letter')
+const countDone = (number: number): string => toCount(number, 'done delivery', 'done deliveries')
+
+const withStoreErrors = ({ question, run, ...action }: PanelAction): PanelAction => ({
+  ...action,
+  ...(question && {
+    async question(entry: string) {
+      try {
+        return await question(entry)
+      } catch (error) {
+        throw toStoreError(error)
+      }
+    },
+  }),
+  async run(entry, values) {
+    try {
+      return await run(entry, values)
+    } catch (error) {
+      throw toStoreError(error)
+    }
+  },
+})
+
+const PAGE_SIZE = 1_000
+/** Maximum number of dead letters that one click retries. */
+const MAX_RETRIED = 10_000
+/** Maximum number of concurrent retries. Each waits for a round trip to the server. */
+const CONCURRENCY = 8
+const MAX_ERRORS = 10
+
+/** An error with the dead letters that have it. */
+interface DeadLetterError {
+  error: string
+  count: number
+  /** When the first and the last of these deliveries became a dead letter. */
+  first: Date
+  last: Date
+  /** Id of the last one. */
+  id: string
+}
+
+/** Retries the oldest dead letters. Those that another process has just retried or removed do not count. */
+async function retryDeadLetters(inbox: DurableInbox): Promise<number> {
+  const pending = (await listIds(inbox)).values()
+  let retried = 0
+  async function work(): Promise<void> {
+    for (const id of pending) if (await inbox.retry(id)) retried++
+  }
+  // All calls share one iterator, so each id is retried once.
+  await Promise.all(Array.from({ length: CONCURRENCY }, work))
+  return retried
+}
+
+/** Reads all pages before it returns, because retrying dead letters in between would shift the pages. */
+async function listIds(inbox: DurableInbox): Promise<string[]> {
+  const ids = new Set<string>()
+  let after: string | undefined
+  for (let page = 0; page < MAX_RETRIED / PAGE_SIZE; page++) {
+    const { entries, next } = await inbox.list({ state: 'dead', limit: PAGE_SIZE, after })
+    for (const { id } of entries) ids.add(id)
+    if (next === undefined) break
+    after = next
+  }
+  return [...ids]
+}
+
+/**
+ * Counts the errors of the newest 1,000 dead letters, the most frequent first.
+ *
+ * @param dead number of dead letters
+ */
+async function countErrors(
+  inbox: DurableInbox,
+  dead: number,
+): Promise<{ errors: DeadLetterError[]; read: number }> {
+  if (dead === 0) return { errors: [], read: 0 }
+  const after = toCursor(Math.max(0, dead - PAGE_SIZE))
+  const { entries } = await inbox.list({ state: 'dead', limit: PAGE_SIZE, after })
+  const errors = new Map<string, DeadLetterError>()
+  for (const { id, error = 'no error text', endedAt, receivedAt } of entries) {
+    const time = endedAt ?? receivedAt
+    const headline = toHeadline(error)
+    const known = errors.get(headline)
+    if (!known) errors.set(headline, { error: headline, count: 1, first: time, last: time, id })
+    else {
+      known.count++
+      if (time < known.first) known.first = time
+      if (time >= known.last) Object.assign(known, { last: time, id })
+    }
+  }
+  const sorted = [...errors.values()].sort((a, b) => b.count - a.count)
+  return { errors: sorted.slice(0, MAX_ERRORS), read: entries.length }
+}
+
+/** An area: the number of pending deliveries over the time in which a page was open. */
+function renderPending(samples: readonly Sample[]): Html {
+  const [first, last] = [samples[0], samples.at(-1)]
+  if (!first || !last || last.time === first.time) return html``
+  const from = first.time
+  const span = last.time - from
+  const most = Math.max(...samples.map(({ pending }) => pending))
+  const toX = (time: number): number => Math.round(((time - from) / span) * WIDTH)
+  const toY = (pending: number): number => Math.round(HEIGHT - (pending / Math.max(1, most)) * (HEIGHT - 2))
+  const points = samples.flatMap(({ time, pending }, index) => {
+    // Steps: a count is valid until the next one.
+    const before = samples[index - 1]?.pending ?? pending
+    return [`${toX(time)},${toY(before)}`, `${toX(time)},${toY(pending)}`]
+  })
+  const corners = [`0,${HEIGHT}`, ...points, `${WIDTH},${HEIGHT}`]
+  const marks = html`<polygon class="pending" points="${corners.join(' ')}"/>
+`
+  const text = `${last.pending.toLocaleString('en')} now, at most ${most.toLocaleString('en')}`
+  return renderFigure('Pending deliveries', text, [marks], { from, span })
+}
+
+/** The counts of an inbox at one time. */
+interface Sample {
+  time: number
+  pending: number
+  done: number
+  dead: number
+  total: number
+}
+
+/** Events per minute. */
+interface Rates {
+  arriving: number
+  handled: number
+  dead: number
+}
+
+/** Recent counts of an inbox. They are taken only while a page is open, or when one is loaded. */
+interface Samples {
+  add(stats: InboxStats): void
+  /** Oldest first. */
+  all(): readonly Sample[]
+  /** Undefined until the samples cover at least a second. */
+  rates(): Rates | undefined
+}
+
+const MAX_SAMPLES = 600
+const MAX_AGE = 10 * 60_000
+/** Samples that follow sooner replace the last one. */
+const MIN_DISTANCE = 500
+
+/** @param clock returns milliseconds since 1970 */
+export function createSamples(clock: () => number = Date.now): Samples {
+  let samples: Sample[] = []
+  return {
+    add(stats) {
+      const time = clock()
+      const { waiting, active, done, dead } = stats
+      const sample = { time, pending: waiting + active, done, dead, total: sumOf(stats) }
+      const [last, previous] = [samples.at(-1), samples.at(-2)]
+      // The second sample is kept, so that the first loads of a page can already give a rate.
+      if (last && previous && last.time - previous.time < MIN_DISTANCE) samples.pop()
+      samples = [...samples, sample].filter((kept) => time - kept.time <= MAX_AGE).slice(-MAX_SAMPLES)
+    },
+    all: () => samples,
+    rates() {
+      const [first, last] = [samples[0], samples.at(-1)]
+      if (!first || !last || last.time - first.time < 1_000) return undefined
+      const minutes = (last.time - first.time) / 60_000
+      // Only increases count: removing deliveries, or retrying dead letters, makes the counts smaller.
+      const perMinute = (name: 'total' | 'done' | 'dead'): number => increase(samples, name) / minutes
+      return { arriving: perMinute('total'), handled: perMinute('done'), dead: perMinute('dead') }
+    },
+  }
+}
+
+const increase = (samples: readonly Sample[], name: 'total' | 'done' | 'dead'): number =>
+  samples.reduce((sum, sample, index) => {
+    const before = samples[index - 1]?.[name] ?? sample[name]
+    return sum + Math.max(0, sample[name] - before)
+  }, 0)
+
+/** For each state, a number of deliveries. */
+export type Counts = Readonly<Record<InboxState, number>>
+
+export const sumOf = (counts: Counts): number => STATES.reduce((sum, state) => sum + counts[state], 0)
+
+/** The states in the order in which a cursor lists them. */
+export const STATES: readonly InboxState[] = ['waiting', 'active', 'done', 'dead']

@@ -1,13 +1,9 @@
-import type { DurableInbox } from '../../inbox/durable-inbox.ts'
-import type { RowPage, Source } from '../source.ts'
-import { createActions } from './actions.ts'
-import { watchInbox } from './changes.ts'
-import { toItem } from './item.ts'
-import { isId, listInbox } from './list.ts'
-import { createInboxPanel } from './panel.ts'
-import { createSamples } from './samples.ts'
-import { toStoreError } from './store-errors.ts'
-import { STATES } from './window.ts'
+import type { DurableInbox, InboxEntry, InboxState, InboxStats } from '../../inbox/durable-inbox.ts'
+import { toCursor } from '../../inbox/method-options.ts'
+import { InspectorError } from '../http.ts'
+import type { ListQuery, RowPage, Source } from '../source.ts'
+import { createActions, toItem, toRow, toStoreError } from './item.ts'
+import { type Counts, createInboxPanel, createSamples, STATES, sumOf } from './panel.ts'
 
 const MAX_CHANGE_TYPES = 50
 
@@ -53,4 +49,193 @@ export function createInboxSource(inbox: DurableInbox): Source {
     panels: [createInboxPanel(inbox, samples)],
     on: watchInbox(inbox, samples.add),
   }
+}
+
+/** Matches the ids of deliveries. Some engines report an error for any other id. */
+const isId = (text: string): boolean => /^[\da-f]{32}$/.test(text)
+
+/**
+ * Lists the newest deliveries of each state.
+ *
+ * @throws {InspectorError} 400 if `after` is not the `next` of a page
+ */
+async function listInbox(
+  inbox: DurableInbox,
+  { limit, after, filters: { outcome, text = '' } }: ListQuery,
+): Promise<RowPage> {
+  if (isId(text)) return toPage(await findEntry(inbox, text))
+  if (outcome !== undefined && !isState(outcome)) return { rows: [] }
+  const cursor = after === undefined ? undefined : readCursor(after)
+  const counts = await inbox.stats()
+  const ends = cursor ? mapStates((state) => Math.min(cursor[state], counts[state])) : counts
+  const selected = mapStates((state) => (outcome === undefined || outcome === state ? ends[state] : 0))
+  const window = await readWindow(inbox, selected, limit)
+  const hasOlder = sumOf(window.older) > 0
+  return {
+    ...toPage(window.entries),
+    ...(hasOlder && { next: STATES.map((state) => window.older[state]).join('-') }),
+    ...((hasOlder || after !== undefined) && { note: describe(window, after === undefined) }),
+  }
+}
+
+const isState = (word: string): word is InboxState => (STATES as readonly string[]).includes(word)
+
+const toPage = (entries: readonly InboxEntry[]): RowPage => ({ rows: entries.map(toRow) })
+
+async function findEntry(inbox: DurableInbox, id: string): Promise<InboxEntry[]> {
+  const item = await inbox.get(id)
+  return item ? [item] : []
+}
+
+function readCursor(after: string): Counts {
+  const [, ...numbers] = /^(\d{1,12})-(\d{1,12})-(\d{1,12})-(\d{1,12})$/.exec(after) ?? []
+  if (numbers.length === 0) throw new InspectorError(400, 'This page of the list does not exist.')
+  return mapStates((state) => Number(numbers[STATES.indexOf(state)]))
+}
+
+/** For example `The newest of each state: 500 of 12,034 waiting, 500 of 80,000 done.` */
+function describe({ shown, older }: Window, isFirst: boolean): string {
+  const parts = STATES.filter((state) => shown[state] + older[state] > 0).map((state) => {
+    const total = (shown[state] + older[state]).toLocaleString('en')
+    return `${shown[state].toLocaleString('en')} of ${total} ${state}`
+  })
+  if (parts.length === 0) return 'There are no older deliveries.'
+  return `${isFirst ? 'The newest' : 'Older ones'} of each state: ${parts.join(', ')}.`
+}
+
+/** Minimum milliseconds between the end of one poll and the start of the next. */
+const INTERVAL = 1_000
+/** Polls take at most this share of the time, so that a slow store is not busy with them. */
+const MAX_SHARE = 0.2
+/** Number of the newest deliveries that are watched: those of the first page. */
+const WATCHED = 1_000
+
+type Listener = Parameters<Source['on']>[0]
+
+/**
+ * Finds changes of an inbox. An inbox has no events, and other processes change it too, so it is polled, but only while
+ * there are listeners. The next poll starts after the last one has ended.
+ *
+ * @param onStats called with the counts of each poll
+ */
+function watchInbox(inbox: DurableInbox, onStats: (stats: InboxStats) => void): Source['on'] {
+  const listeners = new Set<Listener>()
+  let timer: NodeJS.Timeout | undefined
+  let isPolling = false
+  let last: { stats: InboxStats; versions: ReadonlyMap<string, string> } | undefined
+  let hasFailed = false
+
+  async function poll(): Promise<void> {
+    timer = undefined
+    isPolling = true
+    const started = performance.now()
+    try {
+      await compare()
+    } catch {
+      // The page asks for the panels, and shows the error that it gets.
+      if (!hasFailed) notify()
+      hasFailed = true
+    }
+    isPolling = false
+    schedule(Math.max(INTERVAL, (performance.now() - started) * (1 / MAX_SHARE - 1)))
+  }
+
+  async function compare(): Promise<void> {
+    const stats = await inbox.stats()
+    onStats(stats)
+    const isSame = last !== undefined && STATES.every((state) => stats[state] === last?.stats[state])
+    const isIdle = isSame && stats.waiting + stats.active === 0
+    if (isIdle && last && !hasFailed) return
+    const { entries } = await readWindow(inbox, stats, WATCHED)
+    const versions = new Map(entries.map((entry) => [entry.id, versionOf(entry)]))
+    const changed = last ? differences(last.versions, versions) : []
+    const isFirst = last === undefined
+    last = { stats, versions }
+    if (changed.length > 0) notify(changed)
+    // Rates and ages change as long as deliveries are pending.
+    if (!isFirst || hasFailed) notify()
+    hasFailed = false
+  }
+
+  function notify(ids?: readonly string[]): void {
+    for (const listener of [...listeners]) listener(ids)
+  }
+
+  function schedule(milliseconds: number): void {
+    if (listeners.size === 0 || timer || isPolling) return
+    timer = setTimeout(poll, milliseconds)
+    timer.unref()
+  }
+
+  return (given) => {
+    const listener: Listener = (ids) => given(ids) // unique, so that a function can listen twice
+    // What was seen before the pause is outdated, and the page has just been loaded.
+    if (listeners.size === 0 && !isPolling) last = undefined
+    listeners.add(listener)
+    schedule(0)
+    return () => {
+      listeners.delete(listener)
+      if (listeners.size > 0) return
+      clearTimeout(timer)
+      timer = undefined
+    }
+  }
+}
+
+const versionOf = ({ state, attempts, dueAt, error }: InboxEntry): string =>
+  [state, attempts, dueAt?.getTime(), error].join(' ')
+
+/** Ids of entries that are new, changed or gone. */
+function differences(before: ReadonlyMap<string, string>, after: ReadonlyMap<string, string>): string[] {
+  const changed = [...after].filter(([id, version]) => before.get(id) !== version)
+  const gone = [...before.keys()].filter((id) => !after.has(id))
+  return [...changed.map(([id]) => id), ...gone]
+}
+
+/** The newest deliveries of each state. Inboxes list the oldest first, so a window is the end of each list. */
+interface Window {
+  /** Newest first. */
+  entries: InboxEntry[]
+  /** Number of deliveries of each state in this window. */
+  shown: Counts
+  /** Number of older deliveries of each state. */
+  older: Counts
+}
+
+/**
+ * Reads the newest deliveries with at most one call per state, however many deliveries there are. Each state gets an
+ * equal share of the limit, so that a thousand done deliveries do not hide one dead letter.
+ *
+ * @param ends number of deliveries of each state up to the end of the window
+ */
+async function readWindow(inbox: DurableInbox, ends: Counts, limit: number): Promise<Window> {
+  const sizes = shareOut(ends, limit)
+  const older = mapStates((state) => ends[state] - sizes[state])
+  const pages = await Promise.all(
+    STATES.filter((state) => sizes[state] > 0).map((state) =>
+      inbox.list({ state, limit: sizes[state], after: toCursor(older[state]) }),
+    ),
+  )
+  const entries = pages.flatMap((page) => page.entries)
+  const shown = mapStates((state) => entries.filter((entry) => entry.state === state).length)
+  return { entries: entries.sort((a, b) => +b.receivedAt - +a.receivedAt), shown, older }
+}
+
+const mapStates = <T>(map: (state: InboxState) => T): Record<InboxState, T> => ({
+  waiting: map('waiting'),
+  active: map('active'),
+  done: map('done'),
+  dead: map('dead'),
+})
+
+/** Divides the limit among the states. States with fewer deliveries than their share leave the rest to the others. */
+function shareOut(counts: Counts, limit: number): Counts {
+  const sizes = mapStates(() => 0)
+  let rest = limit
+  const fewestFirst = [...STATES].sort((a, b) => counts[a] - counts[b])
+  for (const [index, state] of fewestFirst.entries()) {
+    sizes[state] = Math.min(counts[state], Math.floor(rest / (fewestFirst.length - index)))
+    rest -= sizes[state]
+  }
+  return sizes
 }

@@ -1,10 +1,13 @@
 import type { Diagnosis } from '../../explain/types.ts'
+import { bodyFormat } from '../../payload/parse.ts'
+import { explain } from '../../receiver/explain.ts'
+import type { ExplainedOptions } from '../../receiver/explained.ts'
+import type { HeaderBag } from '../../receiver/types.ts'
 import type { Redactor } from '../../shared/redact.ts'
-import type { AttemptEntry, Item, Row, RowOutcome } from '../source.ts'
-import { pathOf } from './address.ts'
-import type { ResolvedOptions } from './options.ts'
-import type { Recorded } from './recorded.ts'
-import { signatureFacts } from './signature-facts.ts'
+import { decodeSignature, splitSignedForm } from '../../signature/signature.ts'
+import type { AttemptEntry, HeaderPairs, Item, Row, RowOutcome, SignatureFacts } from '../source.ts'
+import { pathOf, type ResolvedOptions } from './options.ts'
+import type { Recorded } from './record.ts'
 
 /** Characters of a path in a row. Senders choose it, and the list has 1,000 rows. */
 const MAX_TARGET = 200
@@ -130,4 +133,101 @@ function factsOf(
     ['Sender', request.remoteAddress],
   ]
   return facts.filter((fact): fact is [string, string] => fact[1] !== undefined && fact[1] !== '')
+}
+
+/** The signature of a request as it was received. */
+interface FoundSignature {
+  value: string
+  /** True if the last field of a form contains it. */
+  isInField: boolean
+}
+
+/** Finds the signature where the receiver does: in the header or, without it, in the last field of a form. */
+export function findSignature(
+  headers: HeaderPairs,
+  body: Uint8Array | undefined,
+  signatureHeader: string,
+): FoundSignature | undefined {
+  const name = signatureHeader.toLowerCase()
+  const [value] = valuesOf(headers, name)
+  if (value) return { value, isInField: false }
+  const [contentType] = valuesOf(headers, 'content-type')
+  const form = body && bodyFormat(contentType) === 'form' ? splitSignedForm(body, name) : undefined
+  return form && { value: form.signature, isInField: true }
+}
+
+/** Returns in which encoding a signature is written; undefined if it is in none. */
+export const encodingOf = (value: string): 'hex' | 'base64' | undefined =>
+  (['hex', 'base64'] as const).find((encoding) => typeof decodeSignature(value, encoding) !== 'string')
+
+function signatureFacts(
+  { delivery, body }: Recorded,
+  headers: HeaderPairs,
+  { signatureHeader, secretHeader, encoding, keys }: ResolvedOptions,
+  isRefused: boolean,
+): SignatureFacts {
+  const facts: SignatureFacts = {
+    state: isRefused ? 'refused' : delivery?.keyIndex === undefined ? 'unsigned' : 'verified',
+    name: secretHeader ?? signatureHeader,
+    expectedEncoding: secretHeader
+      ? 'none: the key itself'
+      : encoding === 'auto'
+        ? 'hex or base64'
+        : encoding,
+    ...(secretHeader === undefined ? {} : { isSecret: true }),
+  }
+  if (facts.state !== 'verified') return facts
+  if (secretHeader !== undefined) return { ...facts, key: keyText(delivery?.keyIndex ?? 0, keys.length) }
+  const found = findSignature(headers, body, signatureHeader)
+  const sentIn = found && encodingOf(found.value)
+  facts.key = keyText(delivery?.keyIndex ?? 0, keys.length)
+  facts.encoding = sentIn && (found.isInField ? `${sentIn}, in a form field` : sentIn)
+  return facts
+}
+
+/** @param count number of keys; 0 if a key function returns them */
+function keyText(index: number, count: number): string {
+  if (count === 1) return 'the only key'
+  const of = count > 1 ? ` of ${count}` : ''
+  return `key ${index + 1}${of}${index === 0 ? ' (newest)' : ''}`
+}
+
+const valuesOf = (headers: HeaderPairs, lowerCaseName: string): string[] =>
+  headers.filter(([name]) => name.toLowerCase() === lowerCaseName).map(([, value]) => value)
+
+/** For a larger body, in bytes, only the code and the head of the request are explained. */
+const MAX_BODY = 1024 * 1024
+
+/**
+ * Returns a function that explains a request: only when a page asks, once for each request, and one at a time, because
+ * an explanation can take 50 ms. Resolves with undefined if the options of the receiver are invalid.
+ */
+export function createExplainer(
+  options: ExplainedOptions,
+): (recorded: Recorded) => Promise<Diagnosis | undefined> {
+  let last: Promise<unknown> = Promise.resolve()
+
+  async function run({ request, body, code, decidedAt }: Recorded): Promise<Diagnosis | undefined> {
+    if (code === undefined) return undefined
+    const { method, url, headers, params, remoteAddress } = request
+    return explain({
+      ...options,
+      method,
+      url,
+      headers: headers as HeaderBag, // or pairs, which `explain` takes too
+      params,
+      remoteAddress,
+      body: body && body.length <= MAX_BODY ? body : undefined,
+      code,
+      clock: () => decidedAt,
+    })
+  }
+
+  return (recorded) => {
+    if (!recorded.diagnosis) {
+      recorded.diagnosis = last.then(() => run(recorded)).catch(() => undefined)
+      last = recorded.diagnosis
+    }
+    return recorded.diagnosis
+  }
 }

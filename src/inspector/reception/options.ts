@@ -11,9 +11,8 @@ import {
   requireHeaderName,
   type SignatureEncoding,
 } from '../../signature/signature.ts'
-import { toAddress } from './address.ts'
 
-/** Options of {@link createReception}: those of the receiver, and those of the reception itself. */
+/** Options of `createReception`: those of the receiver, and those of the reception itself. */
 export interface ReceptionOptions extends ExplainedOptions {
   /** Maximum number of recorded requests, 1 to 10,000. The oldest are dropped first. Default 1,000. */
   maxRequests?: number | undefined
@@ -55,7 +54,7 @@ export interface ResolvedOptions {
   title: string
 }
 
-const NAMES: OptionNames<ReceptionOptions> = {
+export const NAMES: OptionNames<ReceptionOptions> = {
   ...OPTION_NAMES,
   maxRequests: true,
   maxBytes: true,
@@ -64,7 +63,7 @@ const NAMES: OptionNames<ReceptionOptions> = {
   title: true,
 }
 
-const MAX_REQUESTS = 10_000
+export const MAX_REQUESTS = 10_000
 
 /** @throws {WebhookError} `config_invalid` */
 export function readReceptionOptions(options: ReceptionOptions = {}): ResolvedOptions {
@@ -103,7 +102,7 @@ export function readReceptionOptions(options: ReceptionOptions = {}): ResolvedOp
 }
 
 /** @throws {WebhookError} `config_invalid` */
-function toTrust(ca: CaSource): Trust {
+export function toTrust(ca: CaSource): Trust {
   try {
     return createTrust(ca)
   } catch (error) {
@@ -112,9 +111,48 @@ function toTrust(ca: CaSource): Trust {
 }
 
 /** Invalid keys are left out: the receiver reports them, and `explain` explains them. */
-function keysOf(signatureKey: ExplainedOptions['signatureKey']): readonly SignatureKey[] {
+export function keysOf(signatureKey: ExplainedOptions['signatureKey']): readonly SignatureKey[] {
   if (typeof signatureKey === 'function') return []
   const keys = toKeyList((signatureKey ?? []) as SignatureKeys)
   if (!Array.isArray(keys)) return []
   return keys.filter((key: unknown) => (typeof key === 'string' && key !== '') || key instanceof Uint8Array)
+}
+
+/** @throws {WebhookError} `config_invalid` unless the text is an http or https URL without a user name */
+export function toAddress(text: unknown, name = 'the address'): URL {
+  const url = typeof text === 'string' && URL.canParse(text) ? new URL(text) : undefined
+  if (!url || !/^https?:$/.test(url.protocol))
+    throw configInvalid(`${name} must be a URL that begins with http:// or https://`)
+  if (url.username !== '' || url.password !== '')
+    throw configInvalid(`${name} must not contain a user name or a password`)
+  return url
+}
+
+/**
+ * Returns path and query of a request's URL, which can be a whole URL. Ignores its host: senders choose it, and the
+ * user's next click would send a signed request to them.
+ */
+export const pathOf = (url: string): string => /^(?:\w+:\/\/[^/?#]*)?(\/[^#]*)/.exec(url)?.[1] ?? '/'
+
+/** Remembers the address that the user entered last. */
+export interface AddressBook {
+  /** The suggested address for a request; empty without a suggestion. */
+  suggest(url: string): string
+  remember(url: string, address: string): void
+}
+
+/** @param base the option `resendTo` */
+export function createAddressBook(base: string | undefined): AddressBook {
+  let last: string | undefined
+  function defaultOf(url: string): string {
+    const isOrigin = base !== undefined && /^https?:\/\/[^/?#]+$/i.test(base)
+    return isOrigin ? base + pathOf(url) : (base ?? '')
+  }
+  return {
+    suggest: (url) => last ?? defaultOf(url),
+    remember(url, address) {
+      // Otherwise the default for one request would become the address for requests with other paths.
+      last = address === defaultOf(url) ? undefined : address
+    },
+  }
 }

@@ -1,12 +1,17 @@
 import { blameCaller } from '../../errors.ts'
+import { createLog, createNotifier, type Seen } from '../../receiver/observer.ts'
 import type { Observer } from '../../receiver/types.ts'
 import { createRedactor } from '../../shared/redact.ts'
 import { type Inspectable, SOURCE } from '../source.ts'
-import { createRecordingObserver } from './observer.ts'
 import { type ReceptionOptions, readReceptionOptions } from './options.ts'
-import { createReceptionSource } from './reception-source.ts'
-import { fromObserver, fromProgram, type ReceivedRequest } from './record.ts'
-import { createRequestStore } from './store.ts'
+import {
+  createRequestStore,
+  fromObserver,
+  fromProgram,
+  type ReceivedRequest,
+  type SeenRequest,
+} from './record.ts'
+import { createReceptionSource } from './source.ts'
 
 /** The requests that a receiver has received, in memory, for `inspector`. */
 export interface Reception extends Inspectable {
@@ -60,4 +65,43 @@ export function createReception(options: ReceptionOptions): Reception {
     clear: store.clear,
     [SOURCE]: () => createReceptionSource(store, resolved, redactor),
   }
+}
+
+/** At its end, each request calls exactly one of these functions. */
+const ENDS = ['handled', 'unhandled', 'duplicate', 'handshake', 'refused', 'failed'] as const
+
+/**
+ * Creates an observer that records ended requests, and passes everything on to the user's observer. Refusals and
+ * failures without a matching function of that observer go to the log of the receiver, as without a reception.
+ *
+ * @throws {WebhookError} `config_invalid` for an invalid observer
+ */
+function createRecordingObserver(
+  { observer: own }: Pick<ReceptionOptions, 'observer'>,
+  clock: () => number,
+  record: (seen: SeenRequest) => void,
+): Observer {
+  const log = createLog(clock)
+  const { notify } = createNotifier(own, {
+    ...log,
+    refused(seen) {
+      // The receiver logs this code itself, whatever its observer does.
+      if (seen.error.code !== 'body_already_parsed') log.refused?.(seen)
+    },
+  })
+  const observer: Observer = Object.fromEntries(
+    ENDS.map((name) => [
+      name,
+      (seen: SeenRequest) => {
+        try {
+          record(seen)
+        } finally {
+          notify(name, seen as Seen)
+        }
+      },
+    ]),
+  )
+  if (own?.around) observer.around = (seen) => own.around?.(seen)
+  if (own?.accepted) observer.accepted = (seen) => own.accepted?.(seen)
+  return observer
 }

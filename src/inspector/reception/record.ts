@@ -1,13 +1,13 @@
 import { withCauses } from '#platform'
-import type { WebhookError } from '../../errors.ts'
+import type { ErrorCode, WebhookError } from '../../errors.ts'
+import type { Diagnosis } from '../../explain/types.ts'
 import type { ServiceName, WebhookEvent } from '../../payload/events.ts'
 import { causesOf } from '../../receiver/observer.ts'
 import { readHeader } from '../../receiver/request.ts'
-import type { Delivery, Outcome, RequestHead } from '../../receiver/types.ts'
-import type { Redactor } from '../../shared/redact.ts'
+import type { Delivery, HeaderBag, Outcome, RequestHead } from '../../receiver/types.ts'
+import { type Redactor, toPairs } from '../../shared/redact.ts'
 import type { HttpResponse } from '../send-request.ts'
-import type { HeaderPairs } from '../source.ts'
-import { type Recorded, type RecordedDelivery, toAnswer } from './recorded.ts'
+import type { AttemptEntry, HeaderPairs } from '../source.ts'
 
 /** The end of a request, as an observer sees it. */
 export interface SeenRequest {
@@ -157,3 +157,144 @@ function causeText(error: WebhookError, { text }: Redactor): string | undefined 
     return 'a value that cannot be printed was thrown' // String() throws for some values
   }
 }
+
+/** A recorded request. Its headers are not redacted, so pages must use the result of `toItem`. */
+export interface Recorded {
+  readonly id: string
+  /** When the request arrived. */
+  readonly time: Date
+  /** Time at which the receiver decided, in milliseconds since 1970. */
+  readonly decidedAt: number
+  readonly request: Omit<RequestHead, 'headers'> & { headers: HeaderBag | HeaderPairs }
+  /** Undefined if the body was not read, or was too large to be recorded. */
+  readonly body: Uint8Array | undefined
+  /** Bytes of the recorded body, the URL and the headers. */
+  readonly bytes: number
+  /** Size of the body in bytes, also if it is not recorded. Undefined if it was not read. */
+  readonly size: number | undefined
+  /** Size according to the sender; 0 if unknown. */
+  readonly declaredSize: number
+  readonly kind: Outcome['kind']
+  /** The response of the receiver. */
+  readonly answer: Pick<Outcome, 'status' | 'headers' | 'body'>
+  readonly milliseconds: number
+  readonly code: ErrorCode | undefined
+  /** What the handler, the inbox or the key function threw, without keys. */
+  readonly error: string | undefined
+  /** Undefined if the request was refused, or is a handshake. */
+  readonly delivery: RecordedDelivery | undefined
+  /** What the sender got instead of the receiver's response. */
+  readonly sent: Sent | undefined
+  /** Set when a page has asked for it. */
+  diagnosis?: Promise<Diagnosis | undefined>
+}
+
+/** The part of a delivery that the page shows. The payload itself would take more memory than the body. */
+interface RecordedDelivery {
+  id: string
+  keyIndex: number | undefined
+  profile: string
+  tenant: string | undefined
+  changeTypes: readonly string[]
+  service: string | undefined
+  webhook: string | undefined
+}
+
+/** What `geohook listen` knows about the response. */
+interface Sent {
+  status: number
+  forwarded: { status: number; answer: AttemptEntry['answer'] } | { error: string } | undefined
+  disconnected: boolean
+}
+
+/** Characters of a response. */
+const MAX_ANSWER = 16 * 1024
+/** Bytes that certainly contain these characters, and a key that begins among them. */
+const MAX_DECODED = 4 * MAX_ANSWER
+
+/** The response of a target without keys, with only the first part of its body. */
+const toAnswer = (
+  { headers, body }: HttpResponse,
+  { text, headers: hideIn }: Redactor,
+): AttemptEntry['answer'] => ({
+  headers: hideIn(headers),
+  body: text(body.subarray(0, MAX_DECODED).toString(), MAX_ANSWER),
+})
+
+/** A larger body is not recorded, in bytes. */
+const MAX_BODY = 8 * 1024 * 1024
+
+type Listener = (ids?: readonly string[]) => void
+
+/** The recorded requests, within bounds. */
+export interface RequestStore {
+  readonly size: number
+  /** Adds a request, and drops the oldest ones if there are too many. */
+  add(facts: Omit<Recorded, 'id' | 'bytes'>): void
+  get(id: string): Recorded | undefined
+  /** All requests, newest first. */
+  newestFirst(): Recorded[]
+  clear(): void
+  on(listener: Listener): () => void
+}
+
+export function createRequestStore({
+  maxRequests,
+  maxBytes,
+}: {
+  maxRequests: number
+  maxBytes: number
+}): RequestStore {
+  // Part of each id, so that an address from before a restart does not show another request.
+  const run = crypto.randomUUID().slice(0, 6)
+  /** In order of arrival. */
+  const requests = new Map<string, Recorded>()
+  const listeners = new Set<Listener>()
+  let count = 0
+  let bytes = 0
+
+  function drop(recorded: Recorded): void {
+    requests.delete(recorded.id)
+    bytes -= recorded.bytes
+  }
+
+  function notify(ids: readonly string[]): void {
+    for (const listener of listeners) listener(ids)
+  }
+
+  return {
+    get size() {
+      return requests.size
+    },
+    add(facts) {
+      const id = `${++count}-${run}`
+      const body = (facts.size ?? 0) > Math.min(MAX_BODY, maxBytes) ? undefined : facts.body
+      const recorded = { ...facts, id, body, bytes: (body?.length ?? 0) + sizeOfHead(facts) }
+      requests.set(id, recorded)
+      bytes += recorded.bytes
+      const changed = [id]
+      for (const oldest of requests.values()) {
+        if (requests.size === 1 || (requests.size <= maxRequests && bytes <= maxBytes)) break
+        drop(oldest)
+        changed.push(oldest.id)
+      }
+      notify(changed)
+    },
+    get: (id) => requests.get(id),
+    newestFirst: () => [...requests.values()].reverse(),
+    clear() {
+      const ids = [...requests.keys()]
+      requests.clear()
+      bytes = 0
+      notify(ids)
+    },
+    on(listener) {
+      listeners.add(listener)
+      return () => listeners.delete(listener)
+    },
+  }
+}
+
+/** Characters of the URL and the headers. */
+const sizeOfHead = ({ request: { url, headers } }: Pick<Recorded, 'request'>): number =>
+  toPairs(headers).reduce((size, [name, value]) => size + name.length + value.length, url.length)

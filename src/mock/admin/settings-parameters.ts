@@ -1,4 +1,4 @@
-import type { Field } from '../../inspector/action.ts'
+import type { Field } from '../../inspector/source.ts'
 import { type DeliverySettings, settingsSchema } from '../delivery-settings.ts'
 import type { ParameterDescription } from './operation.ts'
 

@@ -1,4 +1,4 @@
-import type { Field } from '../../inspector/action.ts'
+import type { Field } from '../../inspector/source.ts'
 import { ALL_OPERATIONS } from '../state/portal.ts'
 import { DEFAULTS, type Webhook } from '../state/webhook.ts'
 import { featureChangeTypesOf } from '../versions.ts'

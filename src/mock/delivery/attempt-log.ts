@@ -1,4 +1,4 @@
-import type { RawRequest } from '../../testing/body-signer.ts'
+import type { RawRequest } from '../../testing/signer.ts'
 import type { FaultName } from '../faults/faults.ts'
 import type { Answer } from './http-client.ts'
 

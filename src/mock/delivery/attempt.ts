@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { Trust } from '../../adapters/tls-trust.ts'
-import type { RawRequest } from '../../testing/body-signer.ts'
+import type { RawRequest } from '../../testing/signer.ts'
 import type { Clock } from '../clock/clock.ts'
 import type { Fault } from '../faults/faults.ts'
 import type { Attempt } from './attempt-log.ts'

@@ -3,7 +3,7 @@ import * as http from 'node:http'
 import * as https from 'node:https'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Trust } from '../../adapters/tls-trust.ts'
-import type { RawRequest } from '../../testing/body-signer.ts'
+import type { RawRequest } from '../../testing/signer.ts'
 import type { FaultName } from '../faults/faults.ts'
 import {
   type Answer,

@@ -1,7 +1,7 @@
 import { Agent, type Dispatcher } from 'undici'
 import { describeCertificateError } from '../../adapters/certificate-errors.ts'
 import type { Trust } from '../../adapters/tls-trust.ts'
-import type { RawRequest } from '../../testing/body-signer.ts'
+import type { RawRequest } from '../../testing/signer.ts'
 import { isLoopback, toHostname } from '../http/hosts.ts'
 import { createConnector } from './tls-connector.ts'
 

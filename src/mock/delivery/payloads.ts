@@ -1,5 +1,5 @@
-import { writeBody } from '../../testing/body-signer.ts'
 import { type ChangesUrlEncoding, createPayload, type Dialect } from '../../testing/index.ts'
+import { writeBody } from '../../testing/signer.ts'
 import type { SignatureOptions } from '../presets.ts'
 import type { ServiceEvent } from '../state/events.ts'
 import type { Webhook } from '../state/webhook.ts'

@@ -1,4 +1,4 @@
-import { writeBody } from '../../testing/body-signer.ts'
+import { writeBody } from '../../testing/signer.ts'
 import type { Webhook } from '../state/webhook.ts'
 import type { Attempt } from './attempt-log.ts'
 import type { Engine } from './engine.ts'

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import type { RawRequest } from '../../testing/body-signer.ts'
+import type { RawRequest } from '../../testing/signer.ts'
 import type { Attempt, AttemptLog } from './attempt-log.ts'
 import type { DeliveryRecord, DeliveryRecords } from './delivery-records.ts'
 import { toTarget } from './http-client.ts'

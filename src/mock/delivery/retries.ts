@@ -1,5 +1,5 @@
 import { setMaxListeners } from 'node:events'
-import type { RawRequest } from '../../testing/body-signer.ts'
+import type { RawRequest } from '../../testing/signer.ts'
 import type { DeliverySettings } from '../delivery-settings.ts'
 import {
   type AttemptContext,

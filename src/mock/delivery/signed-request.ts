@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { gzipSync } from 'node:zlib'
-import { type BodySigner, createBodySigner, type RawRequest } from '../../testing/body-signer.ts'
 import type { Dialect } from '../../testing/index.ts'
+import { type BodySigner, createBodySigner, type RawRequest } from '../../testing/signer.ts'
 import type { FaultName } from '../faults/faults.ts'
 import type { SignatureOptions } from '../presets.ts'
 import type { Webhook } from '../state/webhook.ts'

@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http'
-import { renderDocument } from '../../inspector/html/document.ts'
+import { renderDocument } from '../../inspector/html/page.ts'
 import { html } from '../../inspector/html/template.ts'
 
 /** JSON, indented JSON, or an HTML page that shows the JSON. */

@@ -1,5 +1,5 @@
 import { configInvalid } from '../../errors.ts'
-import type { Done, Values } from '../../inspector/action.ts'
+import type { Done, Values } from '../../inspector/source.ts'
 import { type Administer, createAdminister } from '../admin/run-operation.ts'
 import { AdminError } from '../http/errors.ts'
 import type { Mock } from '../service.ts'

@@ -1,6 +1,6 @@
 import { configInvalid } from '../../../src/errors.ts'
-import type { Action, Panel, Values } from '../../../src/inspector/action.ts'
 import { html } from '../../../src/inspector/html/template.ts'
+import type { Action, Panel, Values } from '../../../src/inspector/source.ts'
 import { type Inspectable, type Item, type Row, SOURCE, type Source } from '../../../src/inspector/source.ts'
 import { createDelivery } from './deliveries.ts'
 

@@ -1,4 +1,4 @@
-import { inspector } from 'geohook/inspector'
+import { inspector } from '../../../src/inspector/index.ts'
 import type { InspectorOptions } from '../../../src/inspector/options.ts'
 import { type Served, serve } from '../../helpers/served.ts'
 

@@ -1,6 +1,6 @@
 import { configInvalid } from '../../../errors.ts'
-import type { Panel } from '../../../inspector/action.ts'
 import { html } from '../../../inspector/html/template.ts'
+import type { Panel } from '../../../inspector/source.ts'
 import type { Clock } from '../../clock/clock.ts'
 
 /** A manual or a running clock. */

@@ -1,6 +1,6 @@
 import { configInvalid } from '../../../errors.ts'
-import type { Field, Panel, Values } from '../../../inspector/action.ts'
 import { html } from '../../../inspector/html/template.ts'
+import type { Field, Panel, Values } from '../../../inspector/source.ts'
 import { EXTRACTION_STEPS, type ExtractionStep, isExtractionFault } from '../../faults/extraction-faults.ts'
 import { FAULTS, type Fault, type FaultName, unitOf } from '../../faults/faults.ts'
 import type { Mock } from '../../service.ts'

@@ -1,4 +1,4 @@
-import { InspectorError } from '../../../inspector/http/message.ts'
+import { InspectorError } from '../../../inspector/http.ts'
 import type { Feature, Layer } from '../../features/model.ts'
 import type { Mock } from '../../service.ts'
 import { type Service, servicePath } from '../../state/services.ts'

@@ -1,5 +1,5 @@
 import { configInvalid } from '../../../errors.ts'
-import type { Field as FormField, Values } from '../../../inspector/action.ts'
+import type { Field as FormField, Values } from '../../../inspector/source.ts'
 import type { FeatureRow } from '../../feature-service.ts'
 import type { Feature, Field, Layer, Value } from '../../features/model.ts'
 

@@ -1,6 +1,5 @@
-import type { PanelTools } from '../../../inspector/action.ts'
-import { type Html, html } from '../../../inspector/html/template.ts'
-import { toCount } from '../../../inspector/html/units.ts'
+import { type Html, html, toCount } from '../../../inspector/html/template.ts'
+import type { PanelTools } from '../../../inspector/source.ts'
 import type { Change, Feature, Layer } from '../../features/model.ts'
 import type { Mock } from '../../service.ts'
 import { type Service, servicePath } from '../../state/services.ts'

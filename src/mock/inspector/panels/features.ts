@@ -1,6 +1,6 @@
 import { configInvalid } from '../../../errors.ts'
-import type { Done, Panel } from '../../../inspector/action.ts'
-import { toCount } from '../../../inspector/html/units.ts'
+import { toCount } from '../../../inspector/html/template.ts'
+import type { Done, Panel } from '../../../inspector/source.ts'
 import { createFeatureService, type FeatureEdits, type FeatureService } from '../../feature-service.ts'
 import type { EditResult } from '../../features/edits.ts'
 import { AdminError, waitForSave } from '../../http/errors.ts'

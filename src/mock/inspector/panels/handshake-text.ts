@@ -1,4 +1,4 @@
-import { toCount } from '../../../inspector/html/units.ts'
+import { toCount } from '../../../inspector/html/template.ts'
 import type { Mock } from '../../service.ts'
 
 /** The handshake of a webhook in words; undefined if the service makes no handshakes. */

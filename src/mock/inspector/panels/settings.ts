@@ -1,5 +1,5 @@
-import type { Panel } from '../../../inspector/action.ts'
 import { html } from '../../../inspector/html/template.ts'
+import type { Panel } from '../../../inspector/source.ts'
 import { settingsFields } from '../../admin/settings-parameters.ts'
 import type { Mock } from '../../service.ts'
 import type { RunOperation } from '../administration.ts'

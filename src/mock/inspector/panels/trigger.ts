@@ -1,6 +1,6 @@
 import { configInvalid } from '../../../errors.ts'
-import type { Done, Field, Panel, Values } from '../../../inspector/action.ts'
 import { html } from '../../../inspector/html/template.ts'
+import type { Done, Field, Panel, Values } from '../../../inspector/source.ts'
 import { JOB_CHANGE_TYPES } from '../../../payload/types.ts'
 import { warn } from '../../event-listeners.ts'
 import type { Mock } from '../../service.ts'

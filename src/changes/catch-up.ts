@@ -1,0 +1,424 @@
+import { withCauses } from '#platform'
+import { configInvalid, type WebhookError } from '../errors.ts'
+import { type OptionNames, requireKnownOptions } from '../options.ts'
+import { writeChangesUrl } from '../payload/changes-url.ts'
+import { CAUGHT_UP } from '../receiver/delivery.ts'
+import { warn } from '../receiver/observer.ts'
+import type { Delivery } from '../receiver/types.ts'
+import { type ChangesError, resyncRequired, showUrl } from './failures.ts'
+import type { ChangesInbox } from './options.ts'
+import type { Origins } from './origins.ts'
+
+/** Reasons why a service must be copied. */
+const CAUSES = {
+  purged: 'it no longer keeps the changes after the last handled generation',
+  reset: 'its generations are lower than before, so it was restored or replaced',
+}
+
+/** Maximum number of services that are polled at the same time. */
+const MAX_POLLED = 8
+
+/** The running catch-up of {@link ChangesClient.catchUp}. */
+export interface CatchUp {
+  /** Polls all services now, or once the poll in progress has ended. Resolves after the last service; never rejects. */
+  poll(): Promise<void>
+  /** Stops polling, aborts requests in flight, and resolves when the poll in progress has ended. */
+  close(): Promise<void>
+}
+
+/**
+ * Polls the current generations of services, at the start and at intervals, and puts a delivery into the inbox for
+ * changes that no delivery announced.
+ */
+export function startCatchUp(parts: CatchUpParts, options: CatchUpOptions): CatchUp {
+  const { inbox, track } = parts
+  const { services, every, resync, onError } = options
+  const { generations } = inbox
+  const stop = new AbortController()
+  const { signal } = stop
+  /** The current generations at the previous poll, by service. */
+  const previous = new Map<string, ReadonlyMap<number, number>>()
+  /** Id of the last delivery that was put into the inbox, by service. */
+  const announced = new Map<string, string>()
+  const reported = new Map<string, string>()
+
+  async function check(service: string): Promise<void> {
+    // Read before the request: another process may store the newer generations that it sees meanwhile.
+    const marks = await generations.get(seenKey(service))
+    const current = await track(service, signal)
+    const handled = await generations.get(service)
+    const seen = marks.get(HIGHEST)
+    const status = compareGenerations(current, handled, seen)
+    const before = previous.get(service)
+    previous.set(service, toGenerations(current))
+    // Only a copy stores this mark: deliveries can be handled before it, and polls without `resync` copy nothing.
+    if (resync && !marks.has(COPIES)) await copy(service, 'unknown')
+    else if (status.kind === 'behind') {
+      if (!before || isOverdue(status, handled, before)) await announce(service, status, marks.get(COPIES))
+    } else if (status.kind !== 'handled') await copy(service, status.kind)
+    await generations.raise(seenKey(service), new Map([[HIGHEST, highestOf(current)]]))
+  }
+
+  async function announce(
+    service: string,
+    changes: SyncStatus & { kind: 'behind' },
+    copies: number | undefined,
+  ): Promise<void> {
+    const last = announced.get(service)
+    const { state } = (last !== undefined && (await inbox.get(last))) || {}
+    if (state === 'waiting' || state === 'active') return // it covers the changes, or a later poll announces the rest
+    const delivery = await createAnnouncement({ service, ...changes, copies })
+    const result = await inbox.put(delivery)
+    announced.set(service, delivery.id)
+    if (result === 'duplicate') await requireExtracted(service, delivery.id, changes)
+  }
+
+  /** Throws if the delivery is done but no handler extracted its changes. Otherwise they would be lost silently. */
+  async function requireExtracted(
+    service: string,
+    id: string,
+    { layers, max }: SyncStatus & { kind: 'behind' },
+  ): Promise<void> {
+    const item = await inbox.get(id)
+    // Read the generations after the state, because they are stored before a delivery becomes done.
+    const handled = await generations.get(service)
+    const isBehind = layers.every((layer) => (handled.get(layer) ?? -Infinity) < max)
+    if (item?.state !== 'done' || !isBehind) return
+    throw configInvalid(
+      `the missed edits of ${showUrl(service)} up to generation ${max} were not handled: their delivery is done, but no handler of ${CHANGE_TYPE} extracted them`,
+      `Register a handler with receiver.on('${CHANGE_TYPE}', handler) that calls changes.of(event, context). Then call inbox.purge({ state: 'done' }), so that the next poll announces the edits again.`,
+    )
+  }
+
+  let isChecked = false
+
+  /** Warns once if the workers of this process have no handler for announcements. */
+  function checkHandlers(): void {
+    const isHandled = inbox.handles?.(CHANGE_TYPE)
+    if (isHandled === false && !isChecked)
+      warn(
+        `catchUp announces missed edits with the change type ${CHANGE_TYPE}, which has no handler, so they would be lost. Call receiver.on('${CHANGE_TYPE}', handler).`,
+        'change_type_unhandled',
+      )
+    isChecked ||= isHandled !== undefined
+  }
+
+  /** Copies a service. Without `resync`, only stores its current generations, where later changes begin. */
+  async function copy(service: string, kind: 'unknown' | 'purged' | 'reset'): Promise<void> {
+    const reason = kind === 'unknown' ? 'first_start' : kind
+    if (!resync && reason !== 'first_start')
+      throw resyncRequired(`${showUrl(service)} has to be copied again: ${CAUSES[reason]}`)
+    await copyService(parts, service, { reason, signal }, resync)
+  }
+
+  async function checkAndReport(service: string): Promise<void> {
+    try {
+      await check(service)
+      reported.delete(service)
+    } catch (error) {
+      if (!signal.aborted) report(service, error)
+    }
+  }
+
+  function report(service: string, error: unknown): void {
+    // What `resync` throws can be an object that throws when it is read.
+    try {
+      if (onError) Promise.resolve(onError(error, service)).catch(() => {})
+      else warnOnce(service, error)
+    } catch {}
+  }
+
+  function warnOnce(service: string, error: unknown): void {
+    const given = Object(error) as Partial<WebhookError>
+    // What `resync` throws can have members of any type.
+    const code = typeof given.code === 'string' ? given.code : 'catch_up_failed'
+    const message = withCauses(error, typeof given.message === 'string' ? given.message : String(error))
+    if (reported.get(service) !== code) warn(`catchUp of ${showUrl(service)}: ${message}`, code)
+    reported.set(service, code)
+  }
+
+  async function pollAll(): Promise<void> {
+    const remaining = services.values()
+    checkHandlers()
+    const workers = Array.from({ length: MAX_POLLED }, async () => {
+      for (const service of remaining) if (!signal.aborted) await checkAndReport(service)
+    })
+    await Promise.all(workers)
+  }
+
+  let timer: ReturnType<typeof setTimeout> | undefined
+  let polling = Promise.resolve()
+
+  function poll(): Promise<void> {
+    clearTimeout(timer)
+    polling = polling.then(pollAll).then(() => {
+      clearTimeout(timer)
+      if (every !== undefined && !signal.aborted) timer = setTimeout(poll, every)
+    })
+    return polling
+  }
+
+  void poll()
+  return {
+    poll,
+    async close() {
+      stop.abort(new Error('catchUp was closed'))
+      clearTimeout(timer)
+      await polling
+    },
+  }
+}
+
+/**
+ * True if changes that the previous poll saw have still not been handled. A delivery that announces newer ones may be
+ * on its way.
+ */
+function isOverdue(
+  { layers }: SyncStatus & { kind: 'behind' },
+  handled: ReadonlyMap<number, number>,
+  before: ReadonlyMap<number, number>,
+): boolean {
+  return layers.some((id) => (before.get(id) ?? -Infinity) > (handled.get(id) ?? -Infinity))
+}
+
+/** The change type of announcements, which do not say which kinds of edits there are. */
+const CHANGE_TYPE = 'FeaturesEdited'
+
+/** Changes of a service that no delivery announced. */
+interface MissedChanges {
+  /** URL of the feature service. */
+  service: string
+  layers: readonly number[]
+  /** The changes after this generation. */
+  min: number
+  /** The last generation. */
+  max: number
+  /** Number of copies of the service so far: after a restore, other changes can have the same generations. */
+  copies: number | undefined
+}
+
+/**
+ * Creates the delivery that announces missed changes to the handlers: a payload in the service dialect, as the service
+ * itself would have sent it. The same changes always have the same id, so that an inbox stores them once, even if
+ * several processes find them.
+ */
+async function createAnnouncement({
+  service,
+  layers,
+  min,
+  max,
+  copies = 0,
+}: MissedChanges): Promise<Delivery> {
+  const changesUrl = writeChangesUrl({ service, window: { min, max }, layers, parameters: new Map() })
+  const receivedAt = new Date()
+  const raw = { eventType: CHANGE_TYPE, when: receivedAt.getTime() }
+  const names = { serviceType: 'FeatureServer', ...nameOf(service) }
+  const payload = { ...names, changesUrl, events: [raw] }
+  return {
+    id: await idOf(`${copies} ${changesUrl}`),
+    rawBody: new TextEncoder().encode(JSON.stringify(payload)),
+    contentType: 'application/json',
+    headers: {},
+    receivedAt,
+    profile: CAUGHT_UP,
+    payload,
+    changeTypes: [CHANGE_TYPE],
+    events: [{ changeType: CHANGE_TYPE, when: receivedAt, webhook: {}, service: names, changesUrl, raw }],
+  }
+}
+
+/** Reads folder and name from a URL like `…/rest/services/[folder/]name/FeatureServer`. */
+function nameOf(service: string): { folderName: string; serviceName: string } {
+  const path = new URL(service).pathname.split('/').map(decode)
+  const names = path.slice(path.lastIndexOf('services') + 1, -1)
+  return { folderName: names.slice(0, -1).join('/'), serviceName: names.at(-1) ?? '' }
+}
+
+function decode(segment: string): string {
+  try {
+    return decodeURIComponent(segment)
+  } catch {
+    return segment
+  }
+}
+
+/** Like the id of every delivery: 32 hex digits. */
+async function idOf(changes: string): Promise<string> {
+  const text = new TextEncoder().encode(`${CAUGHT_UP} ${changes}`)
+  const hash = new Uint8Array(await crypto.subtle.digest('SHA-256', text))
+  return Array.from(hash.subarray(0, 16), (byte) => byte.toString(16).padStart(2, '0')).join('')
+}
+
+/** The generations that a service tracks for one layer, from its `changeTrackingInfo`. */
+export interface LayerTracking {
+  id: number
+  /** The oldest generation whose later changes are still kept. */
+  minServerGen: number
+  /** The current generation. */
+  serverGen: number
+}
+
+/** How the current generations of a service compare with the handled ones. */
+type SyncStatus =
+  | { kind: 'handled' }
+  /** Changes of these layers, after `min` up to `max`, have not been handled. */
+  | { kind: 'behind'; layers: number[]; min: number; max: number }
+  /** Nothing has been stored for the service yet. */
+  | { kind: 'unknown' }
+  /** The service no longer keeps the changes after the last handled generation. */
+  | { kind: 'purged' }
+  /** The service counts from a lower generation than before: it was restored or replaced. */
+  | { kind: 'reset' }
+
+/**
+ * Compares the current generations of a service with the handled ones.
+ *
+ * @param handled the last handled generation of each layer
+ * @param seen the highest generation that the service has ever reported
+ */
+function compareGenerations(
+  current: readonly LayerTracking[],
+  handled: ReadonlyMap<number, number>,
+  seen: number | undefined,
+): SyncStatus {
+  if (handled.size === 0) return { kind: 'unknown' }
+  if (seen !== undefined && highestOf(current) < seen) return { kind: 'reset' }
+  // A layer without a stored generation is newer than the others: all of its changes count.
+  const behind = current.flatMap(({ id, minServerGen, serverGen }) => {
+    const last = handled.get(id) ?? minServerGen
+    return last < serverGen ? { id, last, minServerGen, serverGen } : []
+  })
+  if (behind.some(({ last, minServerGen }) => last < minServerGen)) return { kind: 'purged' }
+  if (behind.length === 0) return { kind: 'handled' }
+  return {
+    kind: 'behind',
+    layers: behind.map(({ id }) => id),
+    min: behind.reduce((least, { last }) => Math.min(least, last), Infinity),
+    max: highestOf(behind),
+  }
+}
+
+/** The highest current generation, or -Infinity without layers. */
+export const highestOf = (layers: readonly { serverGen: number }[]): number =>
+  layers.reduce((most, { serverGen }) => Math.max(most, serverGen), -Infinity)
+
+const toGenerations = (current: readonly LayerTracking[]): Map<number, number> =>
+  new Map(current.map(({ id, serverGen }) => [id, serverGen]))
+
+/** Reason for copying a service: see {@link CatchUpOptions.resync}. `requested` if `changes.resync` was called. */
+export type ResyncReason = 'first_start' | 'purged' | 'reset' | 'requested'
+
+/** Second argument of a {@link CopyService} function. */
+export interface ResyncContext {
+  reason: ResyncReason
+  /** Aborted when `catchUp` is closed, or by the signal passed to `changes.resync`. */
+  signal: AbortSignal
+}
+
+/**
+ * Copies all features of a service, and removes features that the service no longer has.
+ *
+ * @param service URL of the feature service
+ */
+export type CopyService = (service: string, context: ResyncContext) => unknown
+
+/** Dependencies of catching up. */
+interface CatchUpParts {
+  inbox: ChangesInbox
+  /** Requests the current generations of the layers of a service, at least one. @throws {WebhookError} */
+  track(service: string, signal: AbortSignal): Promise<readonly LayerTracking[]>
+}
+
+/** Copies a service, and stores the generations from before the copy, so that edits during the copy are handled too. */
+export async function copyService(
+  { inbox: { generations }, track }: CatchUpParts,
+  service: string,
+  context: ResyncContext,
+  copy: CopyService | undefined,
+): Promise<void> {
+  const current = await track(service, context.signal)
+  await copy?.(service, context)
+  context.signal.throwIfAborted()
+  // The highest generation comes last: if it is not stored, the next poll finds that the service must be copied.
+  await generations.replace(service, toGenerations(current))
+  const copies = (await generations.get(seenKey(service))).get(COPIES) ?? 0
+  const marks = new Map([[HIGHEST, highestOf(current)]])
+  await generations.replace(seenKey(service), copy ? marks.set(COPIES, copies + 1) : marks)
+}
+
+/**
+ * Returns the name under which two marks of a service are stored in the generations, {@link HIGHEST} and
+ * {@link COPIES}, as if they were layers.
+ */
+export const seenKey = (service: string): string => `${service}#seen`
+
+/** The highest generation that the service has ever reported. */
+export const HIGHEST = 0
+
+/** The number of copies. Missing before the first copy. */
+const COPIES = 1
+
+/** Options of {@link ChangesClient.catchUp}. */
+export interface CatchUpOptions {
+  /**
+   * URLs of feature services (`https://…/FeatureServer`) in the allowed origins, spelled as in the `changesUrl` of their
+   * deliveries. At least one.
+   */
+  services: readonly string[]
+  /**
+   * Milliseconds between two polls, 100 to 2^31 - 1. Default: services are polled only at the start and when `poll` is
+   * called.
+   */
+  every?: number | undefined
+  /**
+   * Copies all features of a service. Called when its changes alone are not enough: at the first start (`first_start`),
+   * if the service no longer keeps all changes since the last handled generation (`purged`), or if it was restored or
+   * replaced (`reset`). Without this function, the first start begins at the current generations, and the other two
+   * cases are reported to `onError` as `resync_required`.
+   */
+  resync?: CopyService | undefined
+  /**
+   * Called with each error of a poll: a `WebhookError` with one of the codes of `geohook/changes`, or the error that
+   * `resync` threw. Default: emits a process warning whenever the error code of a service changes.
+   */
+  onError?: ((error: unknown, service: string) => unknown) | undefined
+}
+
+const NAMES: OptionNames<CatchUpOptions> = { services: true, every: true, resync: true, onError: true }
+
+/** @throws {WebhookError} `config_invalid` */
+export function readCatchUpOptions(options: CatchUpOptions, origins: Origins): CatchUpOptions {
+  requireKnownOptions(options, NAMES)
+  const { services, every, resync, onError } = options ?? {}
+  if (!Array.isArray(services) || services.length === 0)
+    throw configInvalid('catchUp: services must be an array with at least one URL of a feature service')
+  if (every !== undefined && !(Number.isInteger(every) && every >= 100 && every < 2 ** 31))
+    throw configInvalid('catchUp: every must be a whole number of milliseconds, 100 to 2147483647')
+  for (const [name, value] of Object.entries({ resync, onError }))
+    if (value !== undefined && typeof value !== 'function')
+      throw configInvalid(`catchUp: ${name} must be a function`)
+  return {
+    services: [...new Set(services.map((url) => readServiceUrl(url, origins)))],
+    every,
+    resync,
+    onError,
+  }
+}
+
+/**
+ * Reads the URL of a feature service, and normalizes it as `parseChangesUrl` does.
+ *
+ * @throws {WebhookError} `config_invalid`
+ */
+export function readServiceUrl(text: string, origins: Origins): string {
+  let url: URL
+  try {
+    url = origins.require(text, 'URL of the service')
+  } catch (error) {
+    const { message, hint } = error as ChangesError
+    throw configInvalid(message, hint)
+  }
+  if (url.search || !/\/FeatureServer\/?$/i.test(url.pathname))
+    throw configInvalid(`the URL of the service ${showUrl(url)} must end with /FeatureServer`)
+  return url.href.replace(/\/$/, '')
+}

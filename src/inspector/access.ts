@@ -1,0 +1,129 @@
+import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
+import { readHeader } from '../receiver/request.ts'
+import type { HeaderBag } from '../receiver/types.ts'
+import { InspectorError, type InspectorRequest } from './http.ts'
+import type { ResolvedOptions } from './options.ts'
+
+/**
+ * Refuses requests of other machines, unless a token or the user's own login protects the inspector, and requests
+ * that a page of another origin sends from the user's browser.
+ *
+ * @throws {InspectorError} 403
+ */
+export async function guard(request: InspectorRequest, { token, authorize }: ResolvedOptions): Promise<void> {
+  if (!token && !authorize) requireLoopback(request)
+  refuseOtherOrigins(request)
+  if (authorize && (await isAuthorized(request.original, authorize)) !== true)
+    throw new InspectorError(403, 'You are not allowed to use this inspector.')
+}
+
+async function isAuthorized(
+  original: object,
+  authorize: NonNullable<ResolvedOptions['authorize']>,
+): Promise<boolean> {
+  try {
+    return await authorize(original)
+  } catch {
+    return false
+  }
+}
+
+const LOOPBACK_HOST = /^(localhost|127(\.\d{1,3}){3}|\[::1\])(:\d*)?$/i
+const LOOPBACK_ADDRESS = /^(::1|(::ffff:)?127(\.\d{1,3}){3})$/i
+/** Headers of proxies: the request may come from another machine, although the proxy runs on this one. */
+const PROXY_HEADER =
+  /forwarded|proxy|client-?ip|real-?ip|user-ip|^(via|cdn-loop|x-original-host|x-envoy-.*|cf-.*|tailscale-.*|x-nf-.*|x-vercel-.*)$/
+
+/**
+ * Checks the peer, and the `host` header: otherwise a web page whose host name resolves to 127.0.0.1 could read the
+ * inspector (DNS rebinding).
+ */
+function requireLoopback({ headers, httpVersion, remoteAddress }: InspectorRequest): void {
+  const isLocal =
+    remoteAddress !== undefined &&
+    LOOPBACK_ADDRESS.test(remoteAddress) &&
+    LOOPBACK_HOST.test(hostOf(headers)) &&
+    // No browser uses HTTP/1.0, but nginx does by default, without any header of a proxy (proxy_http_version).
+    httpVersion !== '1.0' &&
+    !Object.keys(headers).some((name) => PROXY_HEADER.test(name))
+  if (!isLocal)
+    throw new InspectorError(
+      403,
+      'Without a token or a login, the inspector answers only requests from this machine. Open it at 127.0.0.1, without a proxy, or protect it with a token.',
+    )
+}
+
+/** HTTP/2 has a pseudo header in place of `host` (RFC 9113, section 8.3.1). */
+const hostOf = (headers: HeaderBag): string =>
+  (readHeader(headers, 'host') ?? readHeader(headers, ':authority') ?? '').toLowerCase()
+
+/** Links from other sites may open a page, but nothing else. */
+function refuseOtherOrigins({ method, headers }: InspectorRequest): void {
+  const origin = readHeader(headers, 'origin')
+  const site = readHeader(headers, 'sec-fetch-site') ?? 'none'
+  const isLink = method === 'GET' && readHeader(headers, 'sec-fetch-mode') === 'navigate'
+  const isOther = origin !== undefined && (!URL.canParse(origin) || new URL(origin).host !== hostOf(headers))
+  if (isOther || (site !== 'same-origin' && site !== 'none' && !isLink))
+    throw new InspectorError(403, 'Pages of other sites may not use the inspector.')
+}
+
+/** The login, and the secret in forms that other sites cannot know. */
+export interface Session {
+  /** True if the inspector has no token, or the request has the session cookie or the token as bearer token. */
+  isLoggedIn(request: InspectorRequest): boolean
+  /** True if `token` is the inspector's token. */
+  isToken(token: string): boolean
+  /** The `set-cookie` header that logs in, or out. */
+  cookie(request: InspectorRequest, isLogin: boolean): string
+  /** Hidden value of every form. */
+  readonly formSecret: string
+  isFormSecret(value: string | undefined): boolean
+}
+
+const COOKIE = 'geohook-inspector'
+
+/** @param token undefined if the inspector needs no login */
+export function createSession(token: Uint8Array | undefined): Session {
+  const key = token ?? randomBytes(32)
+  // Derived from the token, so that several processes behind one address accept each other's cookies and forms.
+  const derive = (purpose: string): string => createHmac('sha256', key).update(purpose).digest('hex')
+  const session = derive('session of the geohook inspector')
+  const formSecret = derive('form of the geohook inspector')
+
+  return {
+    formSecret,
+    isFormSecret: (value) => isEqual(value ?? '', formSecret),
+    isToken: (text) => token !== undefined && isEqual(text, Buffer.from(token).toString()),
+    isLoggedIn({ headers }) {
+      if (!token) return true
+      const [, bearer] = /^Bearer (.+)$/i.exec(readHeader(headers, 'authorization') ?? '') ?? []
+      if (bearer !== undefined) return this.isToken(bearer)
+      return cookiesOf(readHeader(headers, 'cookie')).some((value) => isEqual(value, session))
+    },
+    cookie({ base, isSecure }, isLogin) {
+      const attributes = [
+        'HttpOnly',
+        'SameSite=Strict',
+        `Path=${base || '/'}`,
+        ...(isSecure ? ['Secure'] : []),
+      ]
+      return [`${COOKIE}=${isLogin ? session : ''}`, ...(isLogin ? [] : ['Max-Age=0']), ...attributes].join(
+        '; ',
+      )
+    },
+  }
+}
+
+/** Values of the session cookie; a browser sends several if the inspector was mounted at several paths. */
+const cookiesOf = (header = ''): string[] =>
+  header
+    .split(/[;,]/)
+    .map((pair) => pair.trim().split('='))
+    .filter(([name]) => name === COOKIE)
+    .map(([, value = '']) => value)
+
+/** Compares digests of equal length, so that the time does not depend on where the texts differ. */
+function isEqual(a: string, b: string): boolean {
+  const digest = (text: string): Buffer => createHmac('sha256', 'compare').update(text).digest()
+  return timingSafeEqual(digest(a), digest(b))
+}

@@ -1,0 +1,266 @@
+import { createHash } from 'node:crypto'
+import { diffArrays } from 'diff'
+import type { Session } from './access.ts'
+import { prettyBody, textOf } from './body-text.ts'
+import {
+  actionButton,
+  bareDocument,
+  type Context,
+  deliveryPath,
+  form,
+  isoText,
+  type Pane,
+  panelTools,
+  renderFields,
+  renderOutcome,
+} from './html/page.ts'
+import { renderPlots } from './html/plots.ts'
+import { type Html, html, timeOfDay } from './html/template.ts'
+import {
+  InspectorError,
+  type InspectorRequest,
+  type InspectorResponse,
+  redirect,
+  respondHtml,
+} from './http.ts'
+import type { Action, Item, Panel, Row, RowPage, Values } from './source.ts'
+import type { Tab } from './tabs.ts'
+import { TABS } from './tabs.ts'
+
+/** The pane of the start page: what happened recently. */
+export const startPane = (_context: Context, { rows }: RowPage): Pane => ({
+  title: 'Overview',
+  isStart: true,
+  content:
+    rows.length === 0 ? html`<p>Deliveries appear here as soon as they arrive.</p>` : renderPlots(rows),
+})
+
+/** The login page. Returns to the requested page after the login. */
+export function loginPage({ base, path }: InspectorRequest, message?: string): InspectorResponse {
+  const markup = bareDocument(
+    base,
+    'Log in',
+    html`<h1>geohook</h1>
+${message ? html`<p class="notice bad" role="alert">${message}</p>` : ''}<form method="post" action="${base}/login">
+<input type="hidden" name="to" value="${path}">
+<div class="field"><label for="token">Token</label><input id="token" name="token" type="password" autocomplete="current-password" required></div>
+<button>Log in</button></form>`,
+  )
+  return respondHtml(401, markup, { 'www-authenticate': 'Bearer' })
+}
+
+/** @throws {InspectorError} 415, 413 */
+export async function logIn(request: InspectorRequest, session: Session): Promise<InspectorResponse> {
+  const { token = '', to = '/' } = await request.readForm()
+  // A path that begins with two slashes would be the address of another host. Headers contain ASCII only.
+  const path = /^\/(?![/\\])[\x21-\x7e]*$/.test(to) ? to : '/'
+  if (!session.isToken(token)) return loginPage({ ...request, path }, 'Wrong token.')
+  return redirect(request.base + path, { 'set-cookie': session.cookie(request, true) })
+}
+
+export function errorPage(base: string, error: unknown): InspectorResponse {
+  const isKnown = error instanceof InspectorError
+  const status = isKnown ? error.status : 500
+  const message = isKnown ? error.message : 'The inspector failed. This is a bug in geohook.'
+  return respondHtml(
+    status,
+    bareDocument(
+      base,
+      `Error ${status}`,
+      html`<h1>Error ${status}</h1>
+<p>${message}</p>
+<p><a href="${base}/">Deliveries</a></p>`,
+    ),
+    status === 503 ? { 'retry-after': '5' } : {},
+  )
+}
+
+/** The pane of one delivery: its tabs and actions. */
+export async function deliveryPane(context: Context, item: Item, tab: Tab, page: RowPage): Promise<Pane> {
+  return {
+    title: titleOf(item),
+    selected: item.id,
+    content: [
+      html`<p class="lead">${renderOutcome(item.outcome, item.attempts)} <span class="id">${item.id}</span></p>
+<div class="bar">${tabLinks(context, item, tab)}${actionButtons(context, item)}</div>
+`,
+      await tab.render(item, context),
+      compareForm(context, item, page.rows),
+    ],
+  }
+}
+
+const titleOf = ({ changeTypes, service, target = '', outcome }: Item): string =>
+  changeTypes.length > 0
+    ? [changeTypes.join(', '), service].filter(Boolean).join(' of ')
+    : `Request to ${target}: ${outcome.word}`
+
+const tabLinks = ({ href }: Context, { id }: Item, current: Tab): Html =>
+  html`<nav class="tabs" aria-label="Views of the delivery"><ul>${TABS.map(
+    (tab) =>
+      html`<li><a href="${href(deliveryPath(id, tab.name))}"${tab === current ? html` aria-current="page"` : ''}>${tab.title}</a></li>`,
+  )}</ul></nav>`
+
+const actionButtons = (context: Context, item: Item): Html =>
+  html`<div class="actions">${context.source.actions
+    .filter(({ isAvailable }) => isAvailable?.(item) ?? true)
+    .map(({ name, label, fields, question }) =>
+      actionButton(context, deliveryPath(item.id, name), { label, isDirect: !fields && !question }),
+    )}</div>`
+
+/** The pane of a panel: its content, and the actions on the panel itself. */
+export async function panelPane(context: Context, panel: Panel): Promise<Pane> {
+  const { name, title, actions } = panel
+  const buttons = actions
+    .filter(({ isOnEntry, isAvailable }) => !isOnEntry && (isAvailable?.('') ?? true))
+    .map((action) =>
+      actionButton(context, `/${name}/${action.name}`, {
+        label: action.label,
+        isDirect: !action.fields && !action.question,
+      }),
+    )
+  return {
+    title,
+    content: [
+      buttons.length > 0 ? html`<div class="bar"><div class="actions">${buttons}</div></div>` : html``,
+      html`<div id="panel">${await panel.render(panelTools(context, name))}</div>`,
+    ],
+  }
+}
+
+/** A form that could not be processed. */
+interface Rejected {
+  message: string
+  values: Values
+}
+
+/** Identifies a question. Browsers would change some characters of its text when they submit it. */
+export const questionId = (question: string): string =>
+  createHash('sha256').update(question).digest('base64url')
+
+/**
+ * The pane with the form of an action, and with its question.
+ *
+ * @param hidden further values to submit
+ * @param rejected what was submitted before, if that was invalid
+ */
+export async function actionPane<Subject>(
+  context: Context,
+  path: string,
+  action: Action<Subject>,
+  subject: Subject,
+  {
+    hidden = {},
+    rejected,
+  }: { hidden?: Readonly<Record<string, string>>; rejected?: Rejected | undefined } = {},
+): Promise<Pane> {
+  const fields = (await action.fields?.(subject)) ?? []
+  const question = await action.question?.(subject)
+  return {
+    title: action.label,
+    status: rejected ? 400 : 200,
+    content: [
+      rejected
+        ? html`<p class="notice bad" role="alert" tabindex="-1" autofocus>${rejected.message}</p>`
+        : html``,
+      question ? html`<p>${question}</p>` : html``,
+      form(context, path, [
+        // The action runs only if the question is still the same.
+        question ? html`<input type="hidden" name="asked" value="${questionId(question)}">` : html``,
+        ...Object.entries(hidden).map(
+          ([name, value]) => html`<input type="hidden" name="${name}" value="${value}">`,
+        ),
+        ...renderFields(fields, rejected?.values),
+        html`<p class="buttons"><button>${action.label}</button> <a href="${context.href(path.replace(/\/[^/]*$/, '') || '/')}">Cancel</a></p>`,
+      ]),
+    ],
+  }
+}
+
+/** Maximum size of a compared text in characters, and of the work to compare two. */
+const MAX_COMPARED = 512 * 1024
+const MAX_EDITS = 2000
+const MAX_CHOICES = 100
+
+/** A form that compares a delivery with another one of the list. */
+function compareForm({ href }: Context, { id }: Row, rows: readonly Row[]): Html {
+  const others = rows.filter((row) => row.id !== id).slice(0, MAX_CHOICES)
+  if (others.length === 0) return html``
+  const [path = '', query = ''] = href('/diff').split('?')
+  const hidden = [...new URLSearchParams(query), ['a', id] as const]
+  return html`<form class="compare" action="${path}">
+${hidden.map(([name, value]) => html`<input type="hidden" name="${name}" value="${value}">`)}<label for="b">Compare with</label>
+<select id="b" name="b">${others.map(
+    (row) => html`<option value="${row.id}">${optionOf(row)}</option>`,
+  )}</select>
+<button>Compare</button></form>
+`
+}
+
+const optionOf = ({ time, changeTypes, target, outcome, id }: Row): string =>
+  [timeOfDay(time), changeTypes.join(', ') || target, outcome.status, outcome.word, id.slice(0, 8)].join(' ')
+
+/** The pane that compares the requests of two deliveries. */
+export function diffPane({ href }: Context, a: Item, b: Item): Pane {
+  const parts: [string, string, string][] = [
+    ['Request', requestText(a), requestText(b)],
+    ['Headers', headerText(a), headerText(b)],
+    ...(isComparable(a, b)
+      ? ([['Body', bodyText(a), bodyText(b)]] satisfies [string, string, string][])
+      : []),
+  ]
+  return {
+    title: 'Comparison',
+    content: html`<p><del>${nameOf(a)}</del> <a href="${href(deliveryPath(a.id))}">open</a><br><ins>${nameOf(b)}</ins> <a href="${href(deliveryPath(b.id))}">open</a></p>
+${parts.map(
+  ([title, before, after]) => html`<section aria-label="${title}"><h3>${title}</h3>
+${renderDiff(before, after)}</section>
+`,
+)}${sameBytes(a, b)}`,
+  }
+}
+
+const nameOf = ({ id, time, changeTypes }: Item): string => `${isoText(time)} ${changeTypes.join(', ')} ${id}`
+
+const requestText = ({ request: { method, url } }: Item): string => `${method} ${url}`
+const headerText = ({ request: { headers } }: Item): string =>
+  headers
+    .map(([name, value]) => `${name}: ${value}`)
+    .sort()
+    .join('\n')
+
+/** False for large bodies, because indenting them can block the process for seconds. */
+const isComparable = (...items: Item[]): boolean =>
+  items.reduce((sum, { request }) => sum + (request.body?.length ?? 0), 0) <= MAX_COMPARED
+
+const bodyText = ({ request: { body, contentType } }: Item): string =>
+  body ? prettyBody(body, contentType) : ''
+
+/** Says so if the bodies are equal, or differ although their indented texts are equal. */
+function sameBytes(a: Item, b: Item): Html {
+  const [before, after] = [a.request.body, b.request.body]
+  if (!before || !after) return html``
+  const isSame = Buffer.compare(before, after) === 0
+  if (isSame) return html`<p>The bodies have the same bytes.</p>`
+  const isLarge = !isComparable(a, b)
+  if (!isLarge && bodyText(a) !== bodyText(b)) return html``
+  const found = before.findIndex((byte, index) => byte !== after[index])
+  const where = found === -1 ? before.length : found
+  const what = isLarge
+    ? 'Too large to compare. The bodies differ'
+    : 'The bodies differ only in white space, encoded characters or invalid bytes,'
+  return html`<p>${what} first at offset ${where}: ${JSON.stringify(textOf(before.subarray(Math.max(0, where - 10), where + 10)))} and ${JSON.stringify(textOf(after.subarray(Math.max(0, where - 10), where + 10)))}.</p>`
+}
+
+function renderDiff(before: string, after: string): Html {
+  if (before.length + after.length > MAX_COMPARED) return html`<p>Too large to compare.</p>`
+  const changes = diffArrays(before.split('\n'), after.split('\n'), { maxEditLength: MAX_EDITS })
+  if (!changes) return html`<p>Too different to compare.</p>`
+  return html`<pre class="bytes diff" tabindex="0" aria-label="Differences">${changes.map(
+    ({ value, added, removed }) => {
+      const mark = added ? '+ ' : removed ? '- ' : '  '
+      const text = value.map((line) => `${mark}${line}\n`).join('')
+      return added ? html`<ins>${text}</ins>` : removed ? html`<del>${text}</del>` : html`${text}`
+    },
+  )}</pre>`
+}
