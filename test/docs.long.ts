@@ -24,14 +24,6 @@ const BEFORE: Record<string, string> = {
     import { createServer } from 'node:http'
     import express from 'express'
     const app = express()`,
-  '// mock:': `
-    import { once } from 'node:events'
-    import { createServer } from 'node:http'
-    import { Pool } from 'undici'
-    const server = createServer((_, res) => res.end()).listen(0, '127.0.0.1')
-    await once(server, 'listening')
-    const pool = new Pool('http://127.0.0.1:' + server.address().port)
-    const [path, headers, bytes] = ['/', {}, Buffer.from('{}')]`,
 }
 const fragments = blocksIn('js').map((code) => {
   const [before] = Object.entries(BEFORE).filter(([words]) => code.startsWith(words))

@@ -1,40 +1,37 @@
-import { once } from 'node:events'
+// Runs feature services, one for each document: an extraction is a job that is already completed. Sends the addresses.
 import { createServer } from 'node:http'
+import { createDocument, SCRIPTS } from './documents.mjs'
 
-/**
- * Starts a server that answers every extraction of a feature service with the same document: at once, or with a job
- * that is already completed.
- *
- * @param {ReadonlyMap<string, { document: Uint8Array, isJob: boolean }>} services by name
- */
-export async function startService(services) {
-  let extractions = 0
-  const server = createServer((req, res) => {
-    req.resume()
-    const [, name, path] = /^\/rest\/services\/([^/]+)\/FeatureServer\/(\w+)/.exec(req.url) ?? []
-    const service = services.get(name)
-    if (!service) return res.writeHead(404).end()
-    const root = `http://${req.headers.host}/rest/services/${name}/FeatureServer`
-    const sendJson = (value) => send(res, Buffer.from(JSON.stringify(value)))
-    if (path === 'jobs') return sendJson({ status: 'Completed', resultUrl: `${root}/changefiles/1.json` })
-    if (path === 'changefiles') return send(res, service.document)
-    extractions += 1
-    return service.isJob ? sendJson({ statusUrl: `${root}/jobs/1` }) : send(res, service.document)
-  }).listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const origin = `http://127.0.0.1:${server.address().port}`
-  return {
-    origin,
-    changesUrl: (name, min, max) =>
-      `${origin}/rest/services/${name}/FeatureServer/extractChanges?serverGens=%5B${min},${max}%5D`,
-    extractions: () => extractions,
-    close() {
-      server.close()
-      server.closeAllConnections()
-    },
+const edits = Number(process.argv[2])
+/** A small document first, which lets the readers load all code. */
+const subjects = [
+  { script: 'ASCII', edits: 100, document: createDocument('ASCII', 100) },
+  ...SCRIPTS.map((script) => ({ script, edits, document: createDocument(script, edits) })),
+]
+
+const server = createServer((req, res) => {
+  req.resume()
+  const [, index, path] = /^\/rest\/services\/(\d)\/FeatureServer\/(\w+)/.exec(req.url) ?? []
+  const root = `http://${req.headers.host}/rest/services/${index}/FeatureServer`
+  const answers = {
+    extractChanges: () => JSON.stringify({ statusUrl: `${root}/jobs/1` }),
+    jobs: () => JSON.stringify({ status: 'Completed', resultUrl: `${root}/changefiles/1.json` }),
+    changefiles: () => subjects[index].document,
   }
-}
-
-function send(res, body) {
+  const body = Buffer.from(answers[path]())
   res.writeHead(200, { 'content-type': 'application/json', 'content-length': body.length }).end(body)
-}
+})
+
+// A listener keeps the process running until it is killed.
+process.on('message', () => {})
+server.listen(0, '127.0.0.1', () => {
+  const root = `http://127.0.0.1:${server.address().port}/rest/services`
+  process.send(
+    subjects.map(({ script, edits, document }, index) => ({
+      script,
+      edits,
+      url: `${root}/${index}/FeatureServer/extractChanges?serverGens=%5B0,${edits}%5D`,
+      bytes: document.length,
+    })),
+  )
+})

@@ -5,26 +5,14 @@
 // for `milliseconds`, or longer until `atLeast` responses have arrived, up to TIMEOUT. It then reports the number of
 // responses and the elapsed seconds. The process exits with an error after any response other than 200.
 import { connect } from 'node:net'
-import { jsonBody } from '../lib/payloads.mjs'
-import { requestHead, signedHeaders } from './request.mjs'
+import { jsonBody, requestBytes } from '../payloads.mjs'
 import { readResponse } from './response.mjs'
 
 /** Maximum milliseconds to wait for `atLeast` responses. */
 const TIMEOUT = 2500
 
-const requests = new Map()
-
-/** Returns the request for a body size, from a cache. Its Stripe signature is valid for only five minutes. */
-function request(size) {
-  if (!requests.has(size)) {
-    const body = jsonBody(size)
-    requests.set(size, Buffer.concat([requestHead(signedHeaders(body), size), body]))
-  }
-  return requests.get(size)
-}
-
 async function run({ port, size, connections, milliseconds, atLeast = 0 }) {
-  const bytes = request(size)
+  const bytes = requestBytes(jsonBody(size))
   const opened = Array.from({ length: connections }, () => open(port))
   const sockets = await Promise.all(opened)
   const started = performance.now()

@@ -1,14 +1,13 @@
-// Runs the receiver under test in a separate process. The parent process controls it with messages.
+// Runs the receiver under test: `receiver.mjs <store as JSON>`. Sends its port when it is ready, and replies to each
+// message with the result of the function that it names.
 import { once } from 'node:events'
 import { createServer } from 'node:http'
-import { createReceiver } from '../../dist/index.js'
-import { webhook } from '../../dist/node.js'
-import { createDirectPuts } from './direct-puts.mjs'
+import { createReceiver } from 'geohook'
+import { webhook } from 'geohook/node'
+import { KEY } from '../payloads.mjs'
 
-const { KEY, ENTRY, FACTORY, OPTIONS = '{}' } = process.env
-const options = JSON.parse(OPTIONS)
-const inbox = ENTRY ? await (await import(`../../dist/${ENTRY}.js`))[FACTORY](options) : undefined
-const directPuts = createDirectPuts({ inbox, entry: ENTRY, options })
+const { entry, factory, options } = JSON.parse(process.argv[2])
+const inbox = entry && (await import(`geohook/${entry}`))[factory](options)
 let workers
 let handled = 0
 /** Time when the workers started, and time of the last handled delivery. */
@@ -20,17 +19,12 @@ const receiver = createReceiver({ signatureKey: KEY, inbox }).on('*', () => {
 const server = createServer(webhook(receiver)).listen(0, '127.0.0.1')
 await once(server, 'listening')
 
-const ANSWERS = {
-  port: () => server.address().port,
+const answers = {
   handled: () => ({ handled, milliseconds: last - started }),
-  /** Number of deliveries in any state. */
-  async held() {
+  /** Numbers of deliveries: in any state, and those that are not handled yet. */
+  async stored() {
     const { waiting, active, done, dead } = await inbox.stats()
-    return waiting + active + done + dead
-  },
-  async pending() {
-    const { waiting, active } = await inbox.stats()
-    return waiting + active
+    return { all: waiting + active + done + dead, pending: waiting + active }
   },
   work() {
     handled = 0
@@ -38,21 +32,8 @@ const ANSWERS = {
     workers = inbox.work(receiver, { concurrency: 50 })
   },
   rest: () => workers.close(),
-  put: directPuts.put,
-  byHand: directPuts.byHand,
-  endByHand: directPuts.close,
-  async close() {
-    server.close()
-    server.closeAllConnections()
-    await inbox?.close()
-  },
+  close: () => inbox?.close(),
 }
-
-process.on('message', async ({ question, argument }) => {
-  try {
-    process.send({ answer: await ANSWERS[question](argument) })
-  } catch (error) {
-    process.send({ error: String(error?.stack ?? error) })
-  }
-  if (question === 'close') process.disconnect()
-})
+process.on('message', async (question) => process.send((await answers[question]()) ?? null))
+process.on('disconnect', () => process.exit())
+process.send(server.address().port)

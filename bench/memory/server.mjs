@@ -1,54 +1,60 @@
-// Runs a server to measure its memory and time: `node --expose-gc server.mjs <listener> <its options as JSON>`. Sends
-// its port when it is ready. Each message is the name of a function in `answers`; the reply is the function's result.
+// Runs a server to measure its memory: `node --expose-gc server.mjs <function in LISTENERS>`. Sends its port when it is
+// ready. Each message is the name of a function in `answers`; the reply is the function's result.
+import { createHmac, timingSafeEqual } from 'node:crypto'
 import { createServer } from 'node:http'
-import { createArrivals } from './arrivals.mjs'
-import { collect, watchResident } from './resident.mjs'
-import { createTicks } from './ticks.mjs'
+import { createReceiver } from 'geohook'
+import { webhook } from 'geohook/node'
+import getRawBody from 'raw-body'
+import { KEY } from '../payloads.mjs'
+import { watchResident } from './resident.mjs'
 
-const [name, options] = process.argv.slice(2)
-const arrivals = createArrivals()
-const ticks = createTicks()
+const LIMIT = 6 * 1024 ** 2
+let [arrived, handled] = [0, 0]
 let resident
-let verdictAt = 0
-let handled = 0
+const handle = () => {
+  handled++
+}
 
-const { [name]: create } = await import('./listeners.mjs')
-const listener = create(
-  {
-    verdict() {
-      verdictAt = performance.now()
-    },
-    handle() {
-      handled++
-    },
+const LISTENERS = {
+  /** Allows more body bytes in flight than the default, which is less than the sum of all uploads. */
+  geohook: () =>
+    webhook(createReceiver({ signatureKey: KEY, limit: LIMIT, maxInFlightBytes: '1gb' }).on('*', handle)),
+
+  /** Reads the body with raw-body, and hashes each chunk as it arrives. */
+  rawBody: () => async (req, res) => {
+    const hmac = createHmac('sha256', KEY)
+    req.on('data', (chunk) => hmac.update(chunk))
+    const bytes = await getRawBody(req, { limit: LIMIT, length: req.headers['content-length'] })
+    const given = Buffer.from(req.headers['x-service'] ?? '', 'hex')
+    const digest = hmac.digest()
+    if (given.length !== digest.length || !timingSafeEqual(given, digest)) return res.writeHead(401).end()
+    handle(JSON.parse(bytes))
+    return res.writeHead(200).end()
   },
-  JSON.parse(options),
-)
-const server = createServer((req, res) => {
-  arrivals.watch(req)
-  listener(req, res)
-})
+}
 
 const answers = {
-  /** Milliseconds from the last byte of the latest upload to its verdict. */
-  verdict: () => verdictAt - arrivals.lastAt,
-  startTicks: () => ticks.start(),
-  endTicks: () => ticks.end(),
-  watchResident() {
+  watch() {
     resident = watchResident()
-    arrivals.bytes = 0
+    arrived = 0
     handled = 0
     return resident.idle
   },
-  arrived: () => arrivals.bytes,
+  arrived: () => arrived,
   handled: () => handled,
   peak: () => resident.peak(),
-  /** Resident memory in bytes after a garbage collection. */
-  held() {
-    collect()
-    return process.memoryUsage.rss()
-  },
 }
-process.on('message', (question) => process.send(answers[question]() ?? null))
+process.on('message', (question) => process.send(answers[question]()))
 process.on('disconnect', () => process.exit())
+
+const listener = LISTENERS[process.argv[2]]()
+const server = createServer((req, res) => {
+  // Counts what the parser pushes: a `data` listener would start the stream before the receiver listens.
+  const { push } = req
+  req.push = (chunk, encoding) => {
+    arrived += chunk?.length ?? 0
+    return push.call(req, chunk, encoding)
+  }
+  listener(req, res)
+})
 server.listen(0, '127.0.0.1', () => process.send(server.address().port))

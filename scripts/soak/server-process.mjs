@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
-import { start } from '../../bench/lib/child.mjs'
+import { start } from '../../bench/child.mjs'
 
 process.env.NODE_ENV = 'test' // otherwise Express prints an error for each upload that is cut off
 

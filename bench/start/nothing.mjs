@@ -1,1 +1,0 @@
-// Empty, to measure the cost of loading any module.
