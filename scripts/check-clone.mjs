@@ -4,7 +4,7 @@ import { createHash } from 'node:crypto'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { run } from './package/run.mjs'
+import { run } from './run.mjs'
 
 /** Warnings about the settings of this machine are not about the package. */
 const ABOUT_MACHINE = /^npm warn Unknown \w+ config/

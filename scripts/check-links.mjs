@@ -3,7 +3,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join, relative, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { run } from './package/run.mjs'
+import { run } from './run.mjs'
 
 const isDocument = (path) => /\.md$|(^|\/)llms\.txt$/.test(path)
 

@@ -2,7 +2,7 @@
 // exactly the production dependencies in package-lock.json, and their licences are on the list below.
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
-import { run } from './package/run.mjs'
+import { run } from './run.mjs'
 
 /** Licences that permit use in any product and require no more than keeping their text. */
 const LICENCES = ['0BSD', 'Apache-2.0', 'BSD-2-Clause', 'BSD-3-Clause', 'ISC', 'MIT']

@@ -15,9 +15,8 @@
 import { randomInt } from 'node:crypto'
 import { writeFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
-import { printReport, printVerdict } from './soak/report.mjs'
 import { runSoak } from './soak/run.mjs'
-import { judgeAdapters, judgeResources, judgeRestarts } from './soak/verdict.mjs'
+import { judgeAdapters, judgeResources, judgeRestarts, printReport, printVerdict } from './soak/verdict.mjs'
 
 const { json, ...options } = readOptions()
 console.log(`seed ${options.seed}`)

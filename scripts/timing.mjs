@@ -10,8 +10,8 @@ import { spawnSync } from 'node:child_process'
 import { randomInt } from 'node:crypto'
 import { parseArgs } from 'node:util'
 import { seeded } from './random.mjs'
+import { judge } from './timing/judge.mjs'
 import { createPairs } from './timing/pairs.mjs'
-import { judge } from './timing/verdict.mjs'
 
 /** Requests per round. After a switch to another pair, the first requests of both sides are slower. */
 const BURST = 40
