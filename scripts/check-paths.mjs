@@ -6,7 +6,7 @@ import { pathToFileURL } from 'node:url'
 
 /** Files that are not checked: they name files of users, earlier files, or files relative to their own folder. */
 const UNCHECKED =
-  /^((src|test|examples|docs\/api|bench\/results|fuzz\/corpus)\/|CHANGELOG)|(^|\/)package-lock\.json$/
+  /^((src|test|examples|docs\/api|bench\/results|scripts\/fuzz\/corpus)\/|CHANGELOG)|(^|\/)package-lock\.json$/
 
 const git = (...args) => execFileSync('git', args, { encoding: 'utf8' }).split('\n').filter(Boolean)
 

@@ -251,7 +251,7 @@ async function tryOtherCommands(user) {
  * takes a minute.
  */
 async function installDriver(user) {
-  const compiled = resolve('drivers/node_modules/better-sqlite3')
+  const compiled = resolve('scripts/drivers/node_modules/better-sqlite3')
   const { version } = JSON.parse(readFileSync(join(compiled, 'package.json'), 'utf8'))
   await user.run({ code: `npm install --ignore-scripts better-sqlite3@${version}` })
   cpSync(join(compiled, 'build'), join(user.home, 'node_modules/better-sqlite3/build'), { recursive: true })

@@ -4,7 +4,7 @@
 //
 // An input is the content type, a line break, and the body.
 import { isDeepStrictEqual } from 'node:util'
-import { parsePayload } from '../../src/payload/parse.ts'
+import { parsePayload } from '../../../src/payload/parse.ts'
 import { require, requireNoPollution, splitLine } from './support.mjs'
 
 const decoder = new TextDecoder('utf-8', { fatal: true })

@@ -4,8 +4,8 @@
 //
 // An input is blocks with empty lines between them: the event as JSON, then the responses of the service. The first
 // character of a response selects its status, the rest is its body, or the target of a redirect.
-import { ChangesError, createChanges, editor, toGeoJSON } from '../../src/changes/index.ts'
-import { WebhookError } from '../../src/errors.ts'
+import { ChangesError, createChanges, editor, toGeoJSON } from '../../../src/changes/index.ts'
+import { WebhookError } from '../../../src/errors.ts'
 import { require, requireNoPollution } from './support.mjs'
 
 const TOKEN = 'sekret+t0ken'

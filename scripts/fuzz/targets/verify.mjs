@@ -2,7 +2,7 @@
 // geohook. Otherwise it returns the documented code. It never throws.
 //
 // An input is a character that selects the encoding and the keys, the header's value, a line break, and the body.
-import { verify } from '../../src/signature/signature.ts'
+import { verify } from '../../../src/signature/signature.ts'
 import { fill, hmac, KEY, readSignature, require, splitLine } from './support.mjs'
 
 const ENCODINGS = ['auto', 'hex', 'base64', 'auto']

@@ -5,15 +5,15 @@
 // An input is a character that selects the service, the method, the path with a query, a line break, the content type, a
 // line break, and the body.
 import { isDeepStrictEqual } from 'node:util'
-import { ANONYMOUS } from '../../src/mock/admin/authorize.ts'
-import { readForm, readQuery } from '../../src/mock/admin/form-fields.ts'
-import { createMatcher, routesOf } from '../../src/mock/admin/operations.ts'
-import { splitUrl } from '../../src/mock/admin/read-request.ts'
-import { readFormat } from '../../src/mock/admin/response-format.ts'
-import { runOperation } from '../../src/mock/admin/run-operation.ts'
-import { toAdminError } from '../../src/mock/http/errors.ts'
-import { createMock } from '../../src/mock/service.ts'
-import { toSnapshot } from '../../src/mock/state/snapshot.ts'
+import { ANONYMOUS } from '../../../src/mock/admin/authorize.ts'
+import { readForm, readQuery } from '../../../src/mock/admin/form-fields.ts'
+import { createMatcher, routesOf } from '../../../src/mock/admin/operations.ts'
+import { splitUrl } from '../../../src/mock/admin/read-request.ts'
+import { readFormat } from '../../../src/mock/admin/response-format.ts'
+import { runOperation } from '../../../src/mock/admin/run-operation.ts'
+import { toAdminError } from '../../../src/mock/http/errors.ts'
+import { createMock } from '../../../src/mock/service.ts'
+import { toSnapshot } from '../../../src/mock/state/snapshot.ts'
 import { require, splitLine } from './support.mjs'
 
 const STATUSES = [400, 401, 403, 404, 405, 413, 415, 498, 499]

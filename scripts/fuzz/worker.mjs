@@ -1,9 +1,7 @@
 // Runs one target: mutates inputs of the corpus, and keeps those that reach new branches. main.mjs watches for hangs.
 import { parentPort, workerData } from 'node:worker_threads'
-import { seeded } from '../scripts/random.mjs'
-import { minimise } from './minimise.mjs'
-import { createMutator } from './mutate.mjs'
-import { shrink } from './shrink.mjs'
+import { seeded } from '../random.mjs'
+import { createMutator, minimise, shrink } from './mutate.mjs'
 
 const { outfile, counters, words, inputs, seed, seconds, executions, maxFindings, replay, save, shared } =
   workerData

@@ -5,9 +5,9 @@
 // An input is the text of the file; if it is not JSON, geohook refuses it before it reads the capture.
 import { validateHeaderName, validateHeaderValue } from 'node:http'
 import { isDeepStrictEqual } from 'node:util'
-import { parseCapture, toCaptureJson } from '../../src/cli/captures/capture.ts'
-import { CliError } from '../../src/cli/errors.ts'
-import { createRedactor } from '../../src/shared/redact.ts'
+import { parseCapture, toCaptureJson } from '../../../src/cli/captures/capture.ts'
+import { CliError } from '../../../src/cli/errors.ts'
+import { createRedactor } from '../../../src/shared/redact.ts'
 import { KEY, require } from './support.mjs'
 
 const FILE = 'captures/a.json'

@@ -1,18 +1,67 @@
 // Coverage-guided fuzzing: changes inputs at random, and keeps those that reach new branches of `src`. Each target has
-// its own file in fuzz/targets, whose comment says what must be true for every input. The maintained alternative,
+// its own file in scripts/fuzz/targets, whose comment says what must be true for every input. The maintained alternative,
 // Jazzer.js, needs glibc 2.38, which Debian 12 lacks.
 //
 //   npm run fuzz -- --seconds 60                          all targets, each for 60 s
 //   npm run fuzz -- --target verify --executions 1e7
-//   npm run fuzz -- --target verify --replay fuzz/findings/verify/1f0c…
-//   npm run fuzz -- --seconds 60 --save                   replaces fuzz/corpus by few short inputs with the same coverage
-import { createHash } from 'node:crypto'
+//   npm run fuzz -- --target verify --replay scripts/fuzz/findings/verify/1f0c…
+//   npm run fuzz -- --seconds 60 --save                   replaces scripts/fuzz/corpus by few short inputs with the same coverage
+
+import { createHash, randomInt } from 'node:crypto'
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join, relative } from 'node:path'
+import { parseArgs } from 'node:util'
 import { Worker } from 'node:worker_threads'
 import { bundle, root } from './build.mjs'
-import { readOptions } from './options.mjs'
-import { TARGETS } from './targets.mjs'
+
+/** The targets, and the folders of `src` in which their new branches count. */
+const TARGETS = {
+  planted: ['scripts/fuzz/targets/planted.mjs'],
+  verify: ['src/signature/'],
+  payload: ['src/payload/'],
+  receiver: ['src/receiver/', 'src/signature/', 'src/payload/'],
+  captures: ['src/cli/captures/', 'src/cli/io/json.ts', 'src/shared/redact.ts'],
+  forms: [
+    'src/mock/admin/',
+    'src/mock/state/',
+    'src/mock/http/',
+    'src/payload/parse.ts',
+    'src/mock/schemas.ts',
+  ],
+  changes: ['src/changes/', 'src/payload/changes-url.ts', 'src/payload/json.ts'],
+}
+
+/** Reads the options of the command line. Throws an error that says what is wrong with them. */
+function readOptions() {
+  const { values } = parseArgs({
+    options: {
+      target: { type: 'string', multiple: true },
+      seconds: { type: 'string' },
+      executions: { type: 'string' },
+      seed: { type: 'string' },
+      replay: { type: 'string' },
+      save: { type: 'boolean', default: false },
+    },
+  })
+  const { target: names = Object.keys(TARGETS), replay, save } = values
+  const unknown = names.find((name) => !Object.hasOwn(TARGETS, name))
+  if (unknown !== undefined) {
+    throw new Error(`Unknown target: ${unknown}. Targets: ${Object.keys(TARGETS).join(', ')}`)
+  }
+  if (replay !== undefined && names.length !== 1) throw new Error('--replay needs one --target')
+  if (save && replay !== undefined) throw new Error('--save cannot be combined with --replay')
+  const executions = readNumber('executions', values.executions) ?? Infinity
+  const seconds = readNumber('seconds', values.seconds) ?? (executions === Infinity ? 60 : Infinity)
+  const seed = readNumber('seed', values.seed) ?? randomInt(2 ** 31)
+  return { names, replay, save, executions, seconds, seed }
+}
+
+function readNumber(name, text) {
+  if (text === undefined) return undefined
+  const number = Number(text)
+  if (text.trim() === '' || !(number >= 0)) throw new Error(`--${name} must be a number, 0 or greater`)
+  return number
+}
 
 /** Milliseconds after which an input that still runs is a finding, and its worker is ended. */
 const HANG = 10_000
@@ -33,9 +82,9 @@ for (const name of options.names) {
 
 /** Returns the number of findings. */
 async function runTarget(name) {
-  const entry = join(root, `fuzz/targets/${name}.mjs`)
+  const entry = join(root, `scripts/fuzz/targets/${name}.mjs`)
   const { outfile, counters, words, remove } = await bundle(entry, TARGETS[name])
-  const corpus = join(root, 'fuzz/corpus', name)
+  const corpus = join(root, 'scripts/fuzz/corpus', name)
   try {
     const inputs = replay ? [readFileSync(replay)] : readFolder(corpus)
     const { findings, end } = await watch(name, { outfile, counters, words, inputs })
@@ -132,7 +181,7 @@ function readFolder(folder) {
 }
 
 function saveFinding(name, input) {
-  const folder = join(root, 'fuzz/findings', name)
+  const folder = join(root, 'scripts/fuzz/findings', name)
   mkdirSync(folder, { recursive: true })
   const file = join(folder, nameOf(input))
   writeFileSync(file, input)

@@ -11,7 +11,8 @@ export const AREAS = {
       'test/explain/{input,rewritten}.test.ts',
       'test/payload/decode.test.ts',
       'test/receiver/{arcgis,form-field,handshake,option-bounds,options,outcomes,portal,secret-header}.test.ts',
-      'test/{known-options,known-traps,properties,testing}.test.ts',
+      'test/{known-options,known-traps,properties}.test.ts',
+      'test/testing/{payloads,round-trip,signer}.test.ts',
     ],
   },
   explain: {
@@ -65,7 +66,7 @@ export const AREAS = {
     mutate: ['src/inbox/*.ts', 'src/inbox/memory/*.ts'],
     tests: [
       'test/contract/inbox/memory.test.ts',
-      'test/inbox/!(docs|poison|sharding).test.ts',
+      'test/inbox/!(poison|sharding).test.ts',
       'test/inbox/memory/*.test.ts',
     ],
   },

@@ -10,7 +10,7 @@ import { execFileSync, spawnSync } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
-import { unmatched } from '../scripts/check-paths.mjs'
+import { unmatched } from '../check-paths.mjs'
 import { AREAS } from './areas.mjs'
 
 /** Minimum percentage of changes that tests must notice, in each area. */
@@ -24,7 +24,8 @@ const { values, positionals: names } = parseArgs({
 const unknown = names.find((name) => !Object.hasOwn(AREAS, name))
 if (unknown) fail(`Unknown area: ${unknown}. Areas: ${Object.keys(AREAS).join(', ')}`)
 const missing = unmatched(Object.values(AREAS).flatMap(({ mutate, tests }) => [...mutate, ...tests]))
-if (missing.length > 0) fail(`mutation/areas.mjs names paths that match no file: ${missing.join(', ')}`)
+if (missing.length > 0)
+  fail(`scripts/mutation/areas.mjs names paths that match no file: ${missing.join(', ')}`)
 if (!(values.percent > 0 && values.percent <= 100)) fail('--percent must be above 0, at most 100')
 if (!existsSync(`${folder}node_modules`)) {
   execFileSync('npm', ['ci', '--no-audit', '--no-fund'], { cwd: folder, stdio: 'inherit' })
@@ -33,9 +34,13 @@ if (!existsSync(`${folder}node_modules`)) {
 for (const area of names.length > 0 ? names : Object.keys(AREAS)) {
   const { status } = spawnSync(
     process.execPath,
-    [`${folder}node_modules/@stryker-mutator/core/bin/stryker.js`, 'run', 'mutation/stryker.config.mjs'],
+    [
+      `${folder}node_modules/@stryker-mutator/core/bin/stryker.js`,
+      'run',
+      'scripts/mutation/stryker.config.mjs',
+    ],
     {
-      cwd: `${folder}..`,
+      cwd: `${folder}../..`,
       stdio: 'inherit',
       // Sets the seed, because Stryker selects tests by title and the titles of randomised tests contain the seed.
       env: { SEED: '2026', ...process.env, MUTATION_AREA: area, MUTATION_PERCENT: values.percent },
