@@ -135,13 +135,6 @@ module.exports = {
       from: { path: '^src/', pathNot: '^src/(mock|cli)/' },
       to: { path: 'node_modules/(express|undici)' },
     },
-    {
-      // These load 20 packages, so `listen --https` imports the file when it needs it.
-      name: 'only-issue-imports-x509',
-      severity: 'error',
-      from: { path: '^src/', pathNot: '^src/cli/tls/issue\\.ts$' },
-      to: { path: 'node_modules/(@peculiar|reflect-metadata)/' },
-    },
     { name: 'nothing-unresolved', severity: 'error', from: {}, to: { couldNotResolve: true } },
     {
       name: 'no-orphans',

@@ -27,13 +27,8 @@ export function describeCertificateError(thrown: unknown, origin: string): strin
   const { code = '', message = '', cert } = (thrown ?? {}) as CertificateError
   const problem = (text: string, fix: string): string =>
     `the certificate of ${origin} ${text} (${code}): ${fix}`
-  if (UNTRUSTED.has(code))
-    return problem(
-      'is not trusted',
-      'start the receiver with geohook listen --https, or give its CA with --ca (in code: the option ca)',
-    )
-  if (code === 'CERT_HAS_EXPIRED')
-    return problem('has expired', 'renew it; geohook listen --https makes a new one at each start')
+  if (UNTRUSTED.has(code)) return problem('is not trusted', 'give its CA with --ca (in code: the option ca)')
+  if (code === 'CERT_HAS_EXPIRED') return problem('has expired', 'renew it')
   if (code === 'CERT_NOT_YET_VALID') return problem('is not valid yet', 'check the clocks of both machines')
   if (code === 'INVALID_PURPOSE')
     return problem(
@@ -49,7 +44,7 @@ export function describeCertificateError(thrown: unknown, origin: string): strin
   if (/permitted subtree violation/i.test(message))
     return problem(
       'is for a host that its CA may not certify',
-      'give the server a certificate of a CA for this host (the local CA of geohook is for this machine only)',
+      'give the server a certificate of a CA for this host',
     )
   if (NO_TLS.test(message)) return `${origin} does not speak TLS: use a URL that begins with http://`
   return undefined

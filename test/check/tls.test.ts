@@ -12,15 +12,15 @@ const listener = webhook(createReceiver({ signatureKey: KEY, observer: {} }).on(
 const only = ['tls']
 
 it('passes a receiver with a trusted certificate', async () => {
-  const ca = await issueCa()
-  const { url } = await serveSecurely(await issue({ issuer: ca, days: [-1, 30] }), listener)
+  const ca = issueCa()
+  const { url } = await serveSecurely(issue({ issuer: ca, days: [-1, 30] }), listener)
   const report = await checkReceiver({ url, signatureKey: KEY, ca: ca.cert, only })
   expect(report.conclusion).toBe('conforms')
   expect(report.counts).toMatchObject({ passed: 6, failed: 0, undecided: 0 })
 })
 
 it('sends nothing to a receiver whose certificate is not trusted', async () => {
-  const server = await serveSecurely(await issue(), listener)
+  const server = await serveSecurely(issue(), listener)
   const report = await checkReceiver({ url: server.url, signatureKey: KEY })
   expect(report.conclusion).toBe('fails')
   expect(resultOf(report, 'tls-chain')).toMatchObject({
@@ -37,11 +37,8 @@ it('sends nothing to a receiver whose certificate is not trusted', async () => {
 })
 
 it('finds a certificate for another host', async () => {
-  const ca = await issueCa()
-  const server = await serveSecurely(
-    await issue({ issuer: ca, dns: ['hooks.example.com'], ip: [] }),
-    listener,
-  )
+  const ca = issueCa()
+  const server = await serveSecurely(issue({ issuer: ca, dns: ['hooks.example.com'], ip: [] }), listener)
   const report = await checkReceiver({ url: server.url, signatureKey: KEY, ca: ca.cert })
   expect(report.conclusion).toBe('fails')
   expect(resultOf(report, 'tls-host-name')).toMatchObject({ verdict: 'failed' })
@@ -50,15 +47,15 @@ it('finds a certificate for another host', async () => {
 })
 
 it('finds a certificate that expires soon', async () => {
-  const ca = await issueCa()
-  const { url } = await serveSecurely(await issue({ issuer: ca, days: [-30, 3] }), listener)
+  const ca = issueCa()
+  const { url } = await serveSecurely(issue({ issuer: ca, days: [-30, 3] }), listener)
   const report = await checkReceiver({ url, signatureKey: KEY, ca: ca.cert, only })
   expect(resultOf(report, 'tls-expiry')).toMatchObject({ verdict: 'failed', level: 'should' })
 })
 
 it('finds a receiver that accepts TLS 1.1', async () => {
-  const ca = await issueCa()
-  const { url } = await serveSecurely(await issue({ issuer: ca, days: [-1, 30] }), listener, {
+  const ca = issueCa()
+  const { url } = await serveSecurely(issue({ issuer: ca, days: [-1, 30] }), listener, {
     minVersion: 'TLSv1',
     ciphers: 'DEFAULT:@SECLEVEL=0',
   })

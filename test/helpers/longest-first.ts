@@ -13,7 +13,6 @@ const LONGEST = [
   'contract/inbox/sqlite.test',
   'contract/inbox/memory.test',
   'explain/key-fixtures.test',
-  'cli/listen/https.test',
   'cli/demo/demo.test',
 ]
 

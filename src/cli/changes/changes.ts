@@ -1,5 +1,6 @@
 import { Command, Option } from 'commander'
 import { createFetch } from '../io/fetch.ts'
+import { type CaOptions, caOption, readTrust } from '../options/ca.ts'
 import {
   addServiceTokenOptions,
   readServiceToken,
@@ -10,7 +11,6 @@ import { addExamples } from '../terminal/help.ts'
 import { print, printSafe } from '../terminal/output.ts'
 import { toPrintableJson } from '../terminal/printable.ts'
 import { withProgress } from '../terminal/progress.ts'
-import { type CaOptions, caOption, readTrust } from '../tls/trust.ts'
 import { toChangesError } from './errors.ts'
 import { readSource } from './source.ts'
 import { toChangesText } from './text.ts'

@@ -5,22 +5,20 @@ import { createReceiver, type SignedOptions } from '../../index.ts'
 import { requireFolder } from '../captures/files.ts'
 import { usageError } from '../errors.ts'
 import { startServer, untilStopped } from '../io/server.ts'
+import { readCas } from '../options/ca.ts'
 import { readKeys, requireKeys } from '../options/keys.ts'
 import { toReceiverProof } from '../options/signature.ts'
 import { addExamples } from '../terminal/help.ts'
-import { printNote } from '../terminal/output.ts'
+import { colours, print, printJson, printNote } from '../terminal/output.ts'
 import { printable } from '../terminal/printable.ts'
-import { readCas } from '../tls/trust.ts'
-import { getCredentials } from './credentials.ts'
 import { isLoop } from './forward.ts'
 import { startInspection } from './inspect.ts'
 import { addListenOptions, FORWARD_TIMEOUT, type ListenOptions, requireConsistent } from './options.ts'
-import { printAddress } from './print-address.ts'
 import { printOtherPath } from './print-report.ts'
 import { createReporter } from './reporter.ts'
 import { type AcceptedDeliveries, createRequestListener, storeAcceptedIn } from './request-listener.ts'
 import { createSelection, warningsAbout } from './selection.ts'
-import { createTlsReporter } from './tls-errors.ts'
+import { createTlsReporter, readCredentials } from './tls.ts'
 
 export function createListenCommand(): Command {
   const command = new Command('listen')
@@ -38,7 +36,7 @@ export function createListenCommand(): Command {
     'geohook listen --key-file key.txt --events FeaturesCreated,FeaturesDeleted',
     'geohook listen --key-file key.txt --answer 503 --delay 2000',
     'geohook listen --key-file key.txt --inspect',
-    'geohook listen --key-file key.txt --https',
+    'geohook listen --key-file key.txt --tls-cert cert.pem --tls-key key.pem',
   ])
   return command.action(listen)
 }
@@ -63,7 +61,7 @@ async function listen(options: ListenOptions): Promise<void> {
   const count = options.once ? 1 : options.count
   const reporter = createReporter({ receiverOptions, json, save, count })
   const ca = await readCas(options)
-  const credentials = await getCredentials(options, options.host)
+  const credentials = await readCredentials(options)
   const stopping = new AbortController()
   const forwarding = new AbortController()
   const requestListener = createRequestListener({
@@ -96,11 +94,13 @@ async function listen(options: ListenOptions): Promise<void> {
   const inspection = options.inspect === undefined ? undefined : await startInspection(options.inspect)
   try {
     const server = await startServer(requestListener, options.port, options.host, {
-      tls: credentials && { ...credentials, onError: createTlsReporter(credentials, json) },
+      tls: credentials && { ...credentials, onError: createTlsReporter(json) },
     })
     const url = server.url + (path ?? '/')
     inspection?.begin({ ...receiverOptions, title: `geohook listen ${url}`, resendTo: server.url, ca })
-    printAddress(url, credentials?.ca, json)
+    // At once, because a script may stop the listener when it has read the address.
+    if (json) printJson({ event: 'listening', url }, 0)
+    else print(`listening on ${colours.bold(url)}${colours.dim(' (Ctrl-C stops it)')}`)
     inspection?.print(json)
     if (forwardTo && isLoop(forwardTo, server.url)) {
       await server.close()

@@ -1,13 +1,13 @@
 import { type Command, Option } from 'commander'
 import type { SignatureEncoding } from '../../index.ts'
 import { usageError } from '../errors.ts'
+import { type CaOptions, caOption } from '../options/ca.ts'
 import { addKeyOptions, type KeyOptions } from '../options/keys.ts'
 import { acceptedEncodingOption, type ProfileName, profileOption } from '../options/signature.ts'
 import { byteSize, changeTypeList, headerName, httpUrl, port, wholeNumber } from '../options/values.ts'
-import { type CaOptions, caOption } from '../tls/trust.ts'
-import type { HttpsOptions } from './credentials.ts'
+import type { TlsOptions } from './tls.ts'
 
-export interface ListenOptions extends KeyOptions, HttpsOptions, CaOptions {
+export interface ListenOptions extends KeyOptions, TlsOptions, CaOptions {
   port: number
   host: string
   path?: string
@@ -40,9 +40,8 @@ export function addListenOptions(command: Command): void {
   command
     .option('--port <n>', 'port to listen on; 0 picks a free one', port, 3000)
     .option('--host <address>', 'address to listen on', '127.0.0.1')
-    .option('--https', 'serve HTTPS, with a certificate of a local CA that is valid for this machine only')
-    .option('--tls-cert <file>', 'with --https: PEM file with a certificate of your own')
-    .option('--tls-key <file>', 'with --https: PEM file with the private key of that certificate')
+    .option('--tls-cert <file>', 'serve HTTPS with the certificate in this PEM file')
+    .option('--tls-key <file>', 'PEM file with the private key of that certificate')
     .option(
       '--path <path>',
       'accept only this path, and respond to others with 404 (default: accept every path)',
@@ -105,10 +104,9 @@ export function addListenOptions(command: Command): void {
 /** @throws {CliError} exit code 2 for invalid or contradictory options */
 export function requireConsistent(options: ListenOptions): void {
   const { forwardRefused, forwardTo, forwardTimeout, answer, delay, path, host } = options
-  const { https, tlsCert, tlsKey, ca, inspect } = options
+  const { tlsCert, tlsKey, ca, inspect } = options
   if ((tlsCert === undefined) !== (tlsKey === undefined))
     throw usageError('--tls-cert and --tls-key require each other')
-  if (tlsCert !== undefined && !https) throw usageError('--tls-cert requires --https')
   if (ca && !forwardTo && inspect === undefined)
     throw usageError(
       '--ca requires --forward-to or --inspect',

@@ -1,5 +1,6 @@
 import type { Command } from 'commander'
 import type { MockServiceOptions } from '../../mock/index.ts'
+import { type CaOptions, caOption } from '../options/ca.ts'
 import {
   addWrittenSignatureOptions,
   choice,
@@ -8,7 +9,6 @@ import {
   type WrittenSignature,
 } from '../options/sender.ts'
 import { collect, port, wholeNumber } from '../options/values.ts'
-import { type CaOptions, caOption } from '../tls/trust.ts'
 
 export interface MockOptions extends WrittenSignature, CaOptions {
   port: number

@@ -4,6 +4,7 @@ import { service, sign } from '../../index.ts'
 import { type CaptureFile, readCaptures } from '../captures/files.ts'
 import { type CliError, EXIT, toCliError, usageError } from '../errors.ts'
 import { endToEnd, type HeaderPairs, sendRequest } from '../io/http.ts'
+import { type CaOptions, caOption, readTrust } from '../options/ca.ts'
 import { addKeyOptions, hasKeyOption, type KeyOptions, requireKey } from '../options/keys.ts'
 import { writtenEncodingOption } from '../options/signature.ts'
 import { headerName, httpUrl, wholeNumber } from '../options/values.ts'
@@ -11,7 +12,6 @@ import { addExamples } from '../terminal/help.ts'
 import { colours, count, print, printJson } from '../terminal/output.ts'
 import { printable } from '../terminal/printable.ts'
 import { startProgress } from '../terminal/progress.ts'
-import { type CaOptions, caOption, readTrust } from '../tls/trust.ts'
 
 interface Options extends KeyOptions, CaOptions {
   to: URL

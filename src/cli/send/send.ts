@@ -4,13 +4,13 @@ import { createPayload, createSigner, type PayloadDetails } from '../../testing/
 import { EXIT, usageError } from '../errors.ts'
 import { readInput, readText } from '../io/files.ts'
 import { type HeaderPairs, sendRequest } from '../io/http.ts'
+import { type CaOptions, caOption, readTrust } from '../options/ca.ts'
 import { addKeyOptions, type KeyOptions, requireKey } from '../options/keys.ts'
 import { headerLine, httpUrl } from '../options/values.ts'
 import { addExamples } from '../terminal/help.ts'
 import { colours, count, print, printJson } from '../terminal/output.ts'
 import { shortened } from '../terminal/printable.ts'
 import { withProgress } from '../terminal/progress.ts'
-import { type CaOptions, caOption, readTrust } from '../tls/trust.ts'
 import { addSenderOptions, type SenderOptions, toSender } from './sender-options.ts'
 
 interface Options extends KeyOptions, SenderOptions, CaOptions {

@@ -2,13 +2,13 @@ import { type Command, Option } from 'commander'
 import { CliError, EXIT, usageError } from '../errors.ts'
 import { sendRequest } from '../io/http.ts'
 import { toRecord } from '../io/json.ts'
+import { type CaOptions, caOption, readTrust } from '../options/ca.ts'
 import {
   addServiceTokenOptions,
   readServiceToken,
   type ServiceTokenOptions,
 } from '../options/service-token.ts'
 import { httpUrl } from '../options/values.ts'
-import { type CaOptions, caOption, readTrust } from '../tls/trust.ts'
 
 /** Values of `--url`, `--ca` and the token options. */
 export interface ClientOptions extends CaOptions, ServiceTokenOptions {

@@ -212,8 +212,8 @@ describe('geohook changes reports', () => {
 
 describe('geohook changes over https', () => {
   it('trusts a CA that --ca names, and describes a certificate that is not trusted', async () => {
-    const ca = await issueCa()
-    const server = await serveSecurely(await issue({ issuer: ca }), (_req, res) => res.end('{"edits":[]}'))
+    const ca = issueCa()
+    const server = await serveSecurely(issue({ issuer: ca }), (_req, res) => res.end('{"edits":[]}'))
     const file = folder.file('ca.pem', ca.cert)
     const args = ['changes', server.url + PATH, '--json']
     expect(await geohook([...args, '--ca', file], { env })).toMatchObject({ code: 0, stderr: '' })

@@ -2,17 +2,16 @@ import { once } from 'node:events'
 import { type AddressInfo, createServer } from 'node:net'
 import { beforeAll, expect, it, onTestFinished } from 'vitest'
 import { describeCertificateError } from '../../../src/adapters/certificate-errors.ts'
-import * as localCa from '../../../src/cli/tls/issue.ts'
 import { type Certificate, issue, issueCa, serveSecurely } from '../../helpers/certificates.ts'
 import { create } from '../support.ts'
 import { CREATED, named } from './support.ts'
 
 /** Certificates by name: `middle` is a CA of `root`, and `unknown` a CA that has nothing to do with them. */
 let known: Record<'root' | 'middle' | 'unknown' | 'server', Certificate>
-beforeAll(async () => {
-  const [root, unknown] = await Promise.all([issueCa(), issueCa()])
-  const middle = await issueCa({ issuer: root })
-  known = { root, middle, unknown, server: await issue({ issuer: middle }) }
+beforeAll(() => {
+  const [root, unknown] = [issueCa(), issueCa()]
+  const middle = issueCa({ issuer: root })
+  known = { root, middle, unknown, server: issue({ issuer: middle }) }
 })
 
 /** Returns the error of a delivery, without the address of the server. */
@@ -33,28 +32,28 @@ it.each<[string, string, (keyof typeof known)[], keyof typeof known]>([
   const cert = [server, ...sent.map((name) => known[name])].map((certificate) => certificate.cert).join('')
   const { url } = await serveSecurely({ ...server, cert })
   expect(await errorOf(url, known[trusted].cert)).toContain(
-    `the certificate of ORIGIN is not trusted (${code}): start the receiver with `,
+    `the certificate of ORIGIN is not trusted (${code}): give its CA with `,
   )
 })
 
 it('refuses a certificate whose signature was not made with the key of its CA', async () => {
   const { root, unknown } = known
-  const { url } = await serveSecurely(await issue({ issuer: { cert: root.cert, key: unknown.key } }))
+  const { url } = await serveSecurely(issue({ issuer: { cert: root.cert, key: unknown.key } }))
   expect(await errorOf(url, root.cert)).toContain(' is not trusted (CERT_SIGNATURE_FAILURE): ')
 })
 
 it.each([
-  ['it is for clients only', async () => issue({ issuer: known.root, isForClientsOnly: true })],
+  ['it is for clients only', () => issue({ issuer: known.root, isForClientsOnly: true })],
   [
     'its issuer is not a CA',
-    async () => {
-      const issuer = await issue({ issuer: known.root })
-      const { cert, key } = await issue({ issuer })
+    () => {
+      const issuer = issue({ issuer: known.root })
+      const { cert, key } = issue({ issuer })
       return { cert: cert + issuer.cert, key }
     },
   ],
 ])('refuses a certificate with INVALID_PURPOSE if %s', async (_, make) => {
-  const { url } = await serveSecurely(await make())
+  const { url } = await serveSecurely(make())
   expect(await errorOf(url, known.root.cert)).toContain(
     'the certificate of ORIGIN may not be used by a server, or its issuer is not a CA (INVALID_PURPOSE): give the ',
   )
@@ -69,13 +68,12 @@ it.each(['CERT_REJECTED', 'CERT_UNTRUSTED', 'INVALID_CA'])(
   },
 )
 
-it('refuses a certificate of the local CA for a host that this CA may not certify', async () => {
-  const ca = await localCa.issueCa(Date.now())
+it('refuses a certificate for a host that its CA may not certify', async () => {
+  const ca = issueCa({ permitted: 'localhost' })
   const names = { dns: ['localhost', 'hooks.example.com'], ip: [] }
-  const { certificate, key } = await localCa.issueServerCertificate(ca, names, Date.now())
-  const receiver = await serveSecurely({ cert: certificate, key })
-  expect(await errorOf(receiver.url, ca.certificate)).toMatch(
-    /^the certificate of ORIGIN is for a host that its CA may not certify \(\w+\): give the server a certificate of a CA for this host \(the local CA of geohook is for this machine only\)$/,
+  const receiver = await serveSecurely(issue({ issuer: ca, ...names }))
+  expect(await errorOf(receiver.url, ca.cert)).toMatch(
+    /^the certificate of ORIGIN is for a host that its CA may not certify \(\w+\): give the server a certificate of a CA for this host$/,
   )
   expect(receiver.requests).toBe(0)
 })

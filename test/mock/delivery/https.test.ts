@@ -12,8 +12,8 @@ const CLIENTS = [undefined, 'slow_drip'] as const
 let ca: Certificate
 let server: Certificate
 beforeAll(async () => {
-  ca = await issueCa()
-  server = await issue({ issuer: ca })
+  ca = issueCa()
+  server = issue({ issuer: ca })
 })
 
 const createFor = (hookUrl: string, options: MockServiceOptions = {}): MockService =>
@@ -40,16 +40,16 @@ describe.each(CLIENTS)('an https payload URL, with the fault %s', (client) => {
     expect(await deliver(createFor(url, { ca: value() }), client)).toBe(200)
   })
 
-  it.each<[string, () => Promise<Certificate>, RegExp]>([
+  it.each<[string, () => Certificate, RegExp]>([
     [
       'a certificate that signs itself',
       () => issue(),
-      /^the certificate of ORIGIN is not trusted \(DEPTH_ZERO_SELF_SIGNED_CERT\): start the receiver with geohook listen --https, or give its CA with --ca \(in code: the option ca\)$/,
+      /^the certificate of ORIGIN is not trusted \(DEPTH_ZERO_SELF_SIGNED_CERT\): give its CA with --ca \(in code: the option ca\)$/,
     ],
     [
       'a certificate of an unknown CA',
-      async () => issue({ issuer: await issueCa() }),
-      /^the certificate of ORIGIN is not trusted \(UNABLE_TO_\w+\): start /,
+      () => issue({ issuer: issueCa() }),
+      /^the certificate of ORIGIN is not trusted \(UNABLE_TO_\w+\): give /,
     ],
     [
       'an expired certificate',
@@ -87,7 +87,7 @@ describe.each(CLIENTS)('an https payload URL, with the fault %s', (client) => {
       /: use a host of the certificate in the URL, or give the server a certificate for this host$/,
     ],
   ])('is refused with %s, and the error names the fix', async (_, certificate, expected) => {
-    const receiver = await serveSecurely(await certificate())
+    const receiver = await serveSecurely(certificate())
     const error = String(await deliver(createFor(receiver.url, { ca: ca.cert }), client))
     expect(error.replaceAll(receiver.url, 'ORIGIN')).toMatch(expected)
     expect(receiver.requests).toBe(0)

@@ -10,9 +10,9 @@ let ca: Certificate
 let other: Certificate
 let server: Certificate
 beforeAll(async () => {
-  ca = await issueCa()
-  other = await issueCa()
-  server = await issue({ issuer: ca })
+  ca = issueCa()
+  other = issueCa()
+  server = issue({ issuer: ca })
 })
 
 describe('TLS sessions', () => {

@@ -1,0 +1,39 @@
+import { Option } from 'commander'
+import { createTrust, type Trust, toPems } from '../../adapters/tls-trust.ts'
+import { usageError } from '../errors.ts'
+import { readInput } from '../io/files.ts'
+import { collect } from './values.ts'
+
+/** Value of `--ca`. */
+export interface CaOptions {
+  ca?: string[] | undefined
+}
+
+/** The option `--ca`. */
+export const caOption = (): Option =>
+  new Option(
+    '--ca <file>',
+    'file with a CA certificate to trust for https, besides those of Node; repeatable',
+  ).argParser(collect)
+
+const MAX_BYTES = 1024 * 1024
+
+/**
+ * Reads the files of `--ca`.
+ *
+ * @throws {CliError} exit code 2 for an unreadable file, or one without certificates
+ */
+export async function readCas({ ca = [] }: CaOptions): Promise<readonly string[]> {
+  const pems: string[] = []
+  for (const file of ca) {
+    const bytes = await readInput(file, MAX_BYTES)
+    try {
+      pems.push(...toPems(bytes))
+    } catch {
+      throw usageError(`${file} contains no certificate`, 'Give a file in PEM or DER.')
+    }
+  }
+  return pems
+}
+
+export const readTrust = async (options: CaOptions): Promise<Trust> => createTrust(await readCas(options))
