@@ -1,6 +1,6 @@
 import type { Diagnosis } from '../../index.ts'
 import { type CliError, usageError } from '../errors.ts'
-import type { HeaderPairs } from '../io/http.ts'
+import { type HeaderPairs, isHeaderName, isHeaderValue } from '../io/http.ts'
 import { toRecord } from '../io/json.ts'
 
 /** A recorded request whose secrets are redacted, except in its body. docs/cli.md describes the file format. */
@@ -53,9 +53,6 @@ export function parseCapture(value: unknown, file: string): Capture {
 
 // Matches every method that Node's HTTP parser accepts.
 const METHOD = /^[A-Z][A-Z-]{0,19}$/
-const NAME = /^[\w!#$%&'*+.^`|~-]+$/
-// Matches header values (RFC 9110 section 5.5). Node decodes them as Latin-1: one character per byte.
-const VALUE = /^[\t\x20-\x7e\x80-\xff]*$/
 
 const isHeaders = (value: unknown): value is [string, string][] =>
   Array.isArray(value) &&
@@ -64,9 +61,9 @@ const isHeaders = (value: unknown): value is [string, string][] =>
       Array.isArray(pair) &&
       pair.length === 2 &&
       typeof pair[0] === 'string' &&
-      NAME.test(pair[0]) &&
+      isHeaderName(pair[0]) &&
       typeof pair[1] === 'string' &&
-      VALUE.test(pair[1]),
+      isHeaderValue(pair[1]),
   )
 
 function parseOutcome(value: unknown): Capture['outcome'] | undefined {

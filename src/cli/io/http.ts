@@ -38,3 +38,12 @@ function toCliError({ reason, message, hint }: SendError): CliError {
   if (reason === 'too_large') return new CliError(EXIT.failure, 'answer_too_large', message)
   return new CliError(EXIT.unreachable, 'unreachable', message, hint)
 }
+
+/** Returns false without a response, that is, for an undefined status. */
+export const isSuccess = (status = 0): boolean => status >= 200 && status < 300
+
+/** Returns true for a token (RFC 9110 section 5.6.2). */
+export const isHeaderName = (text: string): boolean => /^[\w!#$%&'*+.^`|~-]+$/.test(text)
+
+/** Returns true for a field value (RFC 9110 section 5.5). Node decodes it as Latin-1: one character per byte. */
+export const isHeaderValue = (text: string): boolean => /^[\t\x20-\x7e\x80-\xff]*$/.test(text)

@@ -1,4 +1,5 @@
 import type { Attempt, Notice, Service, Snapshot } from '../../mock/index.ts'
+import { isSuccess } from '../io/http.ts'
 import { colours, count, print, printJson } from '../terminal/output.ts'
 import { printable } from '../terminal/printable.ts'
 
@@ -55,14 +56,11 @@ function toChange(notice: Exclude<Notice, { type: 'attempt' | 'restored' }>): st
     : `${colours.red('handshake failed')}  ${webhook}: ${reason}; its deliveries are stopped`
 }
 
-const isSuccess = ({ answer }: Attempt): boolean =>
-  answer !== undefined && answer.status >= 200 && answer.status < 300
-
 function toLine(attempt: Attempt): string {
   const { answer, number, hookUrl, milliseconds = 0, error, fault } = attempt
   const status = String(answer?.status ?? '---')
   return [
-    isSuccess(attempt) ? colours.green(status) : colours.red(status),
+    isSuccess(answer?.status) ? colours.green(status) : colours.red(status),
     `attempt ${number}`,
     printable(hookUrl),
     `${milliseconds} ms`,

@@ -1,5 +1,6 @@
 import { InvalidArgumentError } from 'commander'
 import { isSecretHeader } from '../../shared/redact.ts'
+import { isHeaderName, isHeaderValue } from '../io/http.ts'
 import { keepSecret } from '../terminal/secrets.ts'
 
 // Parsers for Commander's `argParser`. They throw an InvalidArgumentError that does not quote the value.
@@ -40,8 +41,8 @@ export function originList(value: string, previous: readonly string[] = []): str
 
 /** Parses a header line, `name: value`, and adds it to the previous ones. */
 export function headerLine(value: string, previous: readonly [string, string][] = []): [string, string][] {
-  const [, name, text] = /^([\w!#$%&'*+.^`|~-]+):([\t\x20-\x7e\x80-\xff]*)$/.exec(value) ?? []
-  if (name === undefined || text === undefined)
+  const [, name = '', text = ''] = /^([^:]*):(.*)$/s.exec(value) ?? []
+  if (!isHeaderName(name) || !isHeaderValue(text))
     throw new InvalidArgumentError("must be a header line like 'name: value'")
   const content = text.trim()
   if (isSecretHeader(name))
@@ -49,9 +50,9 @@ export function headerLine(value: string, previous: readonly [string, string][] 
   return [...previous, [name, content]]
 }
 
-/** Parses a header name, which is a token (RFC 9110 section 5.6.2). */
+/** Parses a header name. */
 export function headerName(value: string): string {
-  if (/^[\w!#$%&'*+.^`|~-]+$/.test(value)) return value
+  if (isHeaderName(value)) return value
   throw new InvalidArgumentError('must be a header name, for example x-service')
 }
 

@@ -3,7 +3,7 @@ import type { Trust } from '../../adapters/tls-trust.ts'
 import { service, sign } from '../../index.ts'
 import { type CaptureFile, readCaptures } from '../captures/files.ts'
 import { type CliError, EXIT, toCliError, usageError } from '../errors.ts'
-import { endToEnd, type HeaderPairs, sendRequest } from '../io/http.ts'
+import { endToEnd, type HeaderPairs, isSuccess, sendRequest } from '../io/http.ts'
 import { type CaOptions, caOption, readTrust } from '../options/ca.ts'
 import { addKeyOptions, hasKeyOption, type KeyOptions, requireKey } from '../options/keys.ts'
 import { writtenEncodingOption } from '../options/signature.ts'
@@ -75,7 +75,7 @@ export function createReplayCommand(): Command {
     const trust = await readTrust(options)
     const captures = await readCaptures(paths)
     const results = await sendAll(captures, { toHeaders, trust }, options)
-    const failed = results.filter((result) => !isSuccess(result))
+    const failed = results.filter((result) => !isSuccess(result.status))
     const succeeded = results.length - failed.length
     if (options.json) printJson({ results: results.map(toJson) })
     else
@@ -159,7 +159,7 @@ async function sendOne(capture: CaptureFile, { toHeaders, trust }: Sending, to: 
     const response = await sendRequest(to, request, { trust })
     const { status } = response
     const outcome = outcomeOf(response.body)
-    return outcome && isSuccess({ file, status }) ? { file, status, outcome } : { file, status }
+    return outcome && isSuccess(status) ? { file, status, outcome } : { file, status }
   } catch (error) {
     return { file, error: toCliError(error) }
   }
@@ -180,11 +180,9 @@ function withoutHandler(results: readonly Result[]): string {
   return parts.length > 0 ? `; no handler ran for ${parts.join(' and ')}` : ''
 }
 
-const isSuccess = ({ status = 0 }: Result): boolean => status >= 200 && status < 300
-
 function printResult(result: Result): void {
   const { file, status, outcome, error } = result
-  const colour = isSuccess(result) ? colours.green : colours.red
+  const colour = isSuccess(status) ? colours.green : colours.red
   const reason = error ? printable(error.message) : outcome && OUTCOMES[outcome]
   print(`${colour(String(status ?? '---'))}  ${printable(file)}${reason ? `  ${reason}` : ''}`)
 }

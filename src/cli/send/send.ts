@@ -3,7 +3,7 @@ import { service } from '../../index.ts'
 import { createPayload, createSigner, type PayloadDetails } from '../../testing/index.ts'
 import { EXIT, usageError } from '../errors.ts'
 import { readInput, readText } from '../io/files.ts'
-import { type HeaderPairs, sendRequest } from '../io/http.ts'
+import { type HeaderPairs, isSuccess, sendRequest } from '../io/http.ts'
 import { type CaOptions, caOption, readTrust } from '../options/ca.ts'
 import { addKeyOptions, type KeyOptions, requireKey } from '../options/keys.ts'
 import { headerLine, httpUrl } from '../options/values.ts'
@@ -70,8 +70,6 @@ export function createSendCommand(): Command {
     if (!isSuccess(status)) process.exitCode = EXIT.failure
   })
 }
-
-const isSuccess = (status: number): boolean => status >= 200 && status < 300
 
 async function readPayload(
   file: string | undefined,

@@ -3,6 +3,7 @@ import type { FaultName } from '../../mock/index.ts'
 import { nearest } from '../../options.ts'
 import { FEATURE_CHANGE_TYPES, JOB_CHANGE_TYPES, KNOWN_CHANGE_TYPES } from '../../payload/types.ts'
 import { EXIT, usageError } from '../errors.ts'
+import { isSuccess } from '../io/http.ts'
 import { toRecord } from '../io/json.ts'
 import { wholeNumber } from '../options/values.ts'
 import { addExamples } from '../terminal/help.ts'
@@ -166,11 +167,11 @@ function parseStopped(value: unknown): { webhookId: string; reason: string } | u
   return typeof webhookId === 'string' && typeof reason === 'string' ? { webhookId, reason } : undefined
 }
 
-const isSuccess = ({ status = 0 }: Attempt): boolean => status >= 200 && status < 300
-
 /** Returns true if at least one attempt of each delivery succeeded. */
 function areAllDelivered(attempts: readonly Attempt[]): boolean {
-  const succeeded = new Set(attempts.filter(isSuccess).map(({ deliveryId }) => deliveryId))
+  const succeeded = new Set(
+    attempts.filter(({ status }) => isSuccess(status)).map(({ deliveryId }) => deliveryId),
+  )
   return attempts.every(({ deliveryId }) => succeeded.has(deliveryId))
 }
 
@@ -179,7 +180,7 @@ function printAttempts(attempts: readonly Attempt[], wait: boolean): void {
   else if (attempts.length === 0) print('no delivery was sent')
   for (const attempt of attempts) {
     const { status, number, hookUrl, error, milliseconds } = attempt
-    const colour = isSuccess(attempt) ? colours.green : colours.red
+    const colour = isSuccess(status) ? colours.green : colours.red
     const cells = [
       colour(String(status ?? '---')),
       `attempt ${number}`,
