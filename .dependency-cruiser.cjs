@@ -2,7 +2,7 @@
 const LAYERS = [
   'errors',
   'shared',
-  'platform',
+  'runtime',
   'signature',
   'payload',
   'explain',
@@ -62,7 +62,7 @@ module.exports = {
       to: {
         path: '^src/',
         pathNot:
-          '^src/(cli/|shared/|(index|errors|options|adapters/(node|express|shutdown|connection-errors|tls-trust)|changes/index|check/index|inbox/((sqlite|postgres|redis)/)?index|inspector/(index|send-request)|mock/(index|save-queue)|payload/(types|changes-url)|testing/index)\\.ts$)',
+          '^src/(cli/|shared/|(index|errors|options|adapters/(node|express|shutdown|connection-errors|tls-trust)|changes/index|check/index|inbox/((sqlite|postgres|redis)/)?index|inspector/(index|send-request)|mock/(index|save-queue)|payload/(events|changes-url)|testing/index)\\.ts$)',
       },
     },
     {
@@ -116,7 +116,7 @@ module.exports = {
       name: 'no-node-above-adapters',
       severity: 'error',
       from: {
-        path: '^src/(errors|options|index|shared|platform|signature|payload|explain|receiver|inbox)',
+        path: '^src/(errors|options|index|shared|runtime|signature|payload|explain|receiver|inbox)',
         pathNot: '\\.node\\.ts$',
       },
       to: { dependencyTypes: ['core'] },
@@ -125,7 +125,7 @@ module.exports = {
       name: 'no-package-above-adapters',
       severity: 'error',
       from: {
-        path: '^src/(errors|options|index|shared|platform|signature|payload|explain|receiver)',
+        path: '^src/(errors|options|index|shared|runtime|signature|payload|explain|receiver)',
       },
       to: { dependencyTypes: ['npm', 'npm-dev', 'npm-no-pkg', 'npm-unknown'] },
     },

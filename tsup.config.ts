@@ -32,14 +32,6 @@ const inlineAssets: NonNullable<Options['esbuildPlugins']>[number] = {
   },
 }
 
-/** Imports the code for the runtime by one name, because Node takes time to look up each name in package.json. */
-const joinRuntime: NonNullable<Options['esbuildPlugins']>[number] = {
-  name: 'join-runtime',
-  setup({ onResolve }) {
-    onResolve({ filter: /^#(hmac|platform)$/ }, () => ({ path: '#runtime', external: true }))
-  },
-}
-
 /**
  * Makes the main entry three files, because Node takes longer to load a file than to run its code. esbuild writes modules
  * that the same entries load into one chunk, so here all entries load the receiver, and share one large chunk instead of
@@ -67,7 +59,7 @@ const joinChunks: NonNullable<Options['esbuildPlugins']>[number] = {
 export default defineConfig([
   {
     entry,
-    external: ['#diagnose', /^node:/],
+    external: ['#diagnose', '#runtime', /^node:/],
     format: ['esm', 'cjs'],
     // Creates shared chunks, so that all entries of a format have the same WebhookError class.
     splitting: true,
@@ -75,7 +67,7 @@ export default defineConfig([
     platform: 'neutral',
     // Without the `node:` prefix, bundlers would take "stream" for a package, and some runtimes would not find it.
     removeNodeProtocol: false,
-    esbuildPlugins: [inlineAssets, joinRuntime, joinChunks],
+    esbuildPlugins: [inlineAssets, joinChunks],
     esbuildOptions(options) {
       options.logOverride = { 'ignored-bare-import': 'silent' } // of joinChunks
     },
@@ -84,9 +76,9 @@ export default defineConfig([
   {
     // "imports" in package.json selects one of these files. Each contains copies of the few functions that it imports.
     entry: {
-      'runtime.node': 'src/runtimes/node.ts',
-      'runtime.compatible': 'src/runtimes/compatible.ts',
-      'runtime.web': 'src/runtimes/web.ts',
+      'runtime.node': 'src/runtime/runtime.node.ts',
+      'runtime.compatible': 'src/runtime/runtime.compatible.ts',
+      'runtime.web': 'src/runtime/runtime.web.ts',
     },
     external: [/^node:/],
     format: ['esm', 'cjs'],
@@ -101,8 +93,8 @@ export default defineConfig([
     format: ['esm', 'cjs'],
     splitting: false,
     target: 'node20',
+    external: ['#runtime'],
     platform: 'neutral',
-    esbuildPlugins: [joinRuntime],
   },
   {
     entry: { cli: 'src/cli/main.ts' },

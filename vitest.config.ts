@@ -9,8 +9,7 @@ const source = (path: string): string => fileURLToPath(new URL(path, import.meta
 
 /** Maps the package's entries to their source. */
 export const alias = (platform: 'node' | 'web') => [
-  { find: '#hmac', replacement: source(`src/signature/hmac.${platform}.ts`) },
-  { find: '#platform', replacement: source(`src/platform/platform.${platform}.ts`) },
+  { find: '#runtime', replacement: source(`src/runtime/runtime.${platform}.ts`) },
   { find: '#diagnose', replacement: source('src/explain/diagnose.ts') },
   ...Object.entries(entries).map(([name, path]) => ({
     find: name === 'index' ? /^geohook$/ : `geohook/${name}`,
@@ -28,7 +27,7 @@ const project = (
   test: TestProjectInlineConfiguration['test'] = {},
 ): TestProjectInlineConfiguration => ({
   // Only for a few tests that import modules of `src`.
-  resolve: { alias: alias('node').slice(0, 3) },
+  resolve: { alias: alias('node').slice(0, 2) },
   test: {
     name,
     include,

@@ -3,23 +3,29 @@ export { WebhookError, type WebhookErrorOptions } from './errors.ts'
 export type { Cause } from './explain/causes.ts'
 export type { GivenRequest } from './explain/request.ts'
 export type { Diagnosis } from './explain/types.ts'
-export type { HandledEvent, JobEvent, Parsed, ServiceName, WebhookEvent } from './payload/events.ts'
-export { type ParseOptions, type ParseResult, type PayloadCode, parsePayload } from './payload/parse.ts'
 export type {
   ChangeType,
   FeatureChangeType,
+  HandledEvent,
+  JobChangeType,
+  JobEvent,
+  KnownChangeType,
+  Parsed,
+  ServiceName,
+  WebhookEvent,
+} from './payload/events.ts'
+export { POST_PERFORMED } from './payload/events.ts'
+export { type ParseOptions, type ParseResult, type PayloadCode, parsePayload } from './payload/parse.ts'
+export type {
   FeaturePayload,
   HostedPayload,
   HostedPayloadItem,
-  JobChangeType,
   JobPayload,
-  KnownChangeType,
   OrganizationPayload,
   OrganizationPayloadEvent,
   ServicePayload,
   ServicePayloadEvent,
 } from './payload/types.ts'
-export { POST_PERFORMED } from './payload/types.ts'
 export { type ExplainOptions, explain } from './receiver/explain.ts'
 export { type ExplainedOptions, type ExplainedRefusal, explained } from './receiver/explained.ts'
 export { createReceiver } from './receiver/receiver.ts'
@@ -50,7 +56,7 @@ export type {
   StoredDelivery,
   UnsignedOptions,
 } from './receiver/types.ts'
-export type { Body } from './signature/bytes.ts'
+export type { Body } from './shared/bytes.ts'
 export type { ReturnedKeys, SignatureKey, SignatureKeys, TenantKeys } from './signature/keyring.ts'
 export {
   arcgis,

@@ -6,8 +6,7 @@ import ts from 'typescript'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 const resolved = {
-  '#hmac': 'src/signature/hmac.node.ts',
-  '#platform': 'src/platform/platform.node.ts',
+  '#runtime': 'src/runtime/runtime.node.ts',
   '#diagnose': 'src/explain/diagnose.ts',
 }
 

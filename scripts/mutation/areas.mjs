@@ -32,7 +32,7 @@ export const AREAS = {
     ],
   },
   receiver: {
-    mutate: ['src/receiver/*.ts', 'src/platform/platform.*.ts'],
+    mutate: ['src/receiver/*.ts', 'src/runtime/runtime.*.ts'],
     tests: [
       'test/receiver/!(stackless-error-frozen).test.ts',
       'test/known-traps.test.ts',
@@ -48,7 +48,7 @@ export const AREAS = {
     // other contract tests are excluded, because they would take half a minute per change.
     mutate: [
       'src/adapters/!(certificate-errors|connection-errors|tls-trust).ts',
-      'src/platform/drain.node.ts',
+      'src/runtime/drain.node.ts',
     ],
     tests: ['test/adapters/!(close-before-exit).test.ts', 'test/contract/refused-uploads.test.ts'],
   },

@@ -1,7 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Delivery, Receiver, ReceiverOptions, RequestHead } from '../receiver/types.ts'
-import { preloadRawBody } from './node-body.ts'
-import { serve } from './serve-node.ts'
+import { preloadRawBody, serve } from './node-http.ts'
 import { toReceiver } from './to-receiver.ts'
 
 /**

@@ -2,8 +2,7 @@ import type { FastifyPluginCallback, FastifyReply, FastifyRequest } from 'fastif
 import { configInvalid, type WebhookError } from '../errors.ts'
 import { nearest } from '../options.ts'
 import type { Delivery, Receiver, ReceiverOptions, RequestHead } from '../receiver/types.ts'
-import { preloadRawBody } from './node-body.ts'
-import { serve } from './serve-node.ts'
+import { preloadRawBody, serve } from './node-http.ts'
 import { toReceiver } from './to-receiver.ts'
 
 declare module 'fastify' {

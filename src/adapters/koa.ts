@@ -7,8 +7,7 @@ import type {
   ReceiverOptions,
   RequestHead,
 } from '../receiver/types.ts'
-import { preloadRawBody } from './node-body.ts'
-import { serve, writeTo } from './serve-node.ts'
+import { preloadRawBody, serve, writeTo } from './node-http.ts'
 import { toReceiver } from './to-receiver.ts'
 
 /** The part of Koa's context that geohook uses. */

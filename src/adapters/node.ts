@@ -1,7 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Receiver } from '../receiver/types.ts'
-import { preloadRawBody } from './node-body.ts'
-import { serve } from './serve-node.ts'
+import { preloadRawBody, serve } from './node-http.ts'
 import { requireReceiver } from './to-receiver.ts'
 
 export { closeOnSignal, type ShutdownOptions } from './shutdown.ts'

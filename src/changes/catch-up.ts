@@ -1,4 +1,4 @@
-import { withCauses } from '#platform'
+import { withCauses } from '#runtime'
 import { configInvalid, type WebhookError } from '../errors.ts'
 import { type OptionNames, requireKnownOptions } from '../options.ts'
 import { writeChangesUrl } from '../payload/changes-url.ts'

@@ -1,4 +1,4 @@
-import { withCauses } from '#platform'
+import { withCauses } from '#runtime'
 import { configInvalid, WebhookError } from '../errors.ts'
 import { type KnownRow, MAX_BATCH, type NewRow, type RowLayer, type RowStore } from '../inbox/rows.ts'
 import { abortable } from './failures.ts'

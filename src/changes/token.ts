@@ -1,4 +1,4 @@
-import { withCauses } from '#platform'
+import { withCauses } from '#runtime'
 import { configInvalid } from '../errors.ts'
 import { describeMissing } from '../options.ts'
 import { createRedactor } from '../shared/redact.ts'

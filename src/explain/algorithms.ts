@@ -1,4 +1,4 @@
-import { type Body, toBase64, toBytes, utf8 } from '../signature/bytes.ts'
+import { type Body, toBase64, toBytes, utf8 } from '../shared/bytes.ts'
 import { fromHex, toHex } from './codecs.ts'
 import { hashOf, hmac } from './digests.ts'
 import type { BytesOrText } from './types.ts'

@@ -1,4 +1,4 @@
-import { type Body, toBytes } from '../signature/bytes.ts'
+import { type Body, toBytes } from '../shared/bytes.ts'
 import type { Algorithm } from './algorithms.ts'
 import { createSign, type Sign } from './digests.ts'
 import type { BytesOrText, Finding, Hypothesis } from './types.ts'

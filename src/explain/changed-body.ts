@@ -1,4 +1,4 @@
-import { toBase64 } from '../signature/bytes.ts'
+import { toBase64 } from '../shared/bytes.ts'
 import { fromHex } from './codecs.ts'
 import { hashOf } from './digests.ts'
 import type { ReceivedRequest } from './request.ts'

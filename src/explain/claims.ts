@@ -1,4 +1,4 @@
-import { toHex } from '../signature/bytes.ts'
+import { toHex } from '../shared/bytes.ts'
 import { decodeSignature, percentDecode, type SignatureEncoding } from '../signature/signature.ts'
 import { LABEL, notationMistakes } from './notation-mistake.ts'
 import { digestsIn } from './notations.ts'

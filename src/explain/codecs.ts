@@ -1,4 +1,4 @@
-import { fromBinary } from '../signature/bytes.ts'
+import { fromBinary } from '../shared/bytes.ts'
 
 /** Decodes pairs of hex digits. Returns undefined for any other text. */
 export function fromHex(text: string): Uint8Array | undefined {

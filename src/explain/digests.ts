@@ -1,6 +1,6 @@
-import { importKey } from '#hmac'
-import { concat, toHex, utf8 } from '../signature/bytes.ts'
-import type { HmacKey } from '../signature/hmac.ts'
+import { importKey } from '#runtime'
+import type { HmacKey } from '../runtime/hmac.ts'
+import { concat, toHex, utf8 } from '../shared/bytes.ts'
 import type { BytesOrText } from './types.ts'
 
 /** The part of node:crypto that is used here. It is loaded only where it exists, and so is not imported. */

@@ -1,4 +1,4 @@
-import { toBinary, toHex } from '../signature/bytes.ts'
+import { toBinary, toHex } from '../shared/bytes.ts'
 import { decodeSignature, percentDecode } from '../signature/signature.ts'
 import { findChangedBody } from './changed-body.ts'
 import { type Claims, MAX_SIGNATURE } from './claims.ts'

@@ -1,4 +1,4 @@
-import { fromBinary } from '../signature/bytes.ts'
+import { fromBinary } from '../shared/bytes.ts'
 import { toBinary } from './bodies/source.ts'
 import type { Hypothesis } from './types.ts'
 import { MAX_BODY } from './work.ts'

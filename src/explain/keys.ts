@@ -1,4 +1,4 @@
-import { toBinary, utf8 } from '../signature/bytes.ts'
+import { toBinary, utf8 } from '../shared/bytes.ts'
 import type { Cause } from './causes.ts'
 import { CASE } from './keys/case.ts'
 import { CHARSETS } from './keys/charsets.ts'

@@ -1,4 +1,4 @@
-import { toBase64 } from '../signature/bytes.ts'
+import { toBase64 } from '../shared/bytes.ts'
 import { toBinary } from './bodies/source.ts'
 import { fromBase64, fromHex, toBase32, toHex } from './codecs.ts'
 import { decodeAs, trim } from './text.ts'

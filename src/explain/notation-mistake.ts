@@ -1,4 +1,4 @@
-import { toBase64, toHex } from '../signature/bytes.ts'
+import { toBase64, toHex } from '../shared/bytes.ts'
 import { decodeSignature, type SignatureEncoding } from '../signature/signature.ts'
 import type { Finding } from './types.ts'
 

@@ -1,4 +1,4 @@
-import { fromBinary, toBinary, utf8 } from '../signature/bytes.ts'
+import { fromBinary, toBinary, utf8 } from '../shared/bytes.ts'
 import { fromBase32, fromBase64, fromHex } from './codecs.ts'
 import { decodeAs } from './text.ts'
 

@@ -1,4 +1,4 @@
-import { toBase64 } from '../signature/bytes.ts'
+import { toBase64 } from '../shared/bytes.ts'
 import { fromHex } from './codecs.ts'
 
 /** Compares a digest, in lower-case hex, with a text that lacks parts of it. Returns undefined if it is another one. */

@@ -1,4 +1,4 @@
-import { utf8 } from '../signature/bytes.ts'
+import { utf8 } from '../shared/bytes.ts'
 import {
   findKeyError,
   type ReadKeys,

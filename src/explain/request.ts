@@ -1,7 +1,7 @@
 import type { ErrorCode } from '../errors.ts'
 import { configInvalid } from '../errors.ts'
 import { bodyFormat } from '../payload/parse.ts'
-import { utf8 } from '../signature/bytes.ts'
+import { utf8 } from '../shared/bytes.ts'
 import { isEmpty, type SignatureKeys, toKeyList } from '../signature/keyring.ts'
 import { percentDecode, splitSignedForm } from '../signature/signature.ts'
 

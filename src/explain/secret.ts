@@ -1,4 +1,4 @@
-import { fromBinary, toBinary, toHex, utf8 } from '../signature/bytes.ts'
+import { fromBinary, toBinary, toHex, utf8 } from '../shared/bytes.ts'
 import { arcgis, service } from '../signature/profiles.ts'
 import { decodeSignature, percentDecode, splitSignedForm } from '../signature/signature.ts'
 import { type Context, explainAnswer, type Proof } from './answers.ts'

@@ -1,4 +1,4 @@
-import { toHex } from '../signature/bytes.ts'
+import { toHex } from '../shared/bytes.ts'
 import { decodeSignature, type SignatureEncoding } from '../signature/signature.ts'
 import type { Proof } from './answers.ts'
 import { hmacSha256 } from './digests.ts'

@@ -1,4 +1,4 @@
-import { concat, utf8 } from '../signature/bytes.ts'
+import { concat, utf8 } from '../shared/bytes.ts'
 import type { ReceivedRequest } from './request.ts'
 import { type Placeholder, readValues, type Value } from './request-values.ts'
 import type { Hypothesis } from './types.ts'

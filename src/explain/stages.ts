@@ -1,4 +1,4 @@
-import { type Body, concat, toBytes, utf8 } from '../signature/bytes.ts'
+import { type Body, concat, toBytes, utf8 } from '../shared/bytes.ts'
 import { ALGORITHMS } from './algorithms.ts'
 import { bodiesWith, cheapBodies, compressedBodies, expensiveBodies, writtenBodies } from './bodies/bodies.ts'
 import {

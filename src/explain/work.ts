@@ -1,4 +1,4 @@
-import { isSync } from '#hmac'
+import { isSync } from '#runtime'
 
 /** Largest body, in bytes, that gets the expensive hypotheses too. */
 export const MAX_BODY: number = 64 * 1024

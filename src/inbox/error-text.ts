@@ -1,4 +1,4 @@
-import { withCauses } from '#platform'
+import { withCauses } from '#runtime'
 
 /** Maximum length of a stored error, in characters. */
 const MAX_LENGTH = 2_000

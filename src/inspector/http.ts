@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
-import { headersOf } from '../adapters/serve-node.ts'
+import { headersOf } from '../adapters/node-http.ts'
 import { remoteAddressOf } from '../receiver/request.ts'
 import type { HeaderBag } from '../receiver/types.ts'
 import { isBase } from './options.ts'

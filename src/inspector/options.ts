@@ -1,6 +1,6 @@
 import { configInvalid } from '../errors.ts'
 import { describeMissing, type OptionNames, requireKnownOptions } from '../options.ts'
-import { utf8 } from '../signature/bytes.ts'
+import { utf8 } from '../shared/bytes.ts'
 
 /** Options of `inspector`. Without `token` and `authorize`, only requests from this machine are answered. */
 export interface InspectorOptions {

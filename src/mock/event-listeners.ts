@@ -1,4 +1,4 @@
-import { withCauses } from '#platform'
+import { withCauses } from '#runtime'
 import { printable } from '../receiver/observer.ts'
 import type { Attempt } from './delivery/attempt-log.ts'
 import type { WebhookChange } from './state/webhooks.ts'

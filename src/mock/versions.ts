@@ -1,4 +1,4 @@
-import { FEATURE_CHANGE_TYPES, POST_PERFORMED } from '../payload/types.ts'
+import { FEATURE_CHANGE_TYPES, POST_PERFORMED } from '../payload/events.ts'
 
 /** A version of the service (docs/specification.md, "Versions"). */
 export type ServiceVersion = '11.1' | '11.2' | '11.3'

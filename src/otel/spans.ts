@@ -1,8 +1,8 @@
 import { type Context, type Span, SpanKind, SpanStatusCode, type Tracer } from '@opentelemetry/api'
 import type { WebhookError } from '../errors.ts'
-import { errorChain } from '../platform/error-chain.ts'
 import { causesOf } from '../receiver/observer.ts'
 import type { Delivery, Outcome, RequestHead } from '../receiver/types.ts'
+import { errorChain } from '../shared/error-chain.ts'
 import { ignoreErrors } from './forward.ts'
 
 type SpanAttributes = Attributes<typeof SPAN_ATTRIBUTES, string | number | string[]>

@@ -1,4 +1,4 @@
-import { decodeUtf8 } from '#platform'
+import { decodeUtf8 } from '#runtime'
 import { WebhookError } from '../errors.ts'
 
 /** Maximum number of levels of nested objects and arrays in a payload. */

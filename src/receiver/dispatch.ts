@@ -1,7 +1,6 @@
 import { configInvalid } from '../errors.ts'
 import { nearest } from '../options.ts'
-import type { WebhookEvent } from '../payload/events.ts'
-import { type ChangeType, KNOWN_CHANGE_TYPES, subscriptionsOf, WILDCARD } from '../payload/types.ts'
+import { type ChangeType, KNOWN_CHANGE_TYPES, subscriptionsOf, WILDCARD } from '../payload/events.ts'
 import { printable, warn } from './observer.ts'
 import type {
   AttemptContext,
@@ -12,30 +11,6 @@ import type {
   JoinedDeliveries,
 } from './types.ts'
 
-/** The handlers of a receiver, by change type. */
-interface Dispatcher {
-  readonly size: number
-  add(changeTypes: ChangeType | readonly ChangeType[], handler: Handler): void
-  /** Returns true if events of the change type have a handler. */
-  handles(changeType: string): boolean
-  /**
-   * Runs the handlers of every event, one after another, in the order of registration. If one fails, the others still
-   * run; when the signal is aborted, no further handler starts. If all succeed, runs the functions that they passed to
-   * `onSuccess`. Warns about change types without a handler.
-   *
-   * Throws what the failed handler threw; an `AggregateError` if several failed; the abort reason if the signal is
-   * aborted.
-   */
-  dispatch(delivery: Delivery, context?: AttemptContext): Promise<HandleResult>
-  /**
-   * Like `dispatch`, for several deliveries in one attempt. The handlers run in the order of registration, and each
-   * gets the joined events (see `joinEvents`) of all deliveries that it handles.
-   *
-   * @returns one result per delivery, in their order
-   */
-  dispatchTogether(deliveries: readonly Delivery[], context?: AttemptContext): Promise<HandleResult[]>
-}
-
 /** One call of `on`. */
 interface Registration {
   names: readonly string[]
@@ -44,111 +19,120 @@ interface Registration {
 
 const isName = (name: unknown): boolean => typeof name === 'string' && name !== ''
 
-export function createDispatcher(): Dispatcher {
-  const all: Registration[] = []
-  const subscribed = new Set<string>()
-  const warnUnhandled = createUnhandledWarning()
+/** The handlers of a receiver, by change type. */
+export class Dispatcher {
+  readonly #all: Registration[] = []
+  readonly #subscribed = new Set<string>()
+  readonly #warnUnhandled = createUnhandledWarning()
   /**
    * Cached registrations, by subscribed change type or wildcard. Change types without a subscription are not
    * cached, so that senders cannot grow the map.
    */
-  const found = new Map<string, readonly Registration[]>()
+  readonly #found = new Map<string, readonly Registration[]>()
+
+  get size(): number {
+    return this.#all.length
+  }
+
+  add(changeTypes: ChangeType | readonly ChangeType[], handler: Handler): void {
+    const names = typeof changeTypes === 'string' ? [changeTypes] : changeTypes
+    const areNames = Array.isArray(names) && names.length > 0 && names.every(isName)
+    if (!areNames || typeof handler !== 'function') {
+      throw configInvalid(
+        'on(changeType, handler): changeType must be a string or an array of strings, handler a function',
+      )
+    }
+    this.#all.push({ names: [...names], handler })
+    for (const name of names) {
+      if (!this.#subscribed.has(name)) warnIfMisspelt(name)
+      this.#subscribed.add(name)
+    }
+    this.#found.clear()
+  }
+
+  /** Returns true if events of the change type have a handler. */
+  handles(changeType: string): boolean {
+    return subscriptionsOf(changeType).some((name) => this.#subscribed.has(name))
+  }
+
+  /**
+   * Runs the handlers of every event, one after another, in the order of registration. If one fails, the others still
+   * run; when the signal is aborted, no further handler starts. If all succeed, runs the functions that they passed to
+   * `onSuccess`. Warns about change types without a handler.
+   *
+   * Throws what the failed handler threw; an `AggregateError` if several failed; the abort reason if the signal is
+   * aborted.
+   */
+  async dispatch(delivery: Delivery, context?: AttemptContext): Promise<HandleResult> {
+    const errors: unknown[] = []
+    const given = new HandledAttempt(context)
+    let result: HandleResult = 'unhandled'
+    for (const event of delivery.events) {
+      for (const { handler } of this.#registrationsOf(event.changeType)) {
+        result = 'handled'
+        // After an abort, another attempt may already be running, so start no further handler.
+        context?.signal.throwIfAborted()
+        try {
+          await handler(event as never, delivery, given)
+        } catch (error) {
+          errors.push(error)
+        }
+      }
+    }
+    requireNone(errors)
+    await given.succeed()
+    return result
+  }
+
+  /**
+   * Like `dispatch`, for several deliveries in one attempt. The handlers run in the order of registration, and each
+   * gets the joined events (see `joinEvents`) of all deliveries that it handles.
+   *
+   * @returns one result per delivery, in their order
+   */
+  async dispatchTogether(deliveries: readonly Delivery[], context?: AttemptContext): Promise<HandleResult[]> {
+    // Loaded on demand: most receivers handle one delivery at a time.
+    const { joinEvents } = await import('./join-events.ts')
+    const errors: unknown[] = []
+    const given = new HandledAttempt(context)
+    const sorted = [...deliveries].sort((a, b) => a.receivedAt.getTime() - b.receivedAt.getTime())
+    const arrived = sorted.flatMap((delivery) =>
+      delivery.events.map((event) => {
+        const registrations = this.#registrationsOf(event.changeType)
+        return { event, delivery, registrations }
+      }),
+    )
+    for (const registration of [...this.#all]) {
+      const handled = arrived.filter(({ registrations }) => registrations.includes(registration))
+      for (const { event, delivery, together } of joinEvents(handled)) {
+        context?.signal.throwIfAborted()
+        try {
+          await registration.handler(event as never, delivery, given.forCall(together))
+        } catch (error) {
+          errors.push(error)
+        }
+      }
+    }
+    requireNone(errors)
+    await given.succeed()
+    const handled = new Set(
+      arrived.flatMap(({ delivery, registrations }) => (registrations.length > 0 ? delivery : [])),
+    )
+    return deliveries.map((delivery) => (handled.has(delivery) ? 'handled' : 'unhandled'))
+  }
 
   /** Returns the registrations for a change type. Warns about a change type without registrations. */
-  function registrationsOf(changeType: string): readonly Registration[] {
-    const name = subscriptionsOf(changeType).find((one) => subscribed.has(one)) ?? WILDCARD
-    let registrations = found.get(name)
+  #registrationsOf(changeType: string): readonly Registration[] {
+    const name = subscriptionsOf(changeType).find((one) => this.#subscribed.has(one)) ?? WILDCARD
+    let registrations = this.#found.get(name)
     if (!registrations) {
       const subscriptions = subscriptionsOf(name)
       const isSubscribed = (subscription: string): boolean => subscriptions.includes(subscription)
-      registrations = all.filter(({ names }) => names.some(isSubscribed))
-      found.set(name, registrations)
+      registrations = this.#all.filter(({ names }) => names.some(isSubscribed))
+      this.#found.set(name, registrations)
     }
-    if (registrations.length === 0) warnUnhandled(changeType, subscribed)
+    if (registrations.length === 0) this.#warnUnhandled(changeType, this.#subscribed)
     return registrations
-  }
-
-  /** Runs one handler. Collects its error, so that the next handler can run. */
-  async function call(
-    { handler }: Registration,
-    event: WebhookEvent,
-    delivery: Delivery,
-    context: HandlerContext,
-    errors: unknown[],
-  ): Promise<void> {
-    try {
-      await handler(event as never, delivery, context)
-    } catch (error) {
-      errors.push(error)
-    }
-  }
-
-  return {
-    get size() {
-      return all.length
-    },
-
-    add(changeTypes, handler) {
-      const names = typeof changeTypes === 'string' ? [changeTypes] : changeTypes
-      const areNames = Array.isArray(names) && names.length > 0 && names.every(isName)
-      if (!areNames || typeof handler !== 'function') {
-        throw configInvalid(
-          'on(changeType, handler): changeType must be a string or an array of strings, handler a function',
-        )
-      }
-      all.push({ names: [...names], handler })
-      for (const name of names) {
-        if (!subscribed.has(name)) warnIfMisspelt(name)
-        subscribed.add(name)
-      }
-      found.clear()
-    },
-
-    handles: (changeType) => subscriptionsOf(changeType).some((name) => subscribed.has(name)),
-
-    async dispatch(delivery, context) {
-      const errors: unknown[] = []
-      const given = createHandlerContext(context)
-      let result: HandleResult = 'unhandled'
-      for (const event of delivery.events) {
-        for (const registration of registrationsOf(event.changeType)) {
-          result = 'handled'
-          // After an abort, another attempt may already be running, so start no further handler.
-          context?.signal.throwIfAborted()
-          await call(registration, event, delivery, given, errors)
-        }
-      }
-      requireNone(errors)
-      await given.succeed()
-      return result
-    },
-
-    async dispatchTogether(deliveries, context) {
-      // Loaded on demand: most receivers handle one delivery at a time.
-      const { joinEvents } = await import('./join-events.ts')
-      const errors: unknown[] = []
-      const given = createHandlerContext(context)
-      const sorted = [...deliveries].sort((a, b) => a.receivedAt.getTime() - b.receivedAt.getTime())
-      const arrived = sorted.flatMap((delivery) =>
-        delivery.events.map((event) => {
-          const registrations = registrationsOf(event.changeType)
-          return { event, delivery, registrations }
-        }),
-      )
-      for (const registration of [...all]) {
-        const handled = arrived.filter(({ registrations }) => registrations.includes(registration))
-        for (const { event, delivery, together } of joinEvents(handled)) {
-          context?.signal.throwIfAborted()
-          await call(registration, event, delivery, given.forCall(together), errors)
-        }
-      }
-      requireNone(errors)
-      await given.succeed()
-      const handled = new Set(
-        arrived.flatMap(({ delivery, registrations }) => (registrations.length > 0 ? delivery : [])),
-      )
-      return deliveries.map((delivery) => (handled.has(delivery) ? 'handled' : 'unhandled'))
-    },
   }
 }
 
@@ -157,9 +141,6 @@ function requireNone(errors: readonly unknown[]): void {
   if (errors.length > 1) throw new AggregateError(errors, 'handlers failed')
   if (errors.length > 0) throw errors[0]
 }
-
-/** @param attempt default: the first attempt, which is never aborted */
-const createHandlerContext = (attempt?: AttemptContext): HandledAttempt => new HandledAttempt(attempt)
 
 /**
  * The context of the handlers of one attempt. Members are created only when a handler reads them, because creating a
@@ -171,6 +152,7 @@ class HandledAttempt implements HandlerContext {
   #functions: (() => unknown)[] | undefined
   #onSuccess: HandlerContext['onSuccess'] | undefined
 
+  /** @param given default: the first attempt, which is never aborted */
   constructor(given: AttemptContext | undefined) {
     this.attempt = given?.attempt ?? 1
     this.#signal = given?.signal

@@ -1,4 +1,4 @@
-import { withCauses } from '#platform'
+import { withCauses } from '#runtime'
 import type { WebhookError } from '../errors.ts'
 import { type OptionNames, requireObserver } from '../options.ts'
 import { copyOutcome } from './outcome.ts'

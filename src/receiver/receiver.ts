@@ -1,11 +1,12 @@
-import { importKey } from '#hmac'
+import { importKey } from '#runtime'
 import { blameCaller, configInvalid, guard, stacklessError, WebhookError } from '../errors.ts'
+import type { ChangeType } from '../payload/events.ts'
 import { malformed } from '../payload/json.ts'
 import { parse } from '../payload/parse.ts'
-import { toBinary, utf8 } from '../signature/bytes.ts'
+import { toBinary, utf8 } from '../shared/bytes.ts'
 import { encodeSignature } from '../signature/signature.ts'
 import { CAUGHT_UP, handleOnce, requireStored, requireStoredList } from './delivery.ts'
-import { createDispatcher } from './dispatch.ts'
+import { Dispatcher } from './dispatch.ts'
 import type { Seen } from './observer.ts'
 import { type Config, readOptions, validate, warnOfUnsigned } from './options.ts'
 import {
@@ -20,12 +21,12 @@ import { createByteBudget, readBody, readHeader, redactSecrets, requireReadable 
 import type {
   Delivery,
   Handler,
-  Inbox,
   NextResult,
   Outcome,
   Receiver,
   ReceiverOptions,
   ReceiverRequest,
+  ReceiverStats,
   RequestHead,
   StoredDelivery,
 } from './types.ts'
@@ -56,89 +57,178 @@ export function createReceiver<Payload = unknown>(options: ReceiverOptions<Paylo
 export const createQuietReceiver = (options: ReceiverOptions): Receiver => receiverOf(readOptions(options))
 
 /** Creates a receiver from checked options. */
-function receiverOf<Payload>(config: Config): Receiver<Payload> {
-  const { clock, duplicates, inbox, limit, notifier, schema } = config
-  const { handshake } = config.profile
-  const allow = handshake ? 'GET, POST' : 'POST'
-  const handlers = createDispatcher()
-  const startVerification =
-    config.secretHeader === undefined ? startSignatureVerification : startSecretVerification
-  const countBytes = createByteBudget(config)
-  const outcomes = { handled: 0, unhandled: 0, stored: 0, duplicate: 0, handshake: 0, refused: 0, failed: 0 }
-  let inFlight = 0
+const receiverOf = <Payload>(config: Config): Receiver<Payload> => new HookReceiver<Payload>(config)
+
+/** Its public members but `on` are functions of their own, so that `receiver.fetch` can be passed alone. */
+class HookReceiver<Payload> implements Receiver<Payload> {
+  readonly #config: Config
+  readonly #handlers = new Dispatcher()
+  readonly #countBytes: ReturnType<typeof createByteBudget>
+  readonly #outcomes: ReceiverStats['outcomes'] = {
+    handled: 0,
+    unhandled: 0,
+    stored: 0,
+    duplicate: 0,
+    handshake: 0,
+    refused: 0,
+    failed: 0,
+  }
+  #inFlight = 0
   /** Set by `close()`. Resolves when the requests in flight at that time have a response. */
-  let closed: Promise<void> | undefined
-  let onIdle = (): void => {}
+  #closed: Promise<void> | undefined
+  #onIdle = (): void => {}
+
+  constructor(config: Config) {
+    this.#config = config
+    this.#countBytes = createByteBudget(config)
+  }
+
+  on<const T extends ChangeType>(changeTypes: T | readonly T[], handler: Handler<T, Payload>): this {
+    this.#handlers.add(changeTypes, handler as Handler)
+    return this
+  }
+
+  handles: Receiver['handles'] = (changeType) => this.#handlers.handles(changeType)
+
+  receive: Receiver['receive'] = async (request, respond) => {
+    const isAwaited = !this.#closed // close() does not wait for requests that arrive after it
+    if (isAwaited) this.#inFlight++
+    try {
+      const { method, url, params, remoteAddress } = request
+      const headers = redactSecrets(request.headers, this.#config.redacted)
+      const head = { method, url, headers, params, remoteAddress }
+      const outcome = await this.#config.notifier.around(head, () => this.#read(request, head))
+      if (this.#closed) outcome.close = true
+      await respond?.(outcome)
+      return outcome
+    } finally {
+      if (isAwaited) this.#inFlight--
+      if (this.#inFlight === 0) this.#onIdle()
+    }
+  }
+
+  fetch: Receiver['fetch'] = async (request, context) =>
+    toResponse(await this.receive(await toReceiverRequest(request, context)))
+
+  handle: Receiver['handle'] = async (stored, context) => {
+    requireStored(stored)
+    this.#requireHandlers()
+    return this.#handlers.dispatch(await this.#toDelivery(stored), context)
+  }
+
+  handleTogether: Receiver['handleTogether'] = async (stored, context) => {
+    requireStoredList(stored)
+    this.#requireHandlers()
+    const deliveries = await Promise.all(stored.map((one) => this.#toDelivery(one)))
+    return this.#handlers.dispatchTogether(deliveries, context)
+  }
+
+  stats: Receiver['stats'] = () => ({
+    outcomes: { ...this.#outcomes },
+    inFlight: this.#inFlight,
+    closed: !!this.#closed,
+  })
+
+  close: Receiver['close'] = async () => {
+    this.#closed ??= new Promise((resolve) => {
+      this.#onIdle = resolve
+      if (this.#inFlight === 0) resolve()
+    })
+    await this.#closed
+    // Callers of fetch() write the Response only after its promise has resolved, so wait one more event loop tick.
+    await new Promise((resolve) => setTimeout(resolve))
+  }
 
   /** Processes a request until its body has arrived, then calls `accept`. No request makes the promise reject. */
-  async function run(request: ReceiverRequest, head: RequestHead): Promise<Outcome> {
-    const startedAt = clock()
+  async #read(request: ReceiverRequest, head: RequestHead): Promise<Outcome> {
+    const config = this.#config
+    const { handshake } = config.profile
+    const startedAt = config.clock()
     const seen: Seen = { request: head }
     try {
-      if (closed) throw new WebhookError('receiver_closed')
+      if (this.#closed) throw new WebhookError('receiver_closed')
       if (handshake && head.method === 'GET') {
         const outcome = await answerHandshake(seen, config, handshake)
-        await request.cancel?.(limit)
-        return report(outcome, seen, startedAt)
+        await request.cancel?.(config.limit)
+        return this.#report(outcome, seen, startedAt)
       }
       if (head.method !== 'POST') throw stacklessError('method_not_allowed')
       requireReadable(head, config)
-      const counter = countBytes()
+      const counter = this.#countBytes()
       try {
-        const verification = await startVerification(seen, config, request.headers)
+        const start = config.secretHeader === undefined ? startSignatureVerification : startSecretVerification
+        const verification = await start(seen, config, request.headers)
         const reading = Promise.resolve(readBody(request, config, counter, verification.update))
         const { started } = verification
         const arriving = started ? Promise.all([reading, started]).then(([body]) => body) : reading
         return await arriving.then((body) =>
-          accept(request, verification, { request: head, body, tenant: seen.tenant }, startedAt),
+          this.#accept(request, verification, { request: head, body, tenant: seen.tenant }, startedAt),
         )
       } finally {
         counter.release()
       }
     } catch (thrown) {
-      await request.cancel?.(limit)
-      return report(errorOutcome(toWebhookError(thrown), allow, false), seen, startedAt)
+      await request.cancel?.(config.limit)
+      return this.#report(this.#failure(thrown, false), seen, startedAt)
     }
   }
 
   /**
    * Verifies the body, then parses and handles it. This is a function of its own, because V8 would keep a large body in
-   * memory longer if `run` had a variable for it (docs/architecture.md, "Speed").
+   * memory longer if `read` had a variable for it (docs/architecture.md, "Speed").
    */
-  async function accept(
+  async #accept(
     request: ReceiverRequest,
     verification: Verification,
     seen: Seen & { body: Uint8Array },
     startedAt: number,
   ): Promise<Outcome> {
     const { request: head, body } = seen
+    const { clock, duplicates, notifier, profile } = this.#config
     try {
       const proof = await verification.end(body)
-      if (!proof) return report(handshakeOutcome({ status: 'registered' }), seen, startedAt)
+      if (!proof) return this.#report(handshakeOutcome({ status: 'registered' }), seen, startedAt)
       if (looksLikeToken(body)) throw malformed('the body could be a handshake token')
-      const delivery = await toDelivery({
+      const delivery = await this.#toDelivery({
         rawBody: body,
         contentType: readHeader(head.headers, 'content-type') ?? '',
         headers: head.headers,
         receivedAt: new Date(clock()),
-        profile: config.profile.name,
+        profile: profile.name,
         ...proof,
       })
-      requireFresh(delivery, config)
+      requireFresh(delivery, this.#config)
       seen.delivery = delivery
       notifier.notify('accepted', { delivery, request: head })
-      const take = () => (inbox ? store(inbox, delivery) : handle(delivery, request))
-      return report(await (duplicates ? handleOnce(duplicates, delivery.id, take) : take()), seen, startedAt)
+      const outcome = await (duplicates
+        ? handleOnce(duplicates, delivery.id, () => this.#take(delivery, request))
+        : this.#take(delivery, request))
+      return this.#report(outcome, seen, startedAt)
     } catch (thrown) {
-      const isDelivery = seen.delivery !== undefined
-      return report(errorOutcome(toWebhookError(thrown), allow, isDelivery), seen, startedAt)
+      return this.#report(this.#failure(thrown, seen.delivery !== undefined), seen, startedAt)
+    }
+  }
+
+  /** Stores a delivery, or runs the handlers. Without handlers, runs the framework's next handler. */
+  async #take(delivery: Delivery, { next }: ReceiverRequest): Promise<Outcome> {
+    const { inbox } = this.#config
+    if (inbox) {
+      const result = await guard('inbox_unavailable', () => inbox.put(delivery))
+      return succeeded(result === 'duplicate' ? result : 'stored')
+    }
+    if (this.#handlers.size === 0 && next) return runNext(next, delivery)
+    try {
+      return succeeded(await this.#handlers.dispatch(delivery))
+    } catch (cause) {
+      throw new WebhookError('handler_failed', { cause })
     }
   }
 
   /** Counts the outcome, and notifies the observer exactly once per request. */
-  function report(outcome: Outcome, seen: Seen, startedAt: number): Outcome {
+  #report(outcome: Outcome, seen: Seen, startedAt: number): Outcome {
     const { kind, error } = outcome
-    outcomes[kind]++
+    const { clock, notifier } = this.#config
+    this.#outcomes[kind]++
     notifier.notify(kind === 'stored' ? 'handled' : kind, {
       outcome: copyOutcome(outcome),
       error,
@@ -148,8 +238,14 @@ function receiverOf<Payload>(config: Config): Receiver<Payload> {
     return outcome
   }
 
-  async function toDelivery(stored: StoredDelivery): Promise<Delivery> {
-    const parsed = parse(stored.rawBody, stored.contentType, config.signatureHeader)
+  #failure(thrown: unknown, isDelivery: boolean): Outcome {
+    const allow = this.#config.profile.handshake ? 'GET, POST' : 'POST'
+    return errorOutcome(toWebhookError(thrown), allow, isDelivery)
+  }
+
+  async #toDelivery(stored: StoredDelivery): Promise<Delivery> {
+    const { schema, signatureHeader } = this.#config
+    const parsed = parse(stored.rawBody, stored.contentType, signatureHeader)
     // The parsed members come last, because an inbox may pass a delivery that already has such members to handle().
     // Object spread would be slower (docs/architecture.md, "Speed").
     const delivery: Delivery = Object.assign({}, stored, parsed)
@@ -159,72 +255,10 @@ function receiverOf<Payload>(config: Config): Receiver<Payload> {
     return delivery
   }
 
-  /** Runs the handlers. Without handlers, runs the framework's next handler. */
-  async function handle(delivery: Delivery, { next }: ReceiverRequest): Promise<Outcome> {
-    if (handlers.size === 0 && next) return runNext(next, delivery)
-    try {
-      return succeeded(await handlers.dispatch(delivery))
-    } catch (cause) {
-      throw new WebhookError('handler_failed', { cause })
-    }
-  }
-
   /** Without this check, stored deliveries would count as done although no handler will ever run. */
-  function requireHandlers(): void {
-    if (handlers.size === 0) throw configInvalid('handle() needs a handler: call receiver.on() first')
+  #requireHandlers(): void {
+    if (this.#handlers.size === 0) throw configInvalid('handle() needs a handler: call receiver.on() first')
   }
-
-  const receiver: Receiver<Payload> = {
-    on(changeTypes, handler) {
-      handlers.add(changeTypes, handler as Handler)
-      return receiver
-    },
-    handles: handlers.handles,
-    async receive(request, respond) {
-      const isAwaited = !closed // close() does not wait for requests that arrive after it
-      if (isAwaited) inFlight++
-      try {
-        const { method, url, params, remoteAddress } = request
-        const headers = redactSecrets(request.headers, config.redacted)
-        const head = { method, url, headers, params, remoteAddress }
-        const outcome = await notifier.around(head, () => run(request, head))
-        if (closed) outcome.close = true
-        await respond?.(outcome)
-        return outcome
-      } finally {
-        if (isAwaited) inFlight--
-        if (inFlight === 0) onIdle()
-      }
-    },
-    fetch: async (request, context) =>
-      toResponse(await receiver.receive(await toReceiverRequest(request, context))),
-    async handle(stored, context) {
-      requireStored(stored)
-      requireHandlers()
-      return handlers.dispatch(await toDelivery(stored), context)
-    },
-    async handleTogether(stored, context) {
-      requireStoredList(stored)
-      requireHandlers()
-      return handlers.dispatchTogether(await Promise.all(stored.map(toDelivery)), context)
-    },
-    stats: () => ({ outcomes: { ...outcomes }, inFlight, closed: !!closed }),
-    async close() {
-      closed ??= new Promise((resolve) => {
-        onIdle = resolve
-        if (inFlight === 0) resolve()
-      })
-      await closed
-      // Callers of fetch() write the Response only after its promise has resolved, so wait one more event loop tick.
-      await new Promise((resolve) => setTimeout(resolve))
-    },
-  }
-  return receiver
-}
-
-async function store(inbox: Inbox, delivery: Delivery): Promise<Outcome> {
-  const result = await guard('inbox_unavailable', () => inbox.put(delivery))
-  return succeeded(result === 'duplicate' ? result : 'stored')
 }
 
 /**

@@ -1,6 +1,5 @@
 import type { WebhookError } from '../errors.ts'
-import type { HandledEvent, Parsed, WebhookEvent } from '../payload/events.ts'
-import type { ChangeType, MatchedChangeType } from '../payload/types.ts'
+import type { ChangeType, HandledEvent, MatchedChangeType, Parsed, WebhookEvent } from '../payload/events.ts'
 import type { ReturnedKeys, SignatureKeys } from '../signature/keyring.ts'
 import type { Profile, ProfileName, SecretProfile } from '../signature/profiles.ts'
 import type { SignatureEncoding } from '../signature/signature.ts'

@@ -1,8 +1,8 @@
-import { importKey, sha256 } from '#hmac'
+import { importKey, sha256 } from '#runtime'
 import { guard, stacklessError, type WebhookErrorOptions } from '../errors.ts'
 import { bodyFormat, parse } from '../payload/parse.ts'
-import { fromBinary, toBinary, utf8 } from '../signature/bytes.ts'
-import type { HmacKey } from '../signature/hmac.ts'
+import type { HmacKey } from '../runtime/hmac.ts'
+import { fromBinary, toBinary, utf8 } from '../shared/bytes.ts'
 import { findKeyError, isEmpty, type Keyring, readReturned, type SignatureKey } from '../signature/keyring.ts'
 import {
   DEFAULT_SIGNATURE_HEADER,

@@ -1,6 +1,6 @@
-import { bodyArrives, drainWebRequest, isClosingWebRequest, watchWebRequest } from '#platform'
+import { bodyArrives, drainWebRequest, isClosingWebRequest, watchWebRequest } from '#runtime'
 import { WebhookError } from '../errors.ts'
-import { concat } from '../signature/bytes.ts'
+import { concat } from '../shared/bytes.ts'
 import { type BlockWriter, remoteAddressOf, writeBlocks } from './request.ts'
 import type { Outcome, ReadOptions, ReceiverRequest, RequestHead } from './types.ts'
 

@@ -1,7 +1,7 @@
-import { importKey } from '#hmac'
+import { importKey } from '#runtime'
 import { WebhookError, type WebhookErrorOptions } from '../errors.ts'
 import { describeMissing } from '../options.ts'
-import type { HmacKey } from './hmac.ts'
+import type { HmacKey } from '../runtime/hmac.ts'
 
 /** A shared secret. A string means its UTF-8 bytes. */
 export type SignatureKey = string | Uint8Array

@@ -1,6 +1,6 @@
 import { configInvalid } from '../errors.ts'
 import { type OptionNames, requireKnownOptions } from '../options.ts'
-import { type Body, toBase64, toBinary, toBytes } from './bytes.ts'
+import { type Body, toBase64, toBinary, toBytes } from '../shared/bytes.ts'
 import { createKeyring, type Keyring, type SignatureKey, type SignatureKeys } from './keyring.ts'
 
 /** The code of an invalid signature. */

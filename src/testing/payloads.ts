@@ -1,6 +1,6 @@
 import { configInvalid } from '../errors.ts'
 import { type OptionNames, requireKnownOptions } from '../options.ts'
-import { type ChangeType, WILDCARD } from '../payload/types.ts'
+import { type ChangeType, WILDCARD } from '../payload/events.ts'
 import {
   percentEncode,
   requireBaseUrl,

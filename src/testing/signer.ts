@@ -1,6 +1,6 @@
 import { configInvalid, WebhookError } from '../errors.ts'
 import { type OptionNames, requireKnownOptions } from '../options.ts'
-import { concat, toBinary, utf8 } from '../signature/bytes.ts'
+import { concat, toBinary, utf8 } from '../shared/bytes.ts'
 import { createKeyring, type SignatureKey } from '../signature/keyring.ts'
 import {
   DEFAULT_SIGNATURE_HEADER,

@@ -19,7 +19,7 @@ import { WHITE_SPACE } from '../../src/explain/keys/white-space.ts'
 import { keyHypotheses } from '../../src/explain/keys.ts'
 import type { ReceivedRequest } from '../../src/explain/request.ts'
 import { signedTexts } from '../../src/explain/signed-texts.ts'
-import { utf8 } from '../../src/signature/bytes.ts'
+import { utf8 } from '../../src/shared/bytes.ts'
 
 const TABLES = [
   WHITE_SPACE,

@@ -27,7 +27,7 @@ export async function bundle(...files: readonly string[]): Promise<Bundle> {
     outdir: 'out',
     write: false,
     metafile: true,
-    tsconfigRaw: {}, // ignores the project's `tsconfig.json`, which maps `#hmac` to its source
+    tsconfigRaw: {}, // ignores the project's `tsconfig.json`, which maps `#runtime` to its source
     logLevel: 'error',
   })
   const loaded = new Set<string>()

@@ -1,14 +1,14 @@
 import { createHash, createHmac, randomBytes } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
-import * as node from '../../src/signature/hmac.node.ts'
-import type { HmacPlatform } from '../../src/signature/hmac.ts'
-import * as web from '../../src/signature/hmac.web.ts'
+import type { HmacPlatform } from '../../src/runtime/hmac.ts'
+import * as node from '../../src/runtime/runtime.node.ts'
+import * as web from '../../src/runtime/runtime.web.ts'
 
 /** The implementations of both platforms must behave identically. */
 describe.each<[string, HmacPlatform]>([
   ['node', node],
   ['web', web],
-])('#hmac on %s', (_, { importKey, sha256 }) => {
+])('#runtime on %s', (_, { importKey, sha256 }) => {
   it.each([0, 1, 63, 64, 65, 1000, 70_000])(
     'digests %i bytes, whole or with parts in advance',
     async (length) => {

@@ -1,6 +1,6 @@
 import type { Delivery } from '../../index.ts'
 import { nearest } from '../../options.ts'
-import { KNOWN_CHANGE_TYPES, subscriptionsOf, WILDCARD } from '../../payload/types.ts'
+import { KNOWN_CHANGE_TYPES, subscriptionsOf, WILDCARD } from '../../payload/events.ts'
 
 /**
  * Returns a function that selects deliveries with at least one of these change types. As in `receiver.on()`,

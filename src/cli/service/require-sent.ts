@@ -1,4 +1,4 @@
-import { subscriptionsOf } from '../../payload/types.ts'
+import { subscriptionsOf } from '../../payload/events.ts'
 import { CliError, EXIT } from '../errors.ts'
 import type { ServiceClient } from './client.ts'
 import { type ListedWebhook, listWebhooks, type ServicePath } from './webhooks.ts'

@@ -1,7 +1,7 @@
 import { Command, Option } from 'commander'
 import type { FaultName } from '../../mock/index.ts'
 import { nearest } from '../../options.ts'
-import { FEATURE_CHANGE_TYPES, JOB_CHANGE_TYPES, KNOWN_CHANGE_TYPES } from '../../payload/types.ts'
+import { FEATURE_CHANGE_TYPES, JOB_CHANGE_TYPES, KNOWN_CHANGE_TYPES } from '../../payload/events.ts'
 import { EXIT, usageError } from '../errors.ts'
 import { isSuccess } from '../io/http.ts'
 import { toRecord } from '../io/json.ts'

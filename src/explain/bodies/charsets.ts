@@ -1,4 +1,4 @@
-import { fromBinary, utf8 } from '../../signature/bytes.ts'
+import { fromBinary, utf8 } from '../../shared/bytes.ts'
 import { decodeAs, utf16 } from '../text.ts'
 import type { BytesOrText, Variant } from '../types.ts'
 import { SINGLE } from './single-byte.ts'

@@ -1,4 +1,4 @@
-import { concat } from '../../signature/bytes.ts'
+import { concat } from '../../shared/bytes.ts'
 import type { Variant } from '../types.ts'
 import { pipe } from './streams.ts'
 

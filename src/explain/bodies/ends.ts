@@ -1,4 +1,4 @@
-import { concat, fromBinary, utf8 } from '../../signature/bytes.ts'
+import { concat, fromBinary, utf8 } from '../../shared/bytes.ts'
 import { trimEnd } from '../text.ts'
 import type { Variant } from '../types.ts'
 import type { Source } from './source.ts'

@@ -1,5 +1,5 @@
 import { MAX_FIELDS } from '../../payload/parse.ts'
-import { fromBinary } from '../../signature/bytes.ts'
+import { fromBinary } from '../../shared/bytes.ts'
 import { percentDecode } from '../../signature/signature.ts'
 import { decodeAs } from '../text.ts'
 import type { BytesOrText } from '../types.ts'

@@ -1,5 +1,5 @@
 import { MAX_FIELDS } from '../../payload/parse.ts'
-import { concat, fromBinary, utf8 } from '../../signature/bytes.ts'
+import { concat, fromBinary, utf8 } from '../../shared/bytes.ts'
 import type { Variant } from '../types.ts'
 import { type Fields, writeForms } from './form-encoders.ts'
 import { decodeForm, decodePercent, fieldLists, orders } from './form-fields.ts'

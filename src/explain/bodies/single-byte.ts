@@ -1,4 +1,4 @@
-import { fromBinary } from '../../signature/bytes.ts'
+import { fromBinary } from '../../shared/bytes.ts'
 
 /** A charset with one byte per character. */
 export interface SingleByte {

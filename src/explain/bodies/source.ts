@@ -1,4 +1,4 @@
-import { fromBinary } from '../../signature/bytes.ts'
+import { fromBinary } from '../../shared/bytes.ts'
 import { decodeAs } from '../text.ts'
 import type { BytesOrText } from '../types.ts'
 import { type JsonTree, parseTree } from './json-tree.ts'

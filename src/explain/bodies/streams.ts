@@ -1,4 +1,4 @@
-import { concat } from '../../signature/bytes.ts'
+import { concat } from '../../shared/bytes.ts'
 
 /**
  * Pipes the body through a stream. Returns undefined if the stream rejects the body or the result is too large, or if

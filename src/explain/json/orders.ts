@@ -1,4 +1,4 @@
-import { utf8 } from '../../signature/bytes.ts'
+import { utf8 } from '../../shared/bytes.ts'
 import type { Member, Node } from './parse.ts'
 
 /** Returns the members of an object in the order of a writer. */

@@ -1,4 +1,4 @@
-import { toHex } from '../../signature/bytes.ts'
+import { toHex } from '../../shared/bytes.ts'
 import { fromSeparatedHex } from './decode.ts'
 import type { KeyRow, KeyTable } from './key-table.ts'
 

@@ -1,4 +1,4 @@
-import { fromBinary, toBinary, utf8 } from '../../signature/bytes.ts'
+import { fromBinary, toBinary, utf8 } from '../../shared/bytes.ts'
 import { SINGLE, type SingleByte } from '../bodies/single-byte.ts'
 import { decodeAs, trim, utf16 } from '../text.ts'
 import type { Key, KeyRow, KeyTable } from './key-table.ts'

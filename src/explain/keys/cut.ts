@@ -1,4 +1,4 @@
-import { concat } from '../../signature/bytes.ts'
+import { concat } from '../../shared/bytes.ts'
 import type { KeyRow, KeyTable } from './key-table.ts'
 
 /** Common lengths of database columns, form fields, and keys of ciphers. */

@@ -1,4 +1,4 @@
-import { concat, toBase64, toBinary, toHex, utf8 } from '../../signature/bytes.ts'
+import { concat, toBase64, toBinary, toHex, utf8 } from '../../shared/bytes.ts'
 import { fromBase64, inLines, toBase32 } from '../codecs.ts'
 import { decodeAs, trim, utf16 } from '../text.ts'
 import {

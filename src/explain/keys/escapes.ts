@@ -1,4 +1,4 @@
-import { toBinary } from '../../signature/bytes.ts'
+import { toBinary } from '../../shared/bytes.ts'
 import { percentDecode } from '../../signature/signature.ts'
 import { encodeLike, type KeyRow, type KeyTable } from './key-table.ts'
 

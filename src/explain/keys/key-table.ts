@@ -1,4 +1,4 @@
-import { fromBinary, toBinary, utf8 } from '../../signature/bytes.ts'
+import { fromBinary, toBinary, utf8 } from '../../shared/bytes.ts'
 import type { Cause } from '../causes.ts'
 import { decodeAs } from '../text.ts'
 import type { BytesOrText } from '../types.ts'

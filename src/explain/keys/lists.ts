@@ -1,4 +1,4 @@
-import { concat, utf8 } from '../../signature/bytes.ts'
+import { concat, utf8 } from '../../shared/bytes.ts'
 import { decodeAs, trim } from '../text.ts'
 import type { Hypothesis } from '../types.ts'
 import type { KeyTable } from './key-table.ts'

@@ -1,4 +1,4 @@
-import { toBinary } from '../../signature/bytes.ts'
+import { toBinary } from '../../shared/bytes.ts'
 import { trim } from '../text.ts'
 import type { Finding } from '../types.ts'
 import { NAMES } from './copied.ts'

@@ -1,4 +1,4 @@
-import { toBase64, toHex } from '../../signature/bytes.ts'
+import { toBase64, toHex } from '../../shared/bytes.ts'
 import { fromBase64 } from '../codecs.ts'
 import { fromSeparatedHex } from './decode.ts'
 import type { KeyRow, KeyTable } from './key-table.ts'

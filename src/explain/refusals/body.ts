@@ -1,5 +1,5 @@
 import { bodyFormat, MAX_FIELDS } from '../../payload/parse.ts'
-import { toBinary } from '../../signature/bytes.ts'
+import { toBinary } from '../../shared/bytes.ts'
 import { splitSignedForm } from '../../signature/signature.ts'
 import { decodeAs } from '../text.ts'
 import type { Finding } from '../types.ts'

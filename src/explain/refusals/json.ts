@@ -1,5 +1,5 @@
 import { tryJson } from '../../payload/json.ts'
-import { utf8 } from '../../signature/bytes.ts'
+import { utf8 } from '../../shared/bytes.ts'
 import { fromBase64 } from '../codecs.ts'
 import { decodeAs } from '../text.ts'
 import type { Finding } from '../types.ts'

@@ -1,4 +1,4 @@
-import { withCauses } from '#platform'
+import { withCauses } from '#runtime'
 import type { ErrorCode, WebhookError } from '../../errors.ts'
 import type { Diagnosis } from '../../explain/types.ts'
 import type { ServiceName, WebhookEvent } from '../../payload/events.ts'

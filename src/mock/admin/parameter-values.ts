@@ -1,4 +1,4 @@
-import { WILDCARD } from '../../payload/types.ts'
+import { WILDCARD } from '../../payload/events.ts'
 import { AdminError, quote } from '../http/errors.ts'
 import { HOOK_URL_RULE, isHookUrl, scheduleSchema } from '../schemas.ts'
 import type { ScheduleInfo, Webhook } from '../state/webhook.ts'

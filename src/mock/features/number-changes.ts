@@ -1,4 +1,4 @@
-import { subscriptionsOf } from '../../payload/types.ts'
+import { subscriptionsOf } from '../../payload/events.ts'
 import type { ServiceEvent } from '../state/events.ts'
 import type { NewChange } from './apply-rows.ts'
 import type { Change } from './model.ts'

@@ -1,5 +1,5 @@
 import { bodyFormat } from '../../payload/parse.ts'
-import { toBinary } from '../../signature/bytes.ts'
+import { toBinary } from '../../shared/bytes.ts'
 import { DEFAULT_SIGNATURE_HEADER, verify } from '../../signature/signature.ts'
 import type { Attempt } from '../delivery/attempt-log.ts'
 import type { Mock } from '../service.ts'

@@ -6,7 +6,7 @@ import {
   POST_PERFORMED,
   subscriptionsOf,
   WILDCARD,
-} from '../../payload/types.ts'
+} from '../../payload/events.ts'
 import { check, eventSchema } from '../schemas.ts'
 import { has, type ServiceVersion } from '../versions.ts'
 import { type PortalOperation, portalSubscriptionsOf, toPortalOperation } from './portal.ts'

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { WILDCARD } from '../../payload/types.ts'
+import { WILDCARD } from '../../payload/events.ts'
 
 /** Id of the portal of a mock if no webhook to start with names another. */
 export const PORTAL_ID = '0123456789ABCDEF'

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { WILDCARD } from '../../payload/types.ts'
+import { WILDCARD } from '../../payload/events.ts'
 import { withoutUndefined } from '../without-undefined.ts'
 import { ALL_OPERATIONS, DEFAULT_PORTAL_CONFIG, type PortalConfig } from './portal.ts'
 import { type Service, type ServiceSeed, type ServiceType, toService } from './services.ts'

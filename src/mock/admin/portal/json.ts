@@ -1,4 +1,4 @@
-import { WILDCARD } from '../../../payload/types.ts'
+import { WILDCARD } from '../../../payload/events.ts'
 import { ALL_OPERATIONS, DEFAULT_PORTAL_CONFIG, type PortalConfig } from '../../state/portal.ts'
 import type { Webhook } from '../../state/webhook.ts'
 import type { RecordedAttempt } from '../operation.ts'

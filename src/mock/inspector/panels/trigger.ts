@@ -1,7 +1,7 @@
 import { configInvalid } from '../../../errors.ts'
 import { html } from '../../../inspector/html/template.ts'
 import type { Done, Field, Panel, Values } from '../../../inspector/source.ts'
-import { JOB_CHANGE_TYPES } from '../../../payload/types.ts'
+import { JOB_CHANGE_TYPES } from '../../../payload/events.ts'
 import { warn } from '../../event-listeners.ts'
 import type { Mock } from '../../service.ts'
 import type { MockEvent } from '../../state/events.ts'

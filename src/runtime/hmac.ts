@@ -1,4 +1,4 @@
-/** An imported key for HMAC-SHA256 (RFC 2104, FIPS 180-4). `#hmac` resolves to the implementation for the platform. */
+/** An imported key for HMAC-SHA256 (RFC 2104, FIPS 180-4). `#runtime` resolves to the implementation for the platform. */
 export interface HmacKey {
   /** Number of bytes. Keys of different lengths can have the same HMAC (RFC 2104, section 2). */
   readonly length: number
@@ -19,7 +19,7 @@ export interface Hmac {
   matches(message: Uint8Array, signature: Uint8Array): boolean | Promise<boolean>
 }
 
-/** The exports of each implementation of `#hmac`. */
+/** The exports of each implementation of `#runtime`. */
 export interface HmacPlatform {
   /** True if results are not promises. An HMAC of a small message then takes a tenth of the time. */
   readonly isSync: boolean

@@ -1,5 +1,5 @@
 /** An error of Node or of its `fetch`. Other errors can have members of any type with these names. */
-interface SystemError extends Error {
+export interface SystemError extends Error {
   code?: string
   address?: string
   port?: number
