@@ -1,7 +1,7 @@
 import { availableParallelism } from 'node:os'
 import { fileURLToPath } from 'node:url'
 import { defineConfig, type TestProjectInlineConfiguration } from 'vitest/config'
-import entries from './entries.json' with { type: 'json' }
+import entries from './scripts/entries.json' with { type: 'json' }
 import { TAGS } from './test/helpers/drivers.ts'
 import { LongestFirst } from './test/helpers/longest-first.ts'
 

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Application, Converter, ReflectionKind } from 'typedoc'
 import { MarkdownPageEvent } from 'typedoc-plugin-markdown'
-import entries from '../entries.json' with { type: 'json' }
+import entries from './entries.json' with { type: 'json' }
 
 const OUTPUT = 'docs/api'
 const TITLE = 'API reference'

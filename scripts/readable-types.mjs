@@ -1,7 +1,7 @@
 // Restores readable names in dist/*.d.ts: rollup exports the types of shared chunks under single letters
 // (`type ReceiverOptions as R`), and tsup has no option for that. `npm run build` runs this after tsup.
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
-import entries from '../entries.json' with { type: 'json' }
+import entries from './entries.json' with { type: 'json' }
 
 const LIST = /^((?:import|export)(?: type)? )\{ (.*) \}(?: from '\.\/(.+)(\.c?js)')?;$/gm
 const MEMBER = /^(type )?(\S+?)(?: as (\S+))?$/

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import entries from '../../entries.json' with { type: 'json' }
+import entries from '../../scripts/entries.json' with { type: 'json' }
 import { MOUNTS } from '../helpers/mounts.ts'
 import { adapterContract } from './adapters.ts'
 import { CASES, CODES } from './cases/index.ts'

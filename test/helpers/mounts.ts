@@ -1,6 +1,6 @@
 import express from 'express'
 import express4 from 'express4'
-import type entries from '../../entries.json'
+import type entries from '../../scripts/entries.json'
 import { mountAzure, mountAzureStreaming } from './mounts/azure.ts'
 import { mountLambda } from './mounts/lambda.ts'
 import type { Mount } from './mounts/mounted.ts'

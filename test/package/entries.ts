@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
-import entries from '../../entries.json' with { type: 'json' }
+import entries from '../../scripts/entries.json' with { type: 'json' }
 
 export const root: string = fileURLToPath(new URL('../../', import.meta.url))
 
