@@ -1,16 +1,22 @@
 import { version } from '../../package.json'
 import { describeCertificateError } from '../adapters/certificate-errors.ts'
 import { CONNECTION_ERRORS } from '../adapters/connection-errors.ts'
-import { openConnection, type Target } from './http/connection.ts'
-import { inspectTls } from './http/inspect-tls.ts'
-import { isRequired } from './is-required.ts'
-import type { CheckOptions } from './options.ts'
-import { createProbe } from './probe.ts'
+import { inspectTls, openConnection, type Target } from './connection.ts'
+import { createProbe, type Probe } from './probe.ts'
 import { readOptions } from './read-options.ts'
-import { runScenarios } from './run-scenarios.ts'
-import { ALL } from './scenarios/index.ts'
-import { whySkipped } from './select.ts'
-import type { CheckReport, CheckResult, Conclusion, Verdict } from './types.ts'
+import { ALL, type GroupedScenario } from './scenarios/all.ts'
+import type { Sender } from './sender.ts'
+import {
+  type CheckOptions,
+  type CheckReport,
+  type CheckResult,
+  type Conclusion,
+  type Finding,
+  isRequired,
+  skipped,
+  undecided,
+  type Verdict,
+} from './types.ts'
 
 /**
  * Checks whether a receiver of webhooks conforms: whether it accepts valid deliveries, refuses all others, and stays
@@ -58,15 +64,8 @@ export async function checkReceiver(options: CheckOptions): Promise<CheckReport>
     failHandler: options.failHandler,
     unknownPath,
   })
-  let done = 0
   try {
-    const results = await runScenarios(ALL, probe, {
-      whySkipped: (scenario) => whySkipped(scenario, options, sender),
-      onResult(result) {
-        done++
-        options.onResult?.(result, { done, total: ALL.length })
-      },
-    })
+    const results = await runScenarios(probe, options)
     return toReport(...conclude(results, head.strict), results)
   } finally {
     probe.close()
@@ -107,4 +106,82 @@ function countVerdicts(results: readonly CheckResult[]): CheckReport['counts'] {
   const counts = { passed: 0, failed: 0, undecided: 0, skipped: 0 }
   for (const { verdict } of results) counts[verdict]++
   return counts
+}
+
+/** Number of scenarios that run at the same time. */
+const CONCURRENCY = 4
+
+/** The scenario that must pass, because otherwise a refusal means nothing. */
+const BASELINE = 'valid-json'
+
+const NO_BASELINE = `not run: the receiver did not accept a valid delivery (${BASELINE}), so its other responses show nothing`
+
+/** If this scenario fails, `waiting` scenarios run after the others, because they would block the receiver. */
+const CONCURRENT = 'stalled-uploads'
+
+/** Scenarios that mean something without a valid delivery. */
+const isIndependent = ({ group, id }: GroupedScenario): boolean =>
+  group === 'tls' || id === 'redirect' || id === BASELINE
+
+/** Runs the baseline, then all others in their phases. Returns the results in the order of the report. */
+async function runScenarios(probe: Probe, options: CheckOptions): Promise<CheckResult[]> {
+  const results = new Map<string, CheckResult>()
+  const hasPassed = (id: string): boolean => results.get(id)?.verdict === 'passed'
+
+  async function find(scenario: GroupedScenario): Promise<Finding> {
+    const why = whySkipped(scenario, options, probe.sender)
+    if (why !== undefined) return skipped(why)
+    if (!isIndependent(scenario) && !hasPassed(BASELINE)) return undecided(NO_BASELINE)
+    try {
+      return await scenario.run(probe)
+    } catch (error) {
+      return undecided(`the scenario could not run: ${(error as Error).message}`)
+    }
+  }
+
+  async function run(scenario: GroupedScenario): Promise<void> {
+    const started = performance.now()
+    const { verdict, evidence } = await find(scenario)
+    const { id, group, level, title, reason, fix } = scenario
+    const duration = Math.round(performance.now() - started)
+    const shown = probe.target.hide(evidence)
+    const result = { id, group, level, title, reason, fix, verdict, evidence: shown, duration }
+    results.set(id, result)
+    options.onResult?.(result, { done: results.size, total: ALL.length })
+  }
+
+  const inTurn = async (scenarios: Iterable<GroupedScenario>): Promise<void> => {
+    for (const scenario of scenarios) await run(scenario)
+  }
+  const runPhase = (wanted: GroupedScenario['phase'], concurrency = 1): Promise<unknown> => {
+    const pending = ALL.filter(({ id, phase }) => id !== BASELINE && phase === wanted).values()
+    return Promise.all(Array.from({ length: concurrency }, () => inTurn(pending)))
+  }
+  const runOthers = async (): Promise<void> => {
+    await runPhase(undefined, CONCURRENCY)
+    await runPhase('alone')
+  }
+  await inTurn(ALL.filter(({ id }) => id === BASELINE))
+  await runPhase('first')
+  if (hasPassed(CONCURRENT)) await Promise.all([runPhase('waiting'), runOthers()])
+  else {
+    await runOthers()
+    await runPhase('waiting')
+  }
+  await runPhase('last')
+  return ALL.flatMap(({ id }) => results.get(id) ?? [])
+}
+
+/** Returns why a scenario does not run, or undefined if it does. */
+function whySkipped(
+  { id, group, hasSideEffects, needsSignature }: GroupedScenario,
+  { only, skip = [], sideEffects = false }: CheckOptions,
+  { isSigned, profile }: Sender,
+): string | undefined {
+  const isIn = (names: readonly string[]): boolean => names.includes(id) || names.includes(group)
+  if (id === BASELINE) return undefined
+  if (isIn(skip) || (only && !isIn(only))) return 'not selected'
+  if (hasSideEffects && !sideEffects) return 'has side effects: it runs with sideEffects (--side-effects)'
+  if (needsSignature && !isSigned) return `senders with the profile ${profile} do not sign the body`
+  return undefined
 }

@@ -1,15 +1,16 @@
 export { checkReceiver } from './check-receiver.ts'
-export type { CheckOptions, HandlerSwitch, Observer } from './options.ts'
-export { toHtml } from './reports/html.ts'
-export { toJUnit } from './reports/junit.ts'
-export { SCENARIOS } from './scenarios/index.ts'
+export { toHtml, toJUnit } from './reports.ts'
+export { SCENARIOS } from './scenarios/all.ts'
 export type {
+  CheckOptions,
   CheckReport,
   CheckResult,
   Conclusion,
   Finding,
   Group,
+  HandlerSwitch,
   Level,
+  Observer,
   ScenarioText,
   Verdict,
 } from './types.ts'

@@ -1,12 +1,7 @@
-import { isRefusal, isSuccess, type Reply } from './http/reply.ts'
-import type { DeliveryParts, Probe } from './probe.ts'
-import { shorten } from './shorten.ts'
-import type { Finding } from './types.ts'
-
-export const passed = (evidence: string): Finding => ({ verdict: 'passed', evidence })
-export const failed = (evidence: string): Finding => ({ verdict: 'failed', evidence })
-export const undecided = (evidence: string): Finding => ({ verdict: 'undecided', evidence })
-export const skipped = (evidence: string): Finding => ({ verdict: 'skipped', evidence })
+import { type DeliveryParts, type Probe, shorten } from './probe.ts'
+import { isRefusal, isSuccess, type Reply } from './response.ts'
+import type { Sender } from './sender.ts'
+import { type Finding, failed, passed, type ScenarioText, undecided } from './types.ts'
 
 /** Describes a reply in words: `401 in 3 ms: {"title":"Unauthorized"…`. */
 export function describe(reply: Reply): string {
@@ -28,24 +23,23 @@ const PROBLEMS = {
  */
 export const isLimited = ({ status }: Reply): boolean => status === 429 || status === 503
 
-/** Judges a reply to a valid delivery: 2xx passes. */
-export function accepts(reply: Reply, sent: string): Finding {
-  const evidence = `sent ${sent}: ${describe(reply)}`
+/** Returns undecided for a limited reply; otherwise the test decides. */
+export function judge(reply: Reply, evidence: string, isRight: boolean): Finding {
   if (isLimited(reply)) return undecided(evidence)
-  return isSuccess(reply) ? passed(evidence) : failed(evidence)
+  return isRight ? passed(evidence) : failed(evidence)
 }
+
+/** Judges a reply to a valid delivery: 2xx passes. */
+export const accepts = (reply: Reply, sent: string): Finding =>
+  judge(reply, `sent ${sent}: ${describe(reply)}`, isSuccess(reply))
 
 /** Judges a reply to a request that the receiver must refuse: 4xx passes. */
-export function refuses(reply: Reply, sent: string): Finding {
-  const evidence = `sent ${sent}: ${describe(reply)}`
-  if (isLimited(reply)) return undecided(evidence)
-  return isRefusal(reply) ? passed(evidence) : failed(evidence)
-}
+export const refuses = (reply: Reply, sent: string): Finding =>
+  judge(reply, `sent ${sent}: ${describe(reply)}`, isRefusal(reply))
 
 /** Judges a reply to a request that the receiver may accept or refuse, but must answer without failing: 2xx and 4xx pass. */
-export function answers(reply: Reply, sent: string): Finding {
-  return isSuccess(reply) ? accepts(reply, sent) : refuses(reply, sent)
-}
+export const answers = (reply: Reply, sent: string): Finding =>
+  isSuccess(reply) ? accepts(reply, sent) : refuses(reply, sent)
 
 /** A request to judge. */
 export interface Attempt extends DeliveryParts {
@@ -54,16 +48,57 @@ export interface Attempt extends DeliveryParts {
   readonly body: Uint8Array
 }
 
-type Judge = (reply: Reply, sent: string) => Finding
+/** Returns a new delivery with the credential that the function makes for its body. */
+export function deliveryWith(
+  { create }: Sender,
+  sent: string,
+  toCredential: (body: Buffer) => string | null,
+): Attempt {
+  const { body } = create()
+  return { sent, body, credential: toCredential(body) }
+}
 
-/** Sends requests one after another until one fails or is undecided. Returns that finding, or the last one. */
-export async function judgeEach(probe: Probe, attempts: readonly Attempt[], judge: Judge): Promise<Finding> {
+/** Runs steps one after another until one does not pass. Returns its finding, or the last one. */
+export async function untilProblem(steps: Iterable<() => Promise<Finding>>): Promise<Finding> {
   let finding = undecided('nothing was sent')
-  for (const { sent, body, ...parts } of attempts) {
-    finding = judge(await probe.deliver(body, parts), sent)
+  for (const step of steps) {
+    finding = await step()
     if (finding.verdict !== 'passed') return finding
   }
-  return attempts.length > 1
-    ? passed(`${attempts.length} requests; the last one: ${finding.evidence}`)
-    : finding
+  return finding
+}
+
+type Judge = (reply: Reply, sent: string) => Finding
+
+/** Returns a function that sends requests one after another until one fails or is undecided. */
+export const each =
+  (toFinding: Judge, toAttempts: (sender: Sender) => readonly Attempt[]): Scenario['run'] =>
+  async (probe) => {
+    const attempts = toAttempts(probe.sender)
+    const finding = await untilProblem(
+      attempts.map(
+        ({ sent, body, ...parts }) =>
+          async () =>
+            toFinding(await probe.deliver(body, parts), sent),
+      ),
+    )
+    return attempts.length > 1 && finding.verdict === 'passed'
+      ? passed(`${attempts.length} requests; the last one: ${finding.evidence}`)
+      : finding
+  }
+
+/** One thing that a conforming receiver does, and how to find out whether a receiver does it. */
+export interface Scenario extends ScenarioText {
+  /** True if it sends the same valid delivery more than once, or breaks one off. Then it runs only with `sideEffects`. */
+  readonly hasSideEffects?: true
+  /** True if it means nothing for senders that do not sign the body. */
+  readonly needsSignature?: true
+  /**
+   * When it runs. `first`: before all others. `waiting`: it mostly waits, so it runs at the same time as all others if
+   * the receiver serves several connections at once. `alone`: one after another, because it measures or counts. `last`:
+   * it judges the responses to all others, or may damage the receiver. Default: several at the same time.
+   */
+  readonly phase?: 'first' | 'waiting' | 'alone' | 'last'
+  /** Sends requests, and judges the responses. A thrown error makes the scenario undecided. */
+  run(probe: Probe): Promise<Finding> | Finding
 }

@@ -1,9 +1,16 @@
-import { type Connection, openConnection, type ReadOptions, type Target } from './http/connection.ts'
-import { MAX_EXCERPT, type Reply } from './http/reply.ts'
-import { type RequestParts, writeRequest } from './http/write-request.ts'
-import type { HandlerSwitch, Observer } from './options.ts'
+import {
+  type Connection,
+  openConnection,
+  type ReadOptions,
+  type RequestParts,
+  type Target,
+  writeRequest,
+} from './connection.ts'
+import { MAX_EXCERPT, type Reply } from './response.ts'
 import type { Sender } from './sender.ts'
-import { shorten } from './shorten.ts'
+import type { HandlerSwitch, Observer } from './types.ts'
+
+export const FORM_TYPE = 'application/x-www-form-urlencoded'
 
 type Headers = NonNullable<RequestParts['headers']>
 
@@ -143,4 +150,13 @@ export function createProbe(
       for (const connection of connections) connection.destroy()
     },
   }
+}
+
+/** Maximum number of characters of a body or header in the evidence. */
+const MAX_SHOWN = 120
+
+/** Replaces control characters, joins white space, and cuts. The key must already be hidden. */
+export function shorten(text: string): string {
+  const shown = text.replace(/\s+/g, ' ').replace(/\p{C}/gu, '\u{fffd}').trim()
+  return shown.length > MAX_SHOWN ? `${shown.slice(0, MAX_SHOWN)}…` : shown
 }

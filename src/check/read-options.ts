@@ -1,13 +1,13 @@
 import { createTrust } from '../adapters/tls-trust.ts'
 import { configInvalid } from '../errors.ts'
-import { type OptionNames, requireKnownOptions } from '../options.ts'
+import { nearest, type OptionNames, requireKnownOptions } from '../options.ts'
 import { createRedactor } from '../shared/redact.ts'
 import { createKeyring } from '../signature/keyring.ts'
 import { requireEncoding, requireHeaderName } from '../signature/signature.ts'
-import type { Target } from './http/connection.ts'
-import type { CheckOptions } from './options.ts'
-import { requireNames } from './select.ts'
+import type { Target } from './connection.ts'
+import { ALL } from './scenarios/all.ts'
 import { createSender, type Sender } from './sender.ts'
+import { type CheckOptions, GROUPS } from './types.ts'
 
 const NAMES: OptionNames<CheckOptions> = {
   url: true,
@@ -31,8 +31,15 @@ const NAMES: OptionNames<CheckOptions> = {
   onResult: true,
 }
 
-const DEFAULT_TIMEOUT = 10_000
-const TIMEOUTS = [100, 60_000] as const
+const TYPES: readonly (readonly [keyof CheckOptions, 'string' | 'boolean' | 'function'])[] = [
+  ['prefix', 'string'],
+  ['changeType', 'string'],
+  ['sideEffects', 'boolean'],
+  ['strict', 'boolean'],
+  ['observer', 'function'],
+  ['failHandler', 'function'],
+  ['onResult', 'function'],
+]
 
 /** Options after they have been checked. */
 export interface Settings {
@@ -52,15 +59,9 @@ export function readOptions(options: CheckOptions): Settings {
   requireChoice('dialect', options.dialect, ['service', 'hosted', 'organization'])
   if (options.encoding !== undefined) requireEncoding(options.encoding, ['hex', 'base64'])
   if (options.signatureHeader !== undefined) requireHeaderName(options.signatureHeader)
-  for (const name of ['prefix', 'changeType'] as const)
-    if (!['undefined', 'string'].includes(typeof options[name]))
-      throw configInvalid(`${name} must be a string`)
-  for (const name of ['sideEffects', 'strict'] as const)
-    if (!['undefined', 'boolean'].includes(typeof options[name]))
-      throw configInvalid(`${name} must be true or false`)
-  for (const name of ['observer', 'failHandler', 'onResult'] as const)
-    if (!['undefined', 'function'].includes(typeof options[name]))
-      throw configInvalid(`${name} must be a function`)
+  for (const [name, type] of TYPES)
+    if (!['undefined', type].includes(typeof options[name]))
+      throw configInvalid(`${name} must be ${type === 'boolean' ? 'true or false' : `a ${type}`}`)
   const sender = createSender(options)
   const trust = readTrust(options)
   const url = readUrl('url', options.url)
@@ -104,17 +105,16 @@ function requireChoice(name: string, value: string | undefined, choices: readonl
 const pathOf = ({ pathname, search }: URL): string => pathname + search
 
 function readUrl(name: string, given: unknown): URL {
-  const url = URL.parse?.(String(given)) ?? (URL.canParse(String(given)) ? new URL(String(given)) : undefined)
+  const url = URL.canParse(String(given)) ? new URL(String(given)) : undefined
   if (!url || !/^https?:$/.test(url.protocol)) throw configInvalid(`${name} must be an http: or https: URL`)
   if (url.username !== '' || url.password !== '')
     throw configInvalid(`${name} must not contain a user name or password`, 'Use headers for authorization.')
   return url
 }
 
-function readTimeout(timeout: unknown = DEFAULT_TIMEOUT): number {
-  const [min, max] = TIMEOUTS
-  if (typeof timeout === 'number' && timeout >= min && timeout <= max) return timeout
-  throw configInvalid(`timeout must be a number of milliseconds from ${min} to ${max}`)
+function readTimeout(timeout: unknown = 10_000): number {
+  if (typeof timeout === 'number' && timeout >= 100 && timeout <= 60_000) return timeout
+  throw configInvalid('timeout must be a number of milliseconds from 100 to 60000')
 }
 
 function readTrust({ ca = [] }: CheckOptions): Target['trust'] {
@@ -139,4 +139,15 @@ function readHeaders(headers: CheckOptions['headers'] = {}, sender: Sender): Set
       throw configInvalid(`the header ${name} has an invalid value`)
     return [name, value] as const
   })
+}
+
+/** @throws {WebhookError} `config_invalid` for a name that is neither an id nor a group */
+function requireNames({ only = [], skip = [] }: CheckOptions): void {
+  const known = [...GROUPS, ...ALL.map(({ id }) => id)]
+  for (const name of [...only, ...skip]) {
+    if (known.includes(name)) continue
+    const meant = nearest(String(name), known)
+    const hint = meant === undefined ? `The groups are ${GROUPS.join(', ')}.` : `Did you mean ${meant}?`
+    throw configInvalid('only and skip must contain ids or groups of scenarios', hint)
+  }
 }

@@ -1,8 +1,7 @@
 import { createHmac, randomUUID } from 'node:crypto'
 import type { SignatureKey } from '../signature/keyring.ts'
 import { arcgis, type ProfileName, portal, service } from '../signature/profiles.ts'
-import type { Dialect, PayloadEvents } from '../testing/payloads.ts'
-import { createPayload } from '../testing/payloads.ts'
+import { createPayload, type Dialect, type PayloadEvents } from '../testing/payloads.ts'
 
 /** How a signature is written; members that are left out are as the sender usually writes them. */
 export interface Notation {

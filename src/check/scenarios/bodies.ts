@@ -1,7 +1,7 @@
-import { isRefusal, isSuccess } from '../http/reply.ts'
-import { describe, failed, isLimited, judgeEach, passed, refuses, undecided } from '../judge.ts'
-import type { Scenario } from '../scenario.ts'
-import { FORM_TYPE } from '../signed-form.ts'
+import { describe, each, isLimited, judge, refuses, type Scenario, untilProblem } from '../judge.ts'
+import { FORM_TYPE } from '../probe.ts'
+import { isRefusal, isSuccess } from '../response.ts'
+import { passed, undecided } from '../types.ts'
 
 /** Bodies other than the signed one. */
 export const BODIES: readonly Scenario[] = [
@@ -12,24 +12,21 @@ export const BODIES: readonly Scenario[] = [
     title: 'refuses a body that was changed after it was signed',
     reason: 'Otherwise events can be changed or added in transit.',
     fix: 'Compute the signature over all bytes of the body.',
-    run: (probe) =>
-      judgeEach(
-        probe,
-        [
-          (body: Buffer) => Buffer.from(body.map((byte, at) => (at === body.length - 3 ? byte ^ 1 : byte))),
-          (body: Buffer) => Buffer.concat([body, Buffer.from('x')]),
-          (body: Buffer) => body.subarray(0, -1),
-          () => Buffer.from('{}'),
-        ].map((change) => {
-          const { body } = probe.sender.create()
-          return {
-            sent: 'another body than the signed one',
-            body: change(body),
-            credential: probe.sender.credential(body),
-          }
-        }),
-        refuses,
-      ),
+    run: each(refuses, (sender) =>
+      [
+        (body: Buffer) => Buffer.from(body.map((byte, at) => (at === body.length - 3 ? byte ^ 1 : byte))),
+        (body: Buffer) => Buffer.concat([body, Buffer.from('x')]),
+        (body: Buffer) => body.subarray(0, -1),
+        () => Buffer.from('{}'),
+      ].map((change) => {
+        const { body } = sender.create()
+        return {
+          sent: 'another body than the signed one',
+          body: change(body),
+          credential: sender.credential(body),
+        }
+      }),
+    ),
   },
   {
     id: 'body-json-equal',
@@ -38,25 +35,22 @@ export const BODIES: readonly Scenario[] = [
     title: 'refuses a body that means the same as the signed one, with other bytes',
     reason: 'The signature covers bytes. A receiver that serializes the body again accepts unsigned bytes.',
     fix: 'Compute the signature over the raw bytes, before any parsing.',
-    run: (probe) =>
-      judgeEach(
-        probe,
-        [
-          (text: string) => ` ${text}`,
-          (text: string) => `${text}\n`,
-          (text: string) => text.replace('check', '\\u0063heck'),
-          (text: string) => JSON.stringify(JSON.parse(text), null, 2),
-        ].map((change) => {
-          const { body } = probe.sender.create()
-          const changed = Buffer.from(change(body.toString()))
-          return {
-            sent: 'equal JSON with other bytes than the signed one',
-            body: changed,
-            credential: probe.sender.credential(body),
-          }
-        }),
-        refuses,
-      ),
+    run: each(refuses, (sender) =>
+      [
+        (text: string) => ` ${text}`,
+        (text: string) => `${text}\n`,
+        (text: string) => text.replace('check', '\\u0063heck'),
+        (text: string) => JSON.stringify(JSON.parse(text), null, 2),
+      ].map((change) => {
+        const { body } = sender.create()
+        const changed = Buffer.from(change(body.toString()))
+        return {
+          sent: 'equal JSON with other bytes than the signed one',
+          body: changed,
+          credential: sender.credential(body),
+        }
+      }),
+    ),
   },
   {
     id: 'body-invalid-utf8',
@@ -66,13 +60,13 @@ export const BODIES: readonly Scenario[] = [
     reason:
       'Decoding turns every invalid byte into U+FFFD. If a receiver computes the signature over decoded text, it accepts bytes that nobody signed.',
     fix: 'Compute the signature over bytes; decode them to text afterwards.',
-    async run(probe) {
-      const { body } = probe.sender.create({ note: '\u{fffd}' })
+    run: each(refuses, ({ create, credential }) => {
+      const { body } = create({ note: '\u{fffd}' })
       const at = body.indexOf(Buffer.from('\u{fffd}'))
-      const sent = Buffer.concat([body.subarray(0, at), Buffer.from([0xff]), body.subarray(at + 3)])
-      const reply = await probe.deliver(sent, { credential: probe.sender.credential(body) })
-      return refuses(reply, 'the byte FF under the signature of U+FFFD')
-    },
+      const changed = Buffer.concat([body.subarray(0, at), Buffer.from([0xff]), body.subarray(at + 3)])
+      const sent = 'the byte FF under the signature of U+FFFD'
+      return [{ sent, body: changed, credential: credential(body) }]
+    }),
   },
   {
     id: 'body-bom-added',
@@ -82,13 +76,12 @@ export const BODIES: readonly Scenario[] = [
     reason:
       'Many decoders remove a byte order mark silently, so the receiver verifies other bytes than it got.',
     fix: 'Compute the signature over the raw bytes, with any byte order mark.',
-    async run(probe) {
-      const { body } = probe.sender.create()
-      const reply = await probe.deliver(Buffer.concat([Buffer.from('\ufeff'), body]), {
-        credential: probe.sender.credential(body),
-      })
-      return refuses(reply, 'a byte order mark before the signed body')
-    },
+    run: each(refuses, ({ create, credential }) => {
+      const { body } = create()
+      const changed = Buffer.concat([Buffer.from('\ufeff'), body])
+      const sent = 'a byte order mark before the signed body'
+      return [{ sent, body: changed, credential: credential(body) }]
+    }),
   },
   {
     id: 'content-type-forged',
@@ -97,32 +90,29 @@ export const BODIES: readonly Scenario[] = [
     reason:
       'Frameworks often run the verification inside the JSON parser, so other content types come through unverified.',
     fix: 'Verify every request to the payload URL, whatever its content type.',
-    run: (probe) =>
-      judgeEach(
-        probe,
-        [
-          'text/plain',
-          FORM_TYPE,
-          'multipart/form-data; boundary=x',
-          'application/octet-stream',
-          'application/geo+json',
-          'text/xml',
-          'nonsense',
-          null,
-        ].flatMap((contentType) =>
-          [null, probe.sender.wrongCredential()].map((credential) => {
-            const { body } = probe.sender.create()
-            const form = Buffer.from(new URLSearchParams({ payload: body.toString() }).toString())
-            return {
-              sent: `${credential === null ? 'no' : 'a wrong'} signature with ${contentType === null ? 'no content type' : `content-type: ${contentType}`}`,
-              body: contentType === FORM_TYPE ? form : body,
-              contentType,
-              credential,
-            }
-          }),
-        ),
-        refuses,
+    run: each(refuses, (sender) =>
+      [
+        'text/plain',
+        FORM_TYPE,
+        'multipart/form-data; boundary=x',
+        'application/octet-stream',
+        'application/geo+json',
+        'text/xml',
+        'nonsense',
+        null,
+      ].flatMap((contentType) =>
+        [null, sender.wrongCredential()].map((credential) => {
+          const { body } = sender.create()
+          const form = Buffer.from(new URLSearchParams({ payload: body.toString() }).toString())
+          return {
+            sent: `${credential === null ? 'no' : 'a wrong'} signature with ${contentType === null ? 'no content type' : `content-type: ${contentType}`}`,
+            body: contentType === FORM_TYPE ? form : body,
+            contentType,
+            credential,
+          }
+        }),
       ),
+    ),
   },
   {
     id: 'form-decoded',
@@ -131,20 +121,16 @@ export const BODIES: readonly Scenario[] = [
     title: 'refuses a form whose signature covers only its decoded text',
     reason: 'Different forms decode to the same text, so the receiver would accept unsigned bytes.',
     fix: 'Compute the signature over the bytes of the form as they arrived.',
-    run: (probe) => {
-      const { body: json } = probe.sender.create()
+    run: each(refuses, ({ create, credential }) => {
+      const { body: json } = create()
       const form = Buffer.from(`payload=${encodeURIComponent(json.toString())}&a=1`)
-      return judgeEach(
-        probe,
-        [json, Buffer.from(`payload=${json}&a=1`)].map((signed) => ({
-          sent: 'a form with the signature of its decoded text',
-          body: form,
-          contentType: FORM_TYPE,
-          credential: probe.sender.credential(signed),
-        })),
-        refuses,
-      )
-    },
+      return [json, Buffer.from(`payload=${json}&a=1`)].map((signed) => ({
+        sent: 'a form with the signature of its decoded text',
+        body: form,
+        contentType: FORM_TYPE,
+        credential: credential(signed),
+      }))
+    }),
   },
   {
     id: 'content-type-confused',
@@ -159,26 +145,24 @@ export const BODIES: readonly Scenario[] = [
       const inner = create().body.toString()
       const jsonWith = (text: string): Buffer =>
         create({ note: `&payload=${encodeURIComponent(text)}&a=` }).body
-      let finding = undecided('nothing was sent')
       // Each body has a twin without the hidden payload. A receiver that ignores the text around it accepts both.
-      for (const { sent, contentType, bodies } of [
+      const pairs = [
         { sent: 'signed JSON as a form', contentType: FORM_TYPE, bodies: [jsonWith(inner), jsonWith('{')] },
         {
           sent: 'a signed form as JSON',
           contentType: 'application/json',
           bodies: [inner, ''].map((text) => Buffer.from(`payload=none&note=${text}`)),
         },
-      ]) {
-        const [reply, twin] = [
-          await probe.deliver(bodies[0]!, { contentType }),
-          await probe.deliver(bodies[1]!, { contentType }),
-        ]
-        const evidence = `sent ${sent}, with a payload in its text: ${describe(reply)}; with invalid JSON there: ${describe(twin)}`
-        if (isLimited(reply) || isLimited(twin)) return undecided(evidence)
-        finding = isSuccess(reply) && !isSuccess(twin) ? failed(evidence) : passed(evidence)
-        if (finding.verdict !== 'passed') return finding
-      }
-      return finding
+      ]
+      return untilProblem(
+        pairs.map(({ sent, contentType, bodies }) => async () => {
+          const reply = await probe.deliver(bodies[0]!, { contentType })
+          const twin = await probe.deliver(bodies[1]!, { contentType })
+          const evidence = `sent ${sent}, with a payload in its text: ${describe(reply)}; with invalid JSON there: ${describe(twin)}`
+          if (isLimited(twin)) return undecided(evidence)
+          return judge(reply, evidence, !isSuccess(reply) || isSuccess(twin))
+        }),
+      )
     },
   },
   {

@@ -1,11 +1,9 @@
 import { setTimeout as wait } from 'node:timers/promises'
-import type { Connection } from '../http/connection.ts'
-import { isRefusal, isSuccess, type Reply } from '../http/reply.ts'
-import { writeHead, writeRequest } from '../http/write-request.ts'
-import { accepts, describe, failed, isLimited, passed, refuses, undecided } from '../judge.ts'
+import { type Connection, writeHead, writeRequest } from '../connection.ts'
+import { accepts, describe, isLimited, judge, refuses, type Scenario, untilProblem } from '../judge.ts'
 import type { Probe } from '../probe.ts'
-import type { Scenario } from '../scenario.ts'
-import type { Finding } from '../types.ts'
+import { isClosed, isRefusal, isSuccess, type Reply } from '../response.ts'
+import { type Finding, failed, passed, undecided } from '../types.ts'
 
 /** Milliseconds to wait for a response that should not come. */
 const QUIET = 1_000
@@ -13,8 +11,6 @@ const QUIET = 1_000
 const DRIP = 250
 /** Milliseconds that a receiver has for ending a slow upload, beyond the timeout for responses. */
 const GRACE = 5_000
-
-const isClosed = (reply: Reply): boolean => reply.status === undefined && reply.problem === 'closed'
 
 /** Judges a reply to a broken request, after which the receiver may also close the connection. */
 function refusesOrCloses(reply: Reply, sent: string): Finding {
@@ -99,8 +95,7 @@ export const CONNECTIONS: readonly Scenario[] = [
         // A busy receiver also responds late without stalled requests.
         if (isSuccess(free) && free.milliseconds < patience(probe) / 2) blocked++
       }
-      if (blocked < 2) return undecided(evidence)
-      return failed(evidence)
+      return blocked < 2 ? undecided(evidence) : failed(evidence)
     },
   },
   {
@@ -143,8 +138,7 @@ export const CONNECTIONS: readonly Scenario[] = [
       }
       const reply = await probe.exchange(cut, { timeout: Math.min(probe.timeout, 3 * QUIET) })
       const evidence = `sent a valid delivery without its last 20 bytes: ${describe(reply)}`
-      if (isLimited(reply)) return undecided(evidence)
-      return isSuccess(reply) ? failed(evidence) : passed(evidence)
+      return judge(reply, evidence, !isSuccess(reply))
     },
   },
   {
@@ -169,20 +163,20 @@ export const CONNECTIONS: readonly Scenario[] = [
       'A proxy and the receiver can disagree about where the request ends (RFC 9112 section 6.3), so only one of them sees a second request.',
     fix: 'Use an HTTP server that refuses such requests with 400.',
     async run(probe) {
-      let finding = undecided('nothing was sent')
       // A receiver that uses one of the values accepts one of the two deliveries.
-      for (const [first, last] of [
+      const lengths = [
         [0, 5],
         [5, 0],
-      ] as const) {
-        const { body } = probe.sender.create()
-        const request = probe.request(body, { headers: [['content-length', String(body.length - first)]] })
-        const bytes = writeRequest(probe.url, { ...request, length: body.length - last })
-        const reply = await probe.exchange(({ write }) => write(bytes))
-        finding = refusesOrCloses(reply, 'two different values of content-length')
-        if (finding.verdict !== 'passed') return finding
-      }
-      return finding
+      ] as const
+      return untilProblem(
+        lengths.map(([first, last]) => async () => {
+          const { body } = probe.sender.create()
+          const request = probe.request(body, { headers: [['content-length', String(body.length - first)]] })
+          const bytes = writeRequest(probe.url, { ...request, length: body.length - last })
+          const reply = await probe.exchange(({ write }) => write(bytes))
+          return refusesOrCloses(reply, 'two different values of content-length')
+        }),
+      )
     },
   },
   {

@@ -1,11 +1,8 @@
 import { setTimeout as wait } from 'node:timers/promises'
-import { countHandled, startCounter } from '../count-handled.ts'
-import { isSuccess, type Reply } from '../http/reply.ts'
-import { accepts, describe, failed, isLimited, passed, refuses, skipped, undecided } from '../judge.ts'
-import type { Probe } from '../probe.ts'
-import type { Scenario } from '../scenario.ts'
-import { FORM_TYPE } from '../signed-form.ts'
-import type { Finding } from '../types.ts'
+import { accepts, describe, each, isLimited, refuses, type Scenario } from '../judge.ts'
+import { FORM_TYPE, type Probe } from '../probe.ts'
+import { isSuccess, type Reply } from '../response.ts'
+import { type Finding, failed, type Observer, passed, skipped, undecided } from '../types.ts'
 
 const NO_OBSERVER = 'whether it was handled cannot be known without an observer'
 /** Milliseconds before a delivery is sent again. */
@@ -38,8 +35,7 @@ const agedDelivery = (id: string, title: string, sent: string, shift: number): S
   reason:
     'Signatures do not expire, so a captured delivery can be sent again at any time. A store of handled deliveries also protects against this, for as long as it remembers them.',
   fix: 'Refuse deliveries whose signed time is too far from now (in geohook: `maxAge`).',
-  run: async (probe) =>
-    refuses(await probe.deliver(probe.sender.create({ when: Date.now() + shift }).body), sent),
+  run: each(refuses, ({ create }) => [{ sent, body: create({ when: Date.now() + shift }).body }]),
 })
 
 /** Sends a valid delivery, and waits until the observer counts it. Returns the count, or an undecided finding. */
@@ -84,7 +80,7 @@ async function countForgeries(probe: Probe): Promise<Finding> {
   return judgeCount(ofAnother > 0 ? ofId - perDelivery : ofId, evidence, (handled) => handled <= 0)
 }
 
-/** Milliseconds to wait for the handler if the receiver responds before it calls the handler. */
+/** Milliseconds in which nothing more must happen: a receiver may respond before it calls the handler. */
 const QUIET = 1_000
 
 /** Makes the handler fail for a delivery, then work again. Sends the delivery again unless it was accepted. */
@@ -207,3 +203,54 @@ export const DELIVERIES: readonly Scenario[] = [
   agedDelivery('time-stale', 'refuses a delivery from last year', 'a valid delivery from last year', -YEAR),
   agedDelivery('time-future', 'refuses a delivery from next year', 'a valid delivery from next year', YEAR),
 ]
+
+/** Milliseconds between two calls of the observer. */
+const INTERVAL = 100
+
+/** Counts how often a delivery is handled, from now on. */
+interface Counter {
+  /** Resolves with the count so far. */
+  now(): Promise<number>
+  /** Resolves when the delivery has been handled and the count is stable, or when the timeout of the run is over. */
+  result(): Promise<number>
+}
+
+/** Calls an observer. Throws if it does not return a number in time. */
+async function countHandled(observer: Observer, timeout: number, id: string): Promise<number> {
+  const stop = new AbortController()
+  const late = wait(timeout, 'late', { signal: stop.signal })
+  late.catch(() => {}) // aborted
+  const value: unknown = await Promise.race([observer(id), late]).finally(() => stop.abort())
+  if (value === 'late') throw new Error(`the observer did not answer within ${timeout / 1000} s`)
+  if (typeof value === 'number' && Number.isFinite(value)) return value
+  throw new Error('the observer did not return a number')
+}
+
+/**
+ * Starts to count.
+ *
+ * @returns undefined without an observer
+ */
+async function startCounter(probe: Probe, id: string): Promise<Counter | undefined> {
+  const { observer, timeout } = probe
+  if (!observer) return undefined
+  const count = (): Promise<number> => countHandled(observer, timeout, id)
+  const before = await count()
+  return {
+    now: async () => (await count()) - before,
+    async result() {
+      let last = await count()
+      let changed = performance.now()
+      const end = changed + timeout
+      for (;;) {
+        const now = performance.now()
+        const isQuiet = now - changed >= QUIET
+        if ((isQuiet && last > before) || now >= end) return last - before
+        await wait(INTERVAL)
+        const next = await count()
+        if (next !== last) changed = performance.now()
+        last = next
+      }
+    },
+  }
+}

@@ -1,11 +1,10 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import { gzipSync } from 'node:zlib'
-import { isRefusal, type Reply } from '../http/reply.ts'
-import { writeChunk, writeHead } from '../http/write-request.ts'
-import { describe, failed, isLimited, passed, refuses, undecided } from '../judge.ts'
+import { writeChunk, writeHead } from '../connection.ts'
+import { describe, each, isLimited, judge, refuses, type Scenario } from '../judge.ts'
 import type { Probe } from '../probe.ts'
-import type { Scenario } from '../scenario.ts'
-import type { Finding } from '../types.ts'
+import { isClosed, isRefusal, type Reply } from '../response.ts'
+import { type Finding, failed, passed, undecided } from '../types.ts'
 
 const MEBIBYTE = 1_048_576
 const DECLARED = 1024 * MEBIBYTE
@@ -21,18 +20,15 @@ const createBomb = (): Buffer => {
 
 /** Judges a reply to more bytes than any delivery has: a refusal passes, and so does a closed connection. */
 function stops(reply: Reply, sent: string): Finding {
-  const evidence = `sent ${sent}: ${describe(reply)}`
-  if (isLimited(reply)) return undecided(evidence)
   // 408 means that the receiver waited for the rest.
-  return isClosed(reply) || (isRefusal(reply) && reply.status !== 408) ? passed(evidence) : failed(evidence)
+  const isRight = isClosed(reply) || (isRefusal(reply) && reply.status !== 408)
+  return judge(reply, `sent ${sent}: ${describe(reply)}`, isRight)
 }
 
 /** How often to send a body to a receiver that closes the connection without a response. */
 const ATTEMPTS = 3
 /** Milliseconds by which the pause between two chunks grows with each attempt. */
 const PAUSE = 10
-
-const isClosed = (reply: Reply): boolean => reply.status === undefined && reply.problem === 'closed'
 
 /** Sends the head of a body that is too large, and no byte of the body. */
 const announce = (probe: Probe): Promise<Reply> => {
@@ -157,12 +153,13 @@ export const LIMITS: readonly Scenario[] = [
     title: 'refuses an unsigned compressed body that grows to 64 MiB',
     reason: 'If a receiver decompresses before it verifies, anyone can exhaust its memory.',
     fix: 'Refuse content-encoding with 415, or verify the compressed bytes and limit the decompressed size.',
-    async run(probe) {
-      const reply = await probe.deliver(createBomb(), {
-        credential: probe.sender.wrongCredential(),
+    run: each(refuses, (sender) => [
+      {
+        sent: '64 MiB compressed to 64 KiB',
+        body: createBomb(),
+        credential: sender.wrongCredential(),
         headers: [['content-encoding', 'gzip']],
-      })
-      return refuses(reply, '64 MiB compressed to 64 KiB')
-    },
+      },
+    ]),
   },
 ]

@@ -1,27 +1,27 @@
-import { headerOf, isRefusal, isSuccess } from '../http/reply.ts'
-import { describe, failed, isLimited, passed, skipped, undecided } from '../judge.ts'
+import { arcgis } from '../../signature/profiles.ts'
+import type { RequestParts } from '../connection.ts'
+import { describe, isLimited, judge, refuses, type Scenario, untilProblem } from '../judge.ts'
 import type { Probe } from '../probe.ts'
-import type { Scenario } from '../scenario.ts'
-import type { Finding } from '../types.ts'
+import { headerOf, isClosed, isRefusal, isSuccess, type Reply } from '../response.ts'
+import { type Finding, failed, passed, skipped, undecided } from '../types.ts'
 
 /**
  * Sends unsigned requests with these methods, and with a payload unless they have no body. 4xx and 501 pass, and so does a
  * closed connection, as with `return 444` in nginx.
  */
-async function refusesMethods(probe: Probe, methods: readonly string[]): Promise<Finding> {
-  let evidence = ''
-  for (const method of methods) {
-    const hasBody = method !== 'GET' && method !== 'HEAD'
-    const reply = hasBody
-      ? await probe.deliver(probe.sender.create().body, { method, credential: null })
-      : await probe.send({ method })
-    evidence = `sent ${method} without a signature: ${describe(reply)}`
-    if (isLimited(reply)) return undecided(evidence)
-    const isClosed = reply.status === undefined && reply.problem === 'closed'
-    if (!isRefusal(reply) && reply.status !== 501 && !isClosed) return failed(evidence)
-  }
-  return passed(evidence)
-}
+const refusesMethods =
+  (methods: readonly string[]): Scenario['run'] =>
+  (probe) =>
+    untilProblem(
+      methods.map((method) => async () => {
+        const hasBody = method !== 'GET' && method !== 'HEAD'
+        const reply = hasBody
+          ? await probe.deliver(probe.sender.create().body, { method, credential: null })
+          : await probe.send({ method })
+        const isRight = isRefusal(reply) || reply.status === 501 || isClosed(reply)
+        return judge(reply, `sent ${method} without a signature: ${describe(reply)}`, isRight)
+      }),
+    )
 
 /** Requests with other methods than POST. */
 export const METHODS: readonly Scenario[] = [
@@ -31,7 +31,7 @@ export const METHODS: readonly Scenario[] = [
     title: 'refuses PUT, PATCH and DELETE',
     reason: 'Deliveries are POST requests. A route for all methods may skip the verification for others.',
     fix: 'Accept POST, and GET only for handshakes. Respond to other methods with 405.',
-    run: (probe) => refusesMethods(probe, ['PUT', 'PATCH', 'DELETE']),
+    run: refusesMethods(['PUT', 'PATCH', 'DELETE']),
   },
   {
     id: 'signed-methods',
@@ -62,7 +62,7 @@ export const METHODS: readonly Scenario[] = [
     reason:
       'A sender that is configured to use GET would count a 2xx as success, although nothing is handled.',
     fix: 'Respond with 405. If the receiver supports handshakes, respond with 400 to GET without a token.',
-    run: (probe) => refusesMethods(probe, ['GET', 'HEAD']),
+    run: refusesMethods(['GET', 'HEAD']),
   },
   {
     id: 'method-not-allowed',
@@ -76,8 +76,95 @@ export const METHODS: readonly Scenario[] = [
       if (reply.status === 401 || reply.status === 404)
         return skipped(`PUT got ${reply.status}, which also refuses it`)
       const evidence = `sent PUT: ${describe(reply)}, allow: ${probe.show(allow ?? 'missing')}`
-      if (isLimited(reply)) return undecided(evidence)
-      return reply.status === 405 && allow !== undefined ? passed(evidence) : failed(evidence)
+      return judge(reply, evidence, reply.status === 405 && allow !== undefined)
     },
+  },
+]
+
+const { parameter, member } = arcgis.handshake!
+
+/** Sends a handshake with this query. */
+const shake = (probe: Probe, query: string, parts: RequestParts = { method: 'GET' }): Promise<Reply> => {
+  const { pathname, search } = probe.url
+  return probe.send({ ...parts, path: `${pathname}${search === '' ? '?' : `${search}&`}${query}` })
+}
+
+/** Returns the member of the response with the signature. */
+function tokenIn(reply: Reply): unknown {
+  if (reply.status === undefined) return undefined
+  try {
+    return (JSON.parse(reply.body.toString()) as Record<string, unknown> | null)?.[member]
+  } catch {
+    return undefined
+  }
+}
+
+const forHosted =
+  (run: (probe: Probe) => Promise<Finding>): Scenario['run'] =>
+  (probe) =>
+    probe.sender.profile === 'arcgis'
+      ? run(probe)
+      : skipped('only senders with the profile arcgis send handshakes')
+
+/** The GET requests with which ArcGIS Online asks again and again whether the receiver has the key. */
+export const HANDSHAKE: readonly Scenario[] = [
+  {
+    id: 'handshake',
+    level: 'must',
+    title: `responds to GET ?${parameter}=T with the signature of T`,
+    reason: 'Otherwise ArcGIS Online sends no deliveries, or stops silently.',
+    fix: `Respond with 200 and {"${member}": "sha256=" + base64(HMAC-SHA256(key, T))}.`,
+    run: forHosted(async (probe) => {
+      const token = `geohook-check-${Date.now()}`
+      const reply = await shake(probe, `${parameter}=${token}`)
+      const expected = probe.sender.credential(Buffer.from(token), { encoding: 'base64', prefix: 'sha256=' })
+      const isRight = reply.status === 200 && tokenIn(reply) === expected
+      return judge(reply, `sent a token: ${describe(reply)}`, isRight)
+    }),
+  },
+  {
+    id: 'handshake-missing-token',
+    level: 'should',
+    title: 'refuses a handshake with no token, an empty token or two tokens',
+    reason:
+      'The signature of an empty token is also valid for a delivery with an empty body. Of two tokens, a proxy and the receiver may read different ones.',
+    fix: 'Respond with 400 if the token is missing, empty, or given twice.',
+    run: forHosted((probe) =>
+      untilProblem(
+        ['', `${parameter}=`, `${parameter}=a&${parameter}=b`].map(
+          (query) => async () => refuses(await shake(probe, query), `GET with the query "${query}"`),
+        ),
+      ),
+    ),
+  },
+  {
+    id: 'handshake-wrong-method',
+    level: 'must',
+    title: 'refuses a POST with a token and no signature',
+    reason: 'A handshake must not replace the verification of a delivery.',
+    fix: 'Treat only GET requests as handshakes.',
+    run: forHosted(async (probe) => {
+      const delivery = probe.request(probe.sender.create().body, { credential: null })
+      return refuses(await shake(probe, `${parameter}=abc`, delivery), 'an unsigned delivery with a token')
+    }),
+  },
+  {
+    id: 'handshake-payload-token',
+    level: 'must',
+    title: 'does not sign a token that is a payload',
+    reason:
+      'Anyone can choose the token. If it is a payload, the response contains the signature for a forged delivery.',
+    fix: 'Sign only tokens of letters, digits and a few other characters, and refuse deliveries whose body looks like a token.',
+    run: forHosted(async (probe) => {
+      const { body } = probe.sender.create()
+      const tokens = [body.toString(), `payload=${body}`, '{}', '[]']
+      for (const token of tokens) {
+        const reply = await shake(probe, `${parameter}=${encodeURIComponent(token)}`)
+        const evidence = `sent a payload as the token: ${describe(reply)}`
+        if (isLimited(reply)) return undecided(evidence)
+        if (isSuccess(reply) && tokenIn(reply) !== undefined) return failed(evidence)
+      }
+      return passed(`sent ${tokens.length} payloads as tokens: none was signed`)
+    }),
   },
 ]

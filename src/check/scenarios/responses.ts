@@ -1,9 +1,8 @@
-import { headerOf, isRefusal, isSuccess } from '../http/reply.ts'
-import { accepts, describe, failed, isLimited, passed, undecided } from '../judge.ts'
-import { findSecret, findSignature, findStackTrace } from '../leaks.ts'
-import { compareRefusals, compareTenants, compareTenantTimes, compareTimes } from '../refusals.ts'
-import type { Scenario } from '../scenario.ts'
-
+import { accepts, describe, isLimited, type Scenario } from '../judge.ts'
+import type { Probe, RecordedReply } from '../probe.ts'
+import { headerOf, isRefusal, isSuccess, MAX_BODY, type Reply } from '../response.ts'
+import { type Finding, failed, passed, undecided } from '../types.ts'
+import { compareRefusals, compareTenants, compareTenantTimes, compareTimes } from './refusals.ts'
 /** What responses reveal, and when they come. */
 export const RESPONSES: readonly Scenario[] = [
   {
@@ -155,3 +154,104 @@ export const RESPONSES: readonly Scenario[] = [
     },
   },
 ]
+
+/** Bytes of the shortest key to search for. Shorter ones are in unrelated text by chance, and so are words. */
+const MIN_SEARCHED = 6
+const WORD = /^[a-z]{1,15}$/i
+
+/** Returns the texts in which any response must not contain the key. */
+function textsOf(key: Buffer): string[] {
+  if (key.length < MIN_SEARCHED || WORD.test(key.toString())) return []
+  return [
+    key.toString(),
+    key.toString('hex'),
+    key.toString('base64').replaceAll('=', ''),
+    key.toString('base64url'),
+  ]
+}
+
+/** Makes a receiver respond with errors, so that there are some also if no other scenario runs. */
+async function provoke(probe: Probe): Promise<readonly RecordedReply[]> {
+  const notJson = Buffer.from('{"events":')
+  const { body } = probe.sender.create()
+  await probe.deliver(body, { credential: probe.sender.wrongCredential() })
+  await probe.deliver(body, { credential: null })
+  await probe.deliver(notJson)
+  await probe.send({ method: 'PUT', body: notJson })
+  return probe.replies
+}
+
+/** Judges whether a text is in responses. Only the beginning of a long body is kept, so its end is unknown. */
+function search(
+  replies: readonly RecordedReply[],
+  what: string,
+  isIn: (text: string, recorded: RecordedReply) => boolean,
+  describeFound = ({ status }: Reply): string => `a response with status ${status} contains ${what}`,
+): Finding {
+  const found = replies.find((recorded) => isIn(textOf(recorded), recorded))
+  if (found) return failed(describeFound(found.reply))
+  const long = replies.find(({ reply }) => reply.status !== undefined && reply.body.length >= MAX_BODY)
+  return long
+    ? undecided(`a response with status ${long.reply.status} is longer than ${MAX_BODY / 1024} KiB`)
+    : passed(`none of ${replies.length} responses contains ${what}`)
+}
+
+async function findSecret(probe: Probe): Promise<Finding> {
+  const replies = await provoke(probe)
+  const texts = textsOf(Buffer.from(probe.sender.key as Uint8Array)).map((text) => text.toLowerCase())
+  if (texts.length > 0)
+    return search(replies, 'the key', (text) => texts.some((secret) => text.toLowerCase().includes(secret)))
+  return undecided(
+    `the key is too short to search for, or a word: use a key of ${MIN_SEARCHED} or more bytes, with digits`,
+  )
+}
+
+async function findSignature(probe: Probe): Promise<Finding> {
+  const replies = (await provoke(probe)).filter(({ request }) => request?.body)
+  return search(replies, 'the right signature of its request', (text, { request }) => {
+    const { body = Buffer.alloc(0), headers = [] } = request ?? {}
+    const hex = probe.sender.credential(body, { encoding: 'hex', prefix: '' })
+    const base64 = probe.sender.credential(body, { encoding: 'base64', prefix: '' }).replaceAll('=', '')
+    const contains = (other: string): boolean => other.toLowerCase().includes(hex) || other.includes(base64)
+    // A receiver may echo what a valid delivery contains.
+    return contains(text) && !headers.some(([, value]) => contains(value))
+  })
+}
+
+/** Parts of stack traces in Node, Python, Java, .NET, PHP, Ruby and Go. */
+const TRACES: readonly RegExp[] = [
+  /\.[cm]?[jt]s:\d+:\d/,
+  /Traceback \(most recent call last\)/,
+  /\.py", line \d/,
+  /\.(?:java|kt|scala):\d+\)/,
+  /\.cs:line \d/,
+  /\.php(?:\(\d|:\d| on line )/,
+  /\.rb:\d+:in /,
+  /\.go:\d/,
+]
+/** Matches everything that can be a path of Unix or Windows. */
+const PATH = /(?:\/|[A-Z]:\\)[\w./\\-]+/g
+const SOURCE_ROOT = /^(?:\/(?:home|usr|var|app|srv|opt|root)\/|[A-Z]:)/
+const SOURCE_FILE = /\.(?:[cm]?[jt]s|py|rb|php|go|java|cs)$/
+
+/** Links of a page, which are URLs and not paths. */
+const LINK = /\b(?:src|href)="[^"]*"/g
+
+const showsSource = (text: string): boolean =>
+  TRACES.some((trace) => trace.test(text)) ||
+  (text.match(PATH) ?? []).some((path) => SOURCE_ROOT.test(path) && SOURCE_FILE.test(path))
+
+async function findStackTrace(probe: Probe): Promise<Finding> {
+  const { pathname } = probe.url
+  const isIn = (all: string): boolean => {
+    const text = all.replace(LINK, '')
+    return showsSource(pathname === '/' ? text : text.replaceAll(pathname, ''))
+  }
+  return search(await provoke(probe), 'a stack trace or a file path', isIn, describe)
+}
+
+/** Returns the headers and the body of a response as text. */
+function textOf({ reply }: RecordedReply): string {
+  if (reply.status === undefined) return ''
+  return `${reply.headers.map((header) => header.join(': ')).join('\n')}\n${reply.body.toString()}`
+}

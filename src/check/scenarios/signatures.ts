@@ -1,10 +1,9 @@
-import { judgeEach, refuses } from '../judge.ts'
-import type { Scenario } from '../scenario.ts'
+import { type Attempt, deliveryWith, each, refuses, type Scenario } from '../judge.ts'
 import type { Sender } from '../sender.ts'
 
 const KEY_FIX = 'Respond with 401, before you use any part of the body.'
 
-/** Requests without a signature, or with a value that cannot be one. */
+/** Requests without a signature, with a value that cannot be one, and with signatures that look right. */
 export const SIGNATURES: readonly Scenario[] = [
   {
     id: 'signature-missing',
@@ -12,12 +11,9 @@ export const SIGNATURES: readonly Scenario[] = [
     title: 'refuses a delivery without the signature header',
     reason: 'Anyone could send events.',
     fix: KEY_FIX,
-    run: (probe) =>
-      judgeEach(
-        probe,
-        [{ sent: 'a delivery without the header', body: probe.sender.create().body, credential: null }],
-        refuses,
-      ),
+    run: each(refuses, (sender) => [
+      { sent: 'a delivery without the header', body: sender.create().body, credential: null },
+    ]),
   },
   {
     id: 'signature-empty',
@@ -25,16 +21,13 @@ export const SIGNATURES: readonly Scenario[] = [
     title: 'refuses an empty signature, a prefix alone, and a placeholder such as null',
     reason: 'A receiver must not take such a value for "nothing to verify".',
     fix: KEY_FIX,
-    run: (probe) =>
-      judgeEach(
-        probe,
-        ['', ' ', 'null', 'undefined', probe.sender.prefix, 'sha256='].map((credential) => ({
-          sent: `the signature ${JSON.stringify(credential)}`,
-          body: probe.sender.create().body,
-          credential,
-        })),
-        refuses,
-      ),
+    run: each(refuses, (sender) =>
+      ['', ' ', 'null', 'undefined', sender.prefix, 'sha256='].map((credential) => ({
+        sent: `the signature ${JSON.stringify(credential)}`,
+        body: sender.create().body,
+        credential,
+      })),
+    ),
   },
   {
     id: 'signature-malformed',
@@ -43,23 +36,19 @@ export const SIGNATURES: readonly Scenario[] = [
     reason:
       'In some languages, comparing values of different lengths throws, and the receiver responds with 5xx. The sender may then retry, and may disable the webhook after several failures.',
     fix: 'Check the length and the alphabet of the header before you compare. Respond with 401.',
-    run(probe) {
-      const { body } = probe.sender.create()
-      return judgeEach(
-        probe,
-        [
-          ['of one character', wrongStart(probe.sender, body)],
-          ['of 6,000 characters', 'a'.repeat(6000)],
-          ['with characters outside ASCII', '\u00e9'.repeat(32)],
-          ['of 64 letters that are not hex digits', 'z'.repeat(64)],
-          ['of invalid base64', `${'*'.repeat(43)}=`],
-          ['of JSON', '{"signature":"none"}'],
-          ['with two values', `${'0'.repeat(64)}, ${'0'.repeat(64)}`],
-          ['with broken percent-encoding', '%zz%signature%'],
-        ].map(([what, credential = '']) => ({ sent: `a signature ${what}`, body, credential })),
-        refuses,
-      )
-    },
+    run: each(refuses, (sender) => {
+      const { body } = sender.create()
+      return [
+        ['of one character', wrongStart(sender, body)],
+        ['of 6,000 characters', 'a'.repeat(6000)],
+        ['with characters outside ASCII', '\u00e9'.repeat(32)],
+        ['of 64 letters that are not hex digits', 'z'.repeat(64)],
+        ['of invalid base64', `${'*'.repeat(43)}=`],
+        ['of JSON', '{"signature":"none"}'],
+        ['with two values', `${'0'.repeat(64)}, ${'0'.repeat(64)}`],
+        ['with broken percent-encoding', '%zz%signature%'],
+      ].map(([what, credential = '']) => ({ sent: `a signature ${what}`, body, credential }))
+    }),
   },
   {
     id: 'signature-odd-hex',
@@ -69,20 +58,15 @@ export const SIGNATURES: readonly Scenario[] = [
     reason:
       'Functions such as timingSafeEqual throw if the lengths differ, and some hex decoders throw for an odd number of digits, so the receiver responds with 5xx. The sender may then retry, and may disable the webhook after several failures.',
     fix: 'Check that the decoded signature has 32 bytes before you compare. Respond with 401.',
-    run: (probe) =>
-      judgeEach(
-        probe,
-        [63, 65, 62, 66, 3, 128].map((length) => {
-          const { body } = probe.sender.create()
-          const digits = wrongStart(probe.sender, body).repeat(length)
-          return {
-            sent: `a signature of ${length} hex digits`,
-            body,
-            credential: probe.sender.prefix + digits,
-          }
-        }),
-        refuses,
+    run: each(refuses, (sender) =>
+      [63, 65, 62, 66, 3, 128].map((length) =>
+        deliveryWith(
+          sender,
+          `a signature of ${length} hex digits`,
+          (body) => sender.prefix + wrongStart(sender, body).repeat(length),
+        ),
       ),
+    ),
   },
   {
     id: 'signature-truncated',
@@ -91,24 +75,180 @@ export const SIGNATURES: readonly Scenario[] = [
     reason:
       'A receiver that compares only as many bytes as it was given accepts a signature of one byte, which anyone can guess.',
     fix: 'Check that the signature has its full length.',
-    run: (probe) =>
-      judgeEach(
-        probe,
-        [1, 2, 8, 22, 32, 42, -8].map((length) => {
-          const { body } = probe.sender.create()
-          const { prefix, isSigned } = probe.sender
-          const whole = probe.sender.credential(body, { prefix: '' })
-          const kept = Math.min(Math.abs(length), whole.length - 1)
-          return {
-            sent: `the ${length < 0 ? 'last' : 'first'} ${kept === 1 ? 'character' : `${kept} characters`} of the right ${isSigned ? 'signature' : 'key'}`,
-            body,
-            credential: (isSigned ? prefix : '') + (length < 0 ? whole.slice(-kept) : whole.slice(0, kept)),
-          }
-        }),
-        refuses,
+    run: each(refuses, (sender) =>
+      [1, 2, 8, 22, 32, 42, -8].map((length) => {
+        const { body } = sender.create()
+        const { prefix, isSigned } = sender
+        const whole = sender.credential(body, { prefix: '' })
+        const kept = Math.min(Math.abs(length), whole.length - 1)
+        return {
+          sent: `the ${length < 0 ? 'last' : 'first'} ${kept === 1 ? 'character' : `${kept} characters`} of the right ${isSigned ? 'signature' : 'key'}`,
+          body,
+          credential: (isSigned ? prefix : '') + (length < 0 ? whole.slice(-kept) : whole.slice(0, kept)),
+        }
+      }),
+    ),
+  },
+  {
+    id: 'signature-wrong-key',
+    level: 'must',
+    title: 'refuses a signature made with another key',
+    reason: 'Anyone could send events.',
+    fix: 'Compare the header with the HMAC-SHA256 of the body under the stored key, and respond with 401 if they differ.',
+    run: each(refuses, (sender) =>
+      ['another key', 'secret']
+        .filter((key) => !Buffer.from(key).equals(Buffer.from(sender.key as Uint8Array)))
+        .map((key) =>
+          deliveryWith(sender, 'a signature made with another key', (body) =>
+            sender.credential(body, { key }),
+          ),
+        ),
+    ),
+  },
+  {
+    id: 'signature-empty-key',
+    level: 'must',
+    needsSignature: true,
+    title: 'refuses a signature made with an empty key',
+    reason:
+      'If the variable with the key is not set, some receivers use an empty key or the text `undefined`, which anyone can guess.',
+    fix: 'Do not start without a key.',
+    run: each(refuses, (sender) =>
+      ['', '\0'.repeat(32), 'undefined', 'null', 'None'].map((key) =>
+        deliveryWith(sender, `a signature made with the key ${JSON.stringify(key)}`, (body) =>
+          sender.credential(body, { key }),
+        ),
       ),
+    ),
+  },
+  {
+    id: 'signature-other-algorithm',
+    level: 'must',
+    needsSignature: true,
+    title: 'refuses signatures of other algorithms',
+    reason:
+      'If the request names the algorithm, an attacker chooses the weakest one that the receiver accepts.',
+    fix: 'Accept only HMAC-SHA256; never read the algorithm from the request.',
+    run: each(refuses, (sender) =>
+      ['md5', 'sha1', 'sha512'].map((algorithm) =>
+        deliveryWith(sender, `a valid signature with HMAC-${algorithm.toUpperCase()}`, (body) =>
+          sender.credential(body, { algorithm, prefix: `${algorithm}=` }),
+        ),
+      ),
+    ),
+  },
+  {
+    id: 'signature-partly-right',
+    level: 'must',
+    needsSignature: true,
+    title: 'refuses a partly right signature, in hex and in base64',
+    reason:
+      'If a receiver compares only some of the bytes, their sum, or base64 without its case, an attacker needs far fewer guesses.',
+    fix: 'Decode the signature to 32 bytes, and compare all of them with a constant-time function.',
+    run: each(refuses, partlyRight),
+  },
+  {
+    id: 'signature-repeated',
+    level: 'should',
+    title: 'refuses two signature headers',
+    reason:
+      'A proxy and the receiver may each read another of the two values, so one of them may verify a value that the other ignores.',
+    fix: 'Refuse a request whose signature header occurs more than once.',
+    run: each(refuses, (sender) =>
+      [true, false].map((isFirst) => {
+        const { body } = sender.create()
+        const right = sender.credential(body)
+        const wrong = sender.credential(body, { key: 'another key' })
+        const [first, second] = isFirst ? [right, wrong] : [wrong, right]
+        const headers = [[sender.header, second]] as const
+        return {
+          sent: `the right and a wrong header, the right one ${isFirst ? 'first' : 'last'}`,
+          body,
+          credential: first,
+          headers,
+        }
+      }),
+    ),
+  },
+  {
+    id: 'signature-double-encoded',
+    level: 'should',
+    needsSignature: true,
+    title: 'refuses a signature that is percent-encoded twice',
+    reason:
+      'A receiver that decodes more than once accepts values that a proxy or a firewall in front of it does not recognize.',
+    fix: 'Percent-decode the header at most once.',
+    run: each(refuses, (sender) =>
+      [true, false].map((isEncoded) => {
+        const { body } = sender.create()
+        const twice = percentEncodeAll(sender.credential(body)).replaceAll('%', '%25')
+        return {
+          sent: `the right signature, percent-encoded ${isEncoded ? 'twice' : 'three times'}`,
+          body,
+          credential: isEncoded ? twice : twice.replaceAll('%', '%25'),
+        }
+      }),
+    ),
   },
 ]
+
+/** Percent-encodes the first character, and all that are not letters or digits. */
+const percentEncodeAll = (text: string): string =>
+  text.replace(/^.|[^0-9A-Za-z]/g, (character) => `%${character.charCodeAt(0).toString(16)}`)
+
+/** Numbers of right bytes at the start, or at the end, of a partly right signature. */
+const RIGHT_AT_START = [4, 8, 16, 31]
+const RIGHT_AT_END = [4, 31]
+
+/** Returns other bytes that a decoder of UTF-8 turns into the same text, because it replaces or drops invalid bytes. */
+function sameText(right: Buffer): Buffer {
+  for (let at = 0; at < right.length; at++) {
+    const other = Buffer.from(right)
+    other[at] = right[at] === 0xff ? 0xfe : 0xff
+    if (String(other) === String(right)) return other
+  }
+  return right.map((byte) => ~byte) as Buffer
+}
+
+/** Deliveries with partly right signatures: each has 32 bytes, and some of them are wrong. */
+function partlyRight({ create, credential, prefix }: Sender): Attempt[] {
+  const changes: [string, (right: Buffer) => Buffer][] = [
+    ...RIGHT_AT_START.map((count): [string, (right: Buffer) => Buffer] => [
+      `right only in its first ${count} bytes`,
+      (right) => right.map((byte, at) => (at < count ? byte : ~byte)) as Buffer,
+    ]),
+    ...RIGHT_AT_END.map((count): [string, (right: Buffer) => Buffer] => [
+      `right only in its last ${count} bytes`,
+      (right) => right.map((byte, at) => (at >= right.length - count ? byte : ~byte)) as Buffer,
+    ]),
+    [
+      'right only in its first and last 4 bytes',
+      (right) => right.map((byte, at) => (at % 28 < 4 ? byte : ~byte)) as Buffer,
+    ],
+    ['with the right bytes in reverse order', (right) => Buffer.from(right).reverse()],
+    [
+      'right only in the low 7 bits of each byte, as in ASCII',
+      (right) => right.map((byte) => byte ^ 0x80) as Buffer,
+    ],
+    ['right only as UTF-8 text', sameText],
+  ]
+  const attempts = (['hex', 'base64'] as const).flatMap((encoding) =>
+    changes.map(([what, change]): Attempt => {
+      const { body } = create()
+      const right = Buffer.from(credential(body, { encoding: 'hex', prefix: '' }), 'hex')
+      return {
+        sent: `a signature in ${encoding}, ${what}`,
+        body,
+        credential: prefix + Buffer.from(change(right)).toString(encoding),
+      }
+    }),
+  )
+  const { body } = create()
+  const swapped = credential(body, { encoding: 'base64', prefix: '' }).replace(/[a-z]/gi, (letter) =>
+    letter === letter.toLowerCase() ? letter.toUpperCase() : letter.toLowerCase(),
+  )
+  return [...attempts, { sent: 'the right base64 with swapped case', body, credential: prefix + swapped }]
+}
 
 /**
  * Returns a hex digit with which the right signature does not start. A receiver that compares only as many characters as

@@ -1,9 +1,7 @@
-import { hostOf } from '../http/connection.ts'
-import { inspectTls, offerOldTls, type TlsReport } from '../http/inspect-tls.ts'
-import { failed, passed, skipped, undecided } from '../judge.ts'
+import { hostOf, inspectTls, offerOldTls, type TlsReport } from '../connection.ts'
+import type { Scenario } from '../judge.ts'
 import type { Probe } from '../probe.ts'
-import type { Scenario } from '../scenario.ts'
-import type { Finding } from '../types.ts'
+import { type Finding, failed, passed, skipped, undecided } from '../types.ts'
 
 const DAY = 86_400_000
 const MIN_DAYS = 14

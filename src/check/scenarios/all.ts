@@ -1,22 +1,19 @@
-import type { Scenario } from '../scenario.ts'
+import type { Scenario } from '../judge.ts'
 import type { Group, ScenarioText } from '../types.ts'
 import { ACCEPTANCE } from './acceptance.ts'
 import { BODIES } from './bodies.ts'
 import { CONNECTIONS } from './connections.ts'
 import { DELIVERIES } from './deliveries.ts'
-import { FORGERIES } from './forgeries.ts'
-import { HANDSHAKE } from './handshake.ts'
 import { LIMITS } from './limits.ts'
-import { METHODS } from './methods.ts'
-import { NOTATIONS } from './notations.ts'
+import { HANDSHAKE, METHODS } from './methods.ts'
 import { ODD_BODIES } from './odd-bodies.ts'
 import { RESPONSES } from './responses.ts'
 import { SIGNATURES } from './signatures.ts'
 import { TLS } from './tls.ts'
 
 const GROUPED: Readonly<Record<Group, readonly Scenario[]>> = {
-  acceptance: [...ACCEPTANCE, ...NOTATIONS],
-  signatures: [...SIGNATURES, ...FORGERIES],
+  acceptance: ACCEPTANCE,
+  signatures: SIGNATURES,
   bodies: [...BODIES, ...ODD_BODIES],
   limits: LIMITS,
   methods: METHODS,

@@ -1,10 +1,7 @@
-import { headerOf, isRefusal, type Reply } from './http/reply.ts'
-import type { Attempt } from './judge.ts'
-import { describe, failed, isLimited, passed, skipped, undecided } from './judge.ts'
-import type { DeliveryParts, Probe } from './probe.ts'
-import { FORM_TYPE } from './signed-form.ts'
-import { compareSamples } from './statistics.ts'
-import type { Finding } from './types.ts'
+import { type Attempt, describe, isLimited } from '../judge.ts'
+import { type DeliveryParts, FORM_TYPE, type Probe } from '../probe.ts'
+import { headerOf, isRefusal, type Reply } from '../response.ts'
+import { type Finding, failed, passed, skipped, undecided } from '../types.ts'
 
 /** Headers that differ in any two responses, or belong to the connection. */
 export const VARIABLE: ReadonlySet<string> = new Set([
@@ -16,31 +13,16 @@ export const VARIABLE: ReadonlySet<string> = new Set([
 ])
 
 /** Compares the responses to deliveries that the receiver refuses for different reasons. */
-export async function compareRefusals(probe: Probe): Promise<Finding> {
-  const wrong = refusedAttempts(probe)
-  const [first, again] = [await deliver(probe, wrong[0]), await deliver(probe, wrong[0])]
-  if (!isRefusal(first) || isLimited(first)) return undecided(`sent ${wrong[0].sent}: ${describe(first)}`)
-  if (!isRefusal(again) || isLimited(again)) return undecided(`sent ${wrong[0].sent}: ${describe(again)}`)
-  if (String(first.body) !== String(again.body))
-    return undecided('the body differs between two equal requests, for example by an id of the request')
-  const changing = new Set([...VARIABLE, ...changingHeaders(first, again)])
-  for (const attempt of wrong.slice(1)) {
-    const reply = await deliver(probe, attempt)
-    if (!isRefusal(reply) || isLimited(reply)) return undecided(`sent ${attempt.sent}: ${describe(reply)}`)
-    if (shape(probe, reply, changing) === shape(probe, first, changing)) continue
-    const finding = await compareAgain(probe, changing, [
-      { attempt: wrong[0], before: first },
-      { attempt, before: reply },
-    ])
-    if (finding.verdict !== 'passed') return finding
-  }
-  return passed(`${wrong.length} reasons, the same response: ${describe(first)}`)
+export function compareRefusals(probe: Probe): Promise<Finding> {
+  const [first, ...others] = refusedAttempts(probe)
+  const pairs = others.map((other): [Attempt, Attempt] => [first, other])
+  return compareResponses(probe, pairs, (reply) => isRefusal(reply) && !isLimited(reply))
 }
 
 const NO_TENANT = 'it needs the URL of a tenant that does not exist (--unknown-url)'
 
 /** Compares the responses at the payload URL with those at the URL of an unknown tenant. */
-export async function compareTenants(probe: Probe): Promise<Finding> {
+export function compareTenants(probe: Probe): Promise<Finding> | Finding {
   const { unknownPath: path, sender } = probe
   if (path === undefined) return skipped(NO_TENANT)
   const { body } = sender.create()
@@ -50,26 +32,35 @@ export async function compareTenants(probe: Probe): Promise<Finding> {
     { sent: 'PUT', body, credential: null, method: 'PUT' },
     { sent: 'GET', body: Buffer.alloc(0), credential: null, method: 'GET' },
   ]
+  const pairs = attempts.map((attempt): [Attempt, Attempt] => [
+    attempt,
+    { ...attempt, path, sent: `${attempt.sent} to the unknown tenant` },
+  ])
+  return compareResponses(probe, pairs, (reply) => reply.status !== undefined && !isLimited(reply))
+}
+
+/** Compares the responses to each pair of requests. They must be equal. */
+async function compareResponses(
+  probe: Probe,
+  pairs: readonly [Attempt, Attempt][],
+  isUsable: (reply: Reply) => boolean,
+): Promise<Finding> {
   let evidence = ''
-  for (const attempt of attempts) {
-    const there = { ...attempt, path, sent: `${attempt.sent} to the unknown tenant` }
-    const [first, again, other] = [
-      await deliver(probe, attempt),
-      await deliver(probe, attempt),
-      await deliver(probe, there),
-    ]
-    evidence = `sent ${attempt.sent}: ${describe(first)}; to the unknown tenant: ${describe(other)}`
-    if ([first, again, other].some((reply) => reply.status === undefined || isLimited(reply)))
-      return undecided(evidence)
+  for (const [attempt, other] of pairs) {
+    const first = await deliver(probe, attempt)
+    const again = await deliver(probe, attempt)
+    const reply = await deliver(probe, other)
+    evidence = `sent ${attempt.sent}: ${describe(again)}; sent ${other.sent}: ${describe(reply)}`
+    if (![first, again, reply].every(isUsable)) return undecided(evidence)
     const changing = new Set([...VARIABLE, ...changingHeaders(first, again)])
-    if (shape(probe, first, changing) === shape(probe, other, changing)) continue
+    if (shape(probe, again, changing) === shape(probe, reply, changing)) continue
     const finding = await compareAgain(probe, changing, [
       { attempt, before: again },
-      { attempt: there, before: other },
+      { attempt: other, before: reply },
     ])
     if (finding.verdict !== 'passed') return finding
   }
-  return passed(`${attempts.length} requests, the same responses; the last one: ${evidence}`)
+  return passed(`${pairs.length} pairs of requests, the same responses; the last one: ${evidence}`)
 }
 
 interface Compared {
@@ -238,4 +229,38 @@ function wrongFrom({ sender }: Probe, body: Uint8Array, part: number): string {
   const from = Math.floor(right.length * part)
   const wrong = right.slice(from).replace(/[0-9A-Za-z+/]/g, (digit) => (digit === '0' ? '4' : '0'))
   return sender.prefix + right.slice(0, from) + wrong
+}
+
+/** Part of the median by which two medians must differ to count. */
+const MIN_RATIO = 0.1
+/** Value of Welch's t above which a difference counts; chance reaches 4.5 in one of 100,000 comparisons. */
+const MIN_T = 4.5
+/** Part of the slowest times to ignore: pauses of either side make them. */
+const CROPPED = 0.1
+
+/**
+ * Compares two samples of times in milliseconds. The difference is clear if it is both large and not due to chance
+ * (Welch's t-test of the times without the slowest ones).
+ */
+function compareSamples(
+  a: readonly number[],
+  b: readonly number[],
+): { difference: number; isClear: boolean } {
+  const [x, y] = [crop(a), crop(b)]
+  const difference = medianOf(y) - medianOf(x)
+  const t = (meanOf(y) - meanOf(x)) / Math.sqrt(varianceOf(x) / x.length + varianceOf(y) / y.length)
+  const isLarge = Math.abs(difference) > MIN_RATIO * Math.min(medianOf(x), medianOf(y))
+  return { difference, isClear: isLarge && Math.abs(t) > MIN_T }
+}
+
+const crop = (times: readonly number[]): number[] =>
+  [...times].sort((a, b) => a - b).slice(0, Math.ceil(times.length * (1 - CROPPED)))
+
+const medianOf = (sorted: readonly number[]): number => sorted[sorted.length >> 1] ?? 0
+const meanOf = (numbers: readonly number[]): number =>
+  numbers.reduce((sum, number) => sum + number, 0) / numbers.length
+
+function varianceOf(numbers: readonly number[]): number {
+  const mean = meanOf(numbers)
+  return numbers.reduce((sum, number) => sum + (number - mean) ** 2, 0) / (numbers.length - 1)
 }
