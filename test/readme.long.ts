@@ -14,7 +14,11 @@ it('the code in the README, the docs and the doc comments compiles', () => {
   expect(examples.length).toBeGreaterThan(10)
   for (const [index, file] of files.entries()) writeFileSync(file, `${all[index]}\nexport {}\n`)
   const { config } = ts.readConfigFile(`${root}test/types/tsconfig.json`, ts.sys.readFile)
-  const { options } = ts.parseJsonConfigFileContent({ ...config, files, include: [] }, ts.sys, `${root}test/types`)
+  const { options } = ts.parseJsonConfigFileContent(
+    { ...config, files, include: [] },
+    ts.sys,
+    `${root}test/types`,
+  )
   const program = ts.createProgram(files, { ...options, noUnusedLocals: false, noUnusedParameters: false })
   // Reports only errors in these files: `npm run types` checks the sources that they import.
   const diagnostics = files.flatMap((file) => ts.getPreEmitDiagnostics(program, program.getSourceFile(file)))

@@ -44,13 +44,13 @@ export const AREAS = {
     ],
   },
   adapters: {
-    // refused-uploads.test.ts is included because only tests with sockets cover the draining of refused requests. The
+    // refused-uploads.long.ts is included because only tests with sockets cover the draining of refused requests. The
     // other contract tests are excluded, because they would take half a minute per change.
     mutate: [
       'src/adapters/!(certificate-errors|connection-errors|tls-trust).ts',
       'src/runtime/drain.node.ts',
     ],
-    tests: ['test/adapters/!(close-before-exit).test.ts', 'test/contract/refused-uploads.test.ts'],
+    tests: ['test/adapters/!(close-before-exit).test.ts', 'test/contract/refused-uploads.long.ts'],
   },
   outgoing: {
     // What the mock, the inspector and the check share for their own requests.

@@ -2,24 +2,11 @@ import { once } from 'node:events'
 import { createServer, request } from 'node:http'
 import { webhook } from 'geohook/node'
 import { describe, expect, it } from 'vitest'
-import { BODY, ENTRY_POINTS, HANDSHAKES, NAMES, receiver, SIGNED } from '../helpers/entry-points.ts'
-import { expectLinear, repeatedPieces } from '../helpers/linear-time.ts'
+import { BODY, HANDSHAKES, NAMES, receiver, SIGNED } from '../helpers/entry-points.ts'
+import { expectLinear } from '../helpers/linear-time.ts'
 import { mountServer } from '../helpers/mounts/mounted.ts'
 
-// `long-headers.long.ts` covers all entry points and more texts.
-const texts = repeatedPieces('x')
-
 describe('takes linear time for any value of', () => {
-  it.each(NAMES)('the header %s', async (name) => {
-    for (const entryPoint of ['receive', 'Lambda, HTTP API']) {
-      for (const text of texts) await expectLinear((value) => ENTRY_POINTS[entryPoint]?.(name, value), text)
-    }
-  })
-
-  it('the query of a handshake', async () => {
-    for (const text of texts) await expectLinear((value) => HANDSHAKES.receive(`crc_token=${value}`), text)
-  })
-
   it('a URL, because handshakes with more than 8,000 characters are rejected', async () => {
     const statusOf = async (length: number) =>
       (await HANDSHAKES.receive(`crc_token=a&b=${'c'.repeat(length - '/hook?crc_token=a&b='.length)}`)).status
