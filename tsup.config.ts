@@ -35,22 +35,31 @@ const inlineAssets: NonNullable<Options['esbuildPlugins']>[number] = {
 /**
  * Makes the main entry three files, because Node takes longer to load a file than to run its code. esbuild writes modules
  * that the same entries load into one chunk, so here all entries load the receiver, and share one large chunk instead of
- * a dozen small ones. Not in this chunk is `explain`: bundles that do not call it would still contain its code.
+ * a dozen small ones. `diagnose.ts` has a chunk of its own, which is loaded only when `explain` is called.
  */
 const joinChunks: NonNullable<Options['esbuildPlugins']>[number] = {
   name: 'join-chunks',
   setup({ onLoad, onResolve }) {
-    const files = [...Object.values(entry), 'src/changes/engine.ts'].map((path) => resolve(path))
+    const files = [...Object.values(entry), 'src/changes/engine.ts', 'src/explain/diagnose.ts'].map((path) =>
+      resolve(path),
+    )
     const receiver = ['src/receiver/receiver.ts', 'src/signature/signature.ts']
     const imports = receiver.map((path) => `\nimport ${JSON.stringify(resolve(path))}`).join('')
     onLoad({ filter: /\.ts$/ }, ({ path }) =>
       files.includes(path) ? { contents: readFileSync(path, 'utf8') + imports, loader: 'ts' } : undefined,
     )
     // The inspector and the mock service get a copy of `explain`, so that it is in the file of the main entry. The engine
-    // gets copies, because bundlers would add what it imports from the large chunk to the part of `geohook/changes` that
-    // is loaded at once.
-    onResolve({ filter: /\/receiver\/(explain|delivery|log)\.ts$/ }, ({ path, importer, resolveDir }) => {
-      const isCopied = /^src[\\/](inspector|mock|changes)[\\/]/.test(relative('.', importer))
+    // and the code of `explain` get copies of small functions, because bundlers would add what the large chunk exports
+    // for them to the part that is loaded at once. The class WebhookError is never copied.
+    onResolve({ filter: /\.ts$/ }, ({ path, importer, resolveDir }) => {
+      const from = relative('.', importer)
+      const isCopied =
+        (/^src[\\/](inspector|mock|changes)[\\/]/.test(from) &&
+          /\/(explain\/explain|receiver\/(delivery|log))\.ts$/.test(path)) ||
+        (/^src[\\/]explain[\\/](?!explain)/.test(from) &&
+          /\/(nearest|signature\/(bytes|encoding|form-field|keyring|profiles)|payload\/(media-type|limits|utf8))\.ts$/.test(
+            path,
+          ))
       return isCopied ? { path: resolve(resolveDir, path), suffix: '?copy' } : undefined
     })
   },
@@ -59,7 +68,7 @@ const joinChunks: NonNullable<Options['esbuildPlugins']>[number] = {
 export default defineConfig([
   {
     entry,
-    external: ['#diagnose', '#runtime', /^node:/],
+    external: ['#runtime', /^node:/],
     format: ['esm', 'cjs'],
     // Creates shared chunks, so that all entries of a format have the same WebhookError class.
     splitting: true,
@@ -86,15 +95,6 @@ export default defineConfig([
     target: 'node20',
     platform: 'neutral',
     removeNodeProtocol: false,
-  },
-  {
-    // A separate bundle that contains copies of its imports; see src/receiver/explain.ts.
-    entry: { diagnose: 'src/explain/diagnose.ts' },
-    format: ['esm', 'cjs'],
-    splitting: false,
-    target: 'node20',
-    external: ['#runtime'],
-    platform: 'neutral',
   },
   {
     entry: { cli: 'src/cli/main.ts' },

@@ -10,7 +10,6 @@ const source = (path: string): string => fileURLToPath(new URL(path, import.meta
 /** Maps the package's entries to their source. */
 export const alias = (platform: 'node' | 'web') => [
   { find: '#runtime', replacement: source(`src/runtime/runtime.${platform}.ts`) },
-  { find: '#diagnose', replacement: source('src/explain/diagnose.ts') },
   ...Object.entries(entries).map(([name, path]) => ({
     find: name === 'index' ? /^geohook$/ : `geohook/${name}`,
     replacement: source(path),
@@ -27,7 +26,7 @@ const project = (
   test: TestProjectInlineConfiguration['test'] = {},
 ): TestProjectInlineConfiguration => ({
   // Only for a few tests that import modules of `src`.
-  resolve: { alias: alias('node').slice(0, 2) },
+  resolve: { alias: alias('node').slice(0, 1) },
   test: {
     name,
     include,

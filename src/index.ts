@@ -1,8 +1,9 @@
 export type { ErrorCode } from './errors.ts'
 export { WebhookError, type WebhookErrorOptions } from './errors.ts'
 export type { Cause } from './explain/causes.ts'
-export type { GivenRequest } from './explain/request.ts'
-export type { Diagnosis } from './explain/types.ts'
+export { explain } from './explain/explain.ts'
+export { type ExplainedOptions, type ExplainedRefusal, explained } from './explain/explained.ts'
+export type { Diagnosis, ExplainOptions, GivenRequest } from './explain/types.ts'
 export type {
   ChangeType,
   FeatureChangeType,
@@ -26,8 +27,6 @@ export type {
   ServicePayload,
   ServicePayloadEvent,
 } from './payload/types.ts'
-export { type ExplainOptions, explain } from './receiver/explain.ts'
-export { type ExplainedOptions, type ExplainedRefusal, explained } from './receiver/explained.ts'
 export { createReceiver } from './receiver/receiver.ts'
 export type {
   AttemptContext,

@@ -7,7 +7,6 @@ import ts from 'typescript'
 const root = fileURLToPath(new URL('../..', import.meta.url))
 const resolved = {
   '#runtime': 'src/runtime/runtime.node.ts',
-  '#diagnose': 'src/explain/diagnose.ts',
 }
 
 /**

@@ -1,11 +1,31 @@
-import type { SignatureEncoding } from '../signature/signature.ts'
-import type { RefusalCode } from './causes/refusal.ts'
-import type { Question } from './question.ts'
-import type { Answer } from './receiver.ts'
-import type { Refused } from './refusals/refused.ts'
-import { explainCode, explainRefusal, neededFor } from './refusals.ts'
-import { isComplete } from './request.ts'
+import { toTitle, WebhookError } from '../errors.ts'
+import { bodyFormat } from '../payload/parse.ts'
+import { createQuietReceiver } from '../receiver/receiver.ts'
+import type { HeaderBag, ReceiverOptions, RequestHead } from '../receiver/types.ts'
+import { decodeSignature, type SignatureEncoding } from '../signature/signature.ts'
+import { CODE_CAUSES, type RefusalCode } from './causes.ts'
+import { readClaims } from './claims.ts'
+import { explainMalformed } from './malformed.ts'
+import {
+  explainAge,
+  explainContentType,
+  explainEncoding,
+  explainHandshake,
+  explainIssues,
+  explainMethod,
+  explainSize,
+  type Refused,
+} from './refusals.ts'
+import {
+  createDecoy,
+  createKeySource,
+  isComplete,
+  type KeySource,
+  type Question,
+  readRequest,
+} from './request.ts'
 import type { Finding } from './types.ts'
+import { findMissingSignature } from './unmatched.ts'
 
 /** A question with what was read from it. */
 export interface Context {
@@ -22,25 +42,122 @@ export interface Context {
   parameter: string | undefined
 }
 
-/** Builds the input of {@link explainRefusal}. */
-export const toRefused = (
+/** What a receiver does with the request. */
+export interface Answer {
+  /** The error with which the receiver refuses the request. */
+  refusal?: WebhookError | undefined
+  isHandshake: boolean
+  /** The request as a key function gets it. */
+  head: RequestHead
+  /** The receiver's maximum body size in bytes. 0 if it has not refused the request. */
+  limit: number
+}
+
+const NO_BODY = new Uint8Array()
+
+/** Passes a request to a receiver with the same options and these keys, but without handlers and stores. */
+export async function askReceiver(
+  { question, now }: Context,
+  signatureKey: KeySource['signatureKey'],
+  headers: ReadonlyMap<string, string>,
+): Promise<Answer> {
+  const { code: _code, thorough: _thorough, method = 'POST', url = '/', ...others } = question
+  const { body: given, headers: _headers, params, remoteAddress, ...options } = others
+  const body = given ?? NO_BODY
+  let head: RequestHead = {
+    method,
+    url,
+    headers: Object.fromEntries(headers) as HeaderBag,
+    params,
+    remoteAddress,
+  }
+  const receiver = createQuietReceiver({
+    ...options,
+    clock: () => now,
+    signatureKey,
+    unsigned: 'reject', // a receiver that accepts unsigned requests would emit a process warning
+    duplicates: undefined,
+    inbox: undefined,
+    observer: {
+      around({ request, run }) {
+        head = request
+        return run()
+      },
+      // These functions keep the receiver from logging.
+      refused() {},
+      failed() {},
+    },
+  } as ReceiverOptions).on('*', () => {}) // without a handler, it would warn about each change type
+  let usedLimit = 0
+  const { kind, error } = await receiver.receive({
+    ...head,
+    read({ limit, onChunk }) {
+      if (body.length > limit) throw new WebhookError('body_too_large')
+      onChunk(body)
+      return body
+    },
+    cancel(limit) {
+      usedLimit = limit
+    },
+  })
+  return { refusal: error, isHandshake: kind === 'handshake', head, limit: usedLimit }
+}
+
+type Explain = (refused: Refused) => Finding | undefined
+
+/**
+ * Which part of a request a code depends on, and how to find the cause there. The other codes depend on the state of the
+ * receiver, which the request does not show.
+ */
+const EXPLAIN: Partial<Record<RefusalCode, readonly [needs: 'head' | 'body', explain?: Explain]>> = {
+  // With a body, the search finds the cause.
+  signature_missing: ['body'],
+  signature_malformed: ['body'],
+  signature_mismatch: ['body'],
+  method_not_allowed: ['head', explainMethod],
+  handshake_invalid: ['head', explainHandshake],
+  content_encoding_unsupported: ['head', explainEncoding],
+  content_type_unsupported: ['head', explainContentType],
+  body_too_large: ['head', explainSize],
+  payload_malformed: ['body', explainMalformed],
+  payload_invalid: ['body', explainIssues],
+  delivery_stale: ['body', explainAge],
+}
+
+/** Returns true for a code that depends on the state of the receiver. */
+export const isOfReceiver = (code: RefusalCode | undefined): boolean =>
+  code !== undefined && EXPLAIN[code] === undefined
+
+/** Explains why a receiver refuses a request whose signature is valid or was not checked. */
+function explainRefusal(
   { question, headers, field, now, parameter }: Context,
+  code: RefusalCode,
   { refusal, limit }: Pick<Answer, 'refusal' | 'limit'>,
-  body: Uint8Array,
   keys: readonly Uint8Array[] = [],
-): Refused => ({
-  message: refusal?.message ?? '',
-  cause: refusal?.cause,
-  headers,
-  body,
-  keys,
-  method: question.method ?? 'POST',
-  url: question.url ?? '/',
-  limit,
-  maxAge: question.maxAge,
-  now,
-  field,
-  parameter,
+): Finding {
+  const { body = NO_BODY, method = 'POST', url = '/', maxAge } = question
+  const message = refusal?.message ?? ''
+  const cause = refusal?.cause
+  const refused = { message, cause, headers, body, keys, method, url, limit, maxAge, now, field, parameter }
+  const found = EXPLAIN[code]?.[1]?.(refused)
+  if (found) return found
+  // The receiver's message as a sentence, or the symptom if the message only repeats the code.
+  const isCode = message === '' || message === toTitle(code)
+  return { cause: code, evidence: isCode ? CODE_CAUSES[code][0] : toSentence(message) }
+}
+
+const toSentence = (message: string): string => `${message.slice(0, 1).toUpperCase()}${message.slice(1)}.`
+
+/** Explains a code by itself, without the request. */
+const explainCode = (cause: RefusalCode): Finding => ({
+  cause,
+  evidence: `The receiver reported ${cause}. ${CODE_CAUSES[cause][0]}`,
+})
+
+/** Explains a code for a missing key, although the options have a key. */
+const withKey = (cause: RefusalCode): Finding => ({
+  cause,
+  evidence: `The receiver reported ${cause}, but the options give a key for this request here.`,
 })
 
 /** What is known about the sender's proof: the signature, or the key in a header. */
@@ -53,55 +170,63 @@ export interface Proof {
   describe(): string | Promise<string>
 }
 
-/** Codes of requests whose body is not known completely, so that the signature cannot be checked. */
-const CUT_OFF: readonly string[] = ['body_timeout', 'body_aborted']
-
 /** Explains what a receiver does with a request whose signature is valid or was not checked. */
-export async function explainAnswer(
-  context: Context & { body: Uint8Array },
-  answer: Answer,
-  proof: Proof,
-): Promise<Finding> {
-  const { question, headers, body, code } = context
-  const { refusal } = answer
-  if (code && neededFor(code) === 'receiver') {
+export async function explainAnswer(context: Context, answer: Answer, proof: Proof): Promise<Finding> {
+  const { question, headers, code } = context
+  const refused = answer.refusal?.code as RefusalCode | undefined
+  if (code && isOfReceiver(code)) {
     const { cause, evidence } = code.startsWith('key_') ? withKey(code) : explainCode(code)
-    return { cause, evidence: `${evidence}${CUT_OFF.includes(code) ? '' : ` ${await proof.describe()}`}` }
+    // The body of these is not known completely, so the signature cannot be checked.
+    const isCutOff = code === 'body_timeout' || code === 'body_aborted'
+    return { cause, evidence: isCutOff ? evidence : `${evidence} ${await proof.describe()}` }
   }
-  if (refusal && isCertain(refusal.code, headers, code))
-    return explainRefusal(refusal.code as never, toRefused(context, answer, body, proof.keys))
-  const option = code && missingOption(code, question)
+  // With incomplete headers, a refusal of the content type or the payload proves nothing: the header may be missing
+  // only from the question.
+  const isCertain =
+    isComplete(headers) || refused === code || !/^content_type_|^payload_/.test(refused as string)
+  if (refused && isCertain) return explainRefusal(context, refused, answer, proof.keys)
+  const option = missingOption(code, question)
   if (code && option) {
     const { cause, evidence } = explainCode(code)
-    return {
-      cause,
-      evidence: `${evidence} The option ${option} was not given, so the reason is not known here.`,
-    }
+    const why = `The option ${option} was not given, so the reason is not known here.`
+    return { cause, evidence: `${evidence} ${why}` }
   }
   const accepted = await proof.accept(answer)
   if (!code) return accepted
-  const evidence = `${accepted.evidence} The receiver that reported ${code} had other keys or options, or got another request.`
-  return { ...accepted, evidence }
+  const why = `The receiver that reported ${code} had other keys or options, or got another request.`
+  return { ...accepted, evidence: `${accepted.evidence} ${why}` }
 }
 
-/** Explains a code for a missing key, although the options have a key. */
-export const withKey = (code: RefusalCode): Finding => ({
-  cause: code,
-  evidence: `The receiver reported ${code}, but the options give a key for this request here.`,
-})
-
 /** Returns the option that the receiver with this code had, if the caller does not give it. */
-function missingOption(code: string, { schema, maxAge }: Question): string | undefined {
+function missingOption(code: string | undefined, { schema, maxAge }: Question): string | undefined {
   if (code === 'payload_invalid' && !schema) return 'schema'
   return code === 'delivery_stale' && maxAge === undefined ? 'maxAge' : undefined
 }
 
-/**
- * With incomplete headers, a refusal of the content type or the payload proves nothing: the header may be missing only
- * from the question.
- */
-const isCertain = (
-  refused: string,
-  headers: ReadonlyMap<string, string>,
-  code: string | undefined,
-): boolean => isComplete(headers) || refused === code || !/^content_type_|^payload_/.test(refused)
+/** Explains a code without the body: the receiver may refuse a request before it reads the body. */
+export async function explainHead(context: Context): Promise<Finding> {
+  const { question, headers } = context
+  const code = context.code as RefusalCode
+  const found = isComplete(headers) ? explainHeader(context, code) : undefined
+  if (found) return found
+  if (code.startsWith('key_') && question.signatureKey) return withKey(code)
+  if (EXPLAIN[code]?.[0] !== 'head') return explainCode(code)
+  const answer = await askReceiver(context, [createDecoy()], headers)
+  const isKnown = code !== 'handshake_invalid' || question.url !== undefined
+  if (answer.refusal?.code !== code || !isKnown) return explainCode(code)
+  return explainRefusal(context, code, answer)
+}
+
+/** Explains a code that only one header shows. */
+function explainHeader(context: Context, code: RefusalCode): Finding | undefined {
+  const { question, headers, field, encoding } = context
+  if (code === 'content_type_unsupported' && bodyFormat(headers.get('content-type')) === undefined)
+    return explainRefusal(context, code, { limit: 0 })
+  // Without the keys of a key function: they only hide names that contain one.
+  const request = readRequest(question, headers, NO_BODY, field, createKeySource(question).keys)
+  if (code === 'signature_missing') return findMissingSignature(request, readClaims(request, encoding))
+  const isMalformed = typeof decodeSignature(request.value, encoding) === 'string'
+  if (code !== 'signature_malformed' || request.value === '' || !isMalformed) return undefined
+  const accepted = encoding === 'auto' ? 'hex or base64' : encoding
+  return { cause: code, evidence: `The value of the header ${field} is not a signature in ${accepted}.` }
+}

@@ -1,10 +1,10 @@
-import { toHex } from '../shared/bytes.ts'
+import { toBase64 } from '../shared/bytes.ts'
 import { decodeSignature, percentDecode, type SignatureEncoding } from '../signature/signature.ts'
-import { LABEL, notationMistakes } from './notation-mistake.ts'
-import { digestsIn } from './notations.ts'
-import { type OtherClaims, readOtherClaims } from './other-claims.ts'
-import { readNumber, readPart } from './parts.ts'
+import { decodeAs, fromBase64, fromHex, toBase32, toBinary, toHex, trim } from './bytes.ts'
+import { type Json, membersOf } from './json.ts'
+import { digestsIn, LABEL, notationMistakes, readNumber, readPart } from './notations.ts'
 import type { ReceivedRequest } from './request.ts'
+import { readFields, readMembers } from './signed-texts.ts'
 import type { Finding } from './types.ts'
 
 /** Where a signature was found in the request. */
@@ -16,13 +16,17 @@ export interface Claim {
 }
 
 /** Every value of a request that could be a signature. */
-export interface Claims extends Pick<OtherClaims, 'otherHeaders' | 'isComplete'> {
+export interface Claims {
   /** The encodings of a signature that the receiver accepts. */
   readonly encoding: SignatureEncoding
-  /** Finds the claim with this digest, given in lower-case hex. */
-  find(digest: string): Claim | undefined
+  /** Names of other headers that look like a signature. */
+  readonly otherHeaders: readonly string[]
+  /** False if some headers were not searched, because there are too many or they are too long. */
+  readonly isComplete: boolean
   /** True if no value could be a signature, so that a search is useless. */
   readonly isEmpty: boolean
+  /** Finds the claim with this digest, given in lower-case hex. */
+  find(digest: string): Claim | undefined
   /** Returns false if a digest of this size in bytes cannot be found, so that computing it is useless. */
   canFind(size: number): boolean
 }
@@ -34,21 +38,25 @@ export const MAX_SIGNATURE: number = 128 * 1024
 export function readClaims(request: ReceivedRequest, encoding: SignatureEncoding): Claims {
   const claims = new Map<string, Claim>()
   const sizes = new Set<number>()
-  const add = (digest: Uint8Array, claim: Claim): void => {
+  const add = (isPrimary: boolean, [digest, mistakes]: FoundDigest): void => {
     const hex = toHex(digest)
     sizes.add(digest.length)
-    if (!claims.has(hex)) claims.set(hex, claim)
+    if (!claims.has(hex)) claims.set(hex, { isPrimary, mistakes })
   }
   if (request.value.length <= MAX_SIGNATURE)
-    for (const [digest, mistakes] of readPrimary(request, encoding))
-      add(digest, { isPrimary: true, mistakes })
+    for (const found of readPrimary(request, encoding)) add(true, found)
   const isCut = sizes.size === 0 // or not a signature at all
-  const { otherHeaders, isComplete, digests } = readOtherClaims(request, encoding)
-  for (const [digest, mistakes] of digests) add(digest, { isPrimary: false, mistakes })
+  const { otherHeaders, isComplete, digests } = readOthers(request, encoding)
+  for (const found of digests) add(false, found)
 
-  const text = readCut(request)
+  // The text that may be a part of a signature, without a prefix and a cut escape sequence.
+  const text = request.decoded.replace(/%.?$/, '').replace(LABEL, '')
   const describeNumber = readNumber(text)
   const isPart = readPart(text)
+  const primary = (cause: Finding['cause'], evidence: string): Claim => ({
+    isPrimary: true,
+    mistakes: [{ cause, evidence }],
+  })
   return {
     isEmpty: claims.size === 0 && !/^[\w+/-]{11,}=*$/.test(text),
     otherHeaders,
@@ -58,33 +66,26 @@ export function readClaims(request: ReceivedRequest, encoding: SignatureEncoding
       const claim = claims.get(digest)
       if (claim || text === '') return claim
       const notation = describeNumber(digest)
-      if (notation) {
-        const evidence = `The received value is the signature ${notation}.`
-        return { isPrimary: true, mistakes: [{ cause: 'signature_encoding', evidence }] }
-      }
-      return isPart(digest) ? { isPrimary: true, mistakes: [TRUNCATED] } : undefined
+      if (notation) return primary('signature_encoding', `The received value is the signature ${notation}.`)
+      if (!isPart(digest)) return undefined
+      return primary('signature_truncated', 'The received value is only a part of the signature.')
     },
     canFind: (size) => sizes.has(size) || (isCut && text !== ''),
   }
 }
 
-const TRUNCATED: Finding = {
-  cause: 'signature_truncated',
-  evidence: 'The received value is only a part of the signature.',
-}
+/** A digest with what keeps the receiver from reading it: its place, and the notation that the receiver cannot read. */
+type FoundDigest = readonly [digest: Uint8Array, mistakes: readonly Finding[]]
 
-/** Returns the text that may be a part of a signature, without a prefix and a cut escape sequence. */
-const readCut = ({ decoded }: ReceivedRequest): string => decoded.replace(/%.?$/, '').replace(LABEL, '')
-
-/** Yields the digests in the value that the receiver reads, with what keeps the receiver from reading them. */
+/** Yields the digests in the value that the receiver reads. */
 function* readPrimary(
   { value, decoded }: ReceivedRequest,
   encoding: SignatureEncoding,
-): Generator<[Uint8Array, readonly Finding[]]> {
+): Generator<FoundDigest> {
   const whole = decodeSignature(value)
   if (typeof whole !== 'string') yield [whole, notationMistakes(value, whole, encoding)]
-  for (const [decodeAgain, found] of REPAIRS) {
-    for (const text of decodeAgain(value, decoded)) {
+  for (const [found, texts] of repairs(value, decoded)) {
+    for (const text of texts) {
       const digest = decodeSignature(text)
       if (typeof digest !== 'string') yield [digest, [found, ...notationMistakes(text, digest, encoding)]]
     }
@@ -93,29 +94,168 @@ function* readPrimary(
     for (const digest of digestsIn(text)) yield [digest, notationMistakes(text, digest, encoding)]
 }
 
-/** Ways to repair the value: each row returns texts that the receiver can read. */
-const REPAIRS: readonly [repair: (value: string, decoded: string) => string[], found: Finding][] = [
-  [
-    (value) =>
-      // `v1,<signature>` is one value.
-      /,\s*\S/.test(value) && !/^v\d/.test(value) ? value.split(',', 100).map((part) => part.trim()) : [],
-    {
-      cause: 'signature_doubled',
-      evidence: 'The header has several values, and one of them is the signature.',
-    },
-  ],
-  [
-    (_, decoded) => (decoded.includes(' ') ? [decoded.replaceAll(' ', '+')] : []),
-    {
-      cause: 'signature_percent_encoded',
-      evidence: 'The value is the signature after each space in it is replaced by a plus sign.',
-    },
-  ],
-  [
-    (_, decoded) => [percentDecode(decoded), percentDecode(percentDecode(decoded))],
-    {
-      cause: 'signature_percent_encoded',
-      evidence: 'The value is the signature after percent-decoding it more than once.',
-    },
-  ],
-]
+/** Repairs the value in each of several ways, so that the receiver can read it. */
+function repairs(value: string, decoded: string): [found: Finding, texts: string[]][] {
+  const isList = /,\s*\S/.test(value) && !/^v\d/.test(value) // `v1,<signature>` is one value
+  const cause = 'signature_percent_encoded'
+  return [
+    [
+      {
+        cause: 'signature_doubled',
+        evidence: 'The header has several values, and one of them is the signature.',
+      },
+      isList ? value.split(',', 100).map((part) => part.trim()) : [],
+    ],
+    [
+      { cause, evidence: 'The value is the signature after each space in it is replaced by a plus sign.' },
+      decoded.includes(' ') ? [decoded.replaceAll(' ', '+')] : [],
+    ],
+    [
+      { cause, evidence: 'The value is the signature after percent-decoding it more than once.' },
+      [percentDecode(decoded), percentDecode(percentDecode(decoded))],
+    ],
+  ]
+}
+
+/** Headers whose values are hashes of the body by definition (RFC 9530, RFC 3230, RFC 1864, cloud storage). */
+const HASHES =
+  /^(repr-|content-|want-)*digest$|^content-(md5|sha256)$|^etag$|^if-(none-)?match$|^x-(amz-content-sha256|amz-checksum-\w+|goog-hash|ms-content-(sha256|md5)|ms-blob-content-md5)$/
+
+/** Headers that name a request or a message. They often have as many digits as a signature. */
+const IDS = /(^|-)(id|uuid|guid|trace|traceparent|tracestate|request|correlation|b3)$/
+
+/** Headers with these names contain signatures, whatever their values are. */
+const SIGNATURES = /signature|(^|-)(sig|sign|hmac)(-|$)/
+
+/** A header name (RFC 9110). Others are not reported, because a log could be forged with them. */
+const NAME = /^[\w!#$%&'*+.^`|~-]{1,100}$/
+
+/** A value such as `HMAC <signature>`. The fix says that the sender must change it. */
+const WORDS = /^[a-z][\w-]{2,40}\s/i
+
+/** Limits for other headers: their number, the characters of each one, and of all together. */
+const MAX_HEADERS = 200
+const MAX_VALUE = 2000
+const MAX_VALUES = 32 * 1024
+
+/** Maximum number of characters of the query that are searched. */
+const MAX_QUERY = 4000
+
+/** How deep the members of a JSON body are searched, and how many members of each inner object. */
+const MAX_DEPTH = 3
+const MAX_NESTED = 20
+
+/** Reads the headers, the query of the URL, the members of a JSON body and the fields of a form. */
+function readOthers(request: ReceivedRequest, encoding: SignatureEncoding) {
+  const { headers, headerName, keys, url = '', body } = request
+  const otherHeaders: string[] = []
+  const digests: FoundDigest[] = []
+  let isComplete = headers.size <= MAX_HEADERS
+  let left = MAX_VALUES
+  for (const [name, value] of [...headers].slice(0, MAX_HEADERS)) {
+    if (name === headerName || HASHES.test(name) || !NAME.test(name)) continue
+    const text = value.slice(0, Math.min(MAX_VALUE, left))
+    left -= text.length
+    if (text.length < value.length) isComplete = false
+    const found = [...digestsIn(percentDecode(text))]
+    if (SIGNATURES.test(name) ? text !== '' : found.some(({ length }) => length >= 20) && !IDS.test(name))
+      otherHeaders.push(name)
+    const mistake = describedLater('signature_in_other_header', () => describeHeader(name, text, keys))
+    const isAmongWords = name === 'cookie' || WORDS.test(text)
+    for (const digest of found)
+      digests.push([digest, [mistake, ...(isAmongWords ? [] : notationMistakes(text, digest, encoding))]])
+  }
+  const add = (cause: Finding['cause'], text: string, describe: () => string): void => {
+    if (text.length > MAX_VALUE) return
+    const mistake = describedLater(cause, describe)
+    for (const digest of digestsIn(cause === 'signature_in_form_field' ? percentDecode(text) : text))
+      digests.push([digest, [mistake, ...notationMistakes(text, digest, encoding)]])
+  }
+  const query = /\?([^#]*)/.exec(url)?.[1]?.slice(0, MAX_QUERY)
+  for (const [name, text] of new URLSearchParams(query?.replaceAll('+', '%2B'))) {
+    const place = (): string => shown(', in the parameter', name, keys)
+    add('signature_in_query', text, () => `The query of the URL contains the signature${place()}.`)
+  }
+  for (const [name, text] of textMembers(readMembers(body)?.members ?? [])) {
+    const place = (): string => shown(', in the member', name, keys)
+    add('signature_in_body', text, () => `The JSON of the body contains the signature${place()}.`)
+  }
+  for (const { name, value } of readFields(body)) {
+    const place = (): string => shown('', name, keys)
+    add('signature_in_form_field', value, () => `The form field${place()} contains the signature.`)
+  }
+  return { otherHeaders, isComplete, digests }
+}
+
+/** Describes a mistake only if it is one, because comparing names with keys takes long. */
+const describedLater = (cause: Finding['cause'], describe: () => string): Finding => ({
+  cause,
+  get evidence() {
+    return describe()
+  },
+})
+
+function describeHeader(name: string, value: string, keys: readonly Uint8Array[]): string {
+  const start = `${shown('The header', name, keys) || 'Another header'} contains the signature`
+  if (typeof decodeSignature(value) !== 'string') return `${start}.`
+  if (name === 'cookie') return `${start}, in a cookie.`
+  if (/^basic\s/i.test(value)) return `${start}, as a part of the user name and password.`
+  return WORDS.test(value) ? `${start} behind other words.` : `${start}.`
+}
+
+/** Yields the texts in members of a JSON object, also of objects in it. */
+function* textMembers(members: Json['members'], depth = 0): Generator<[name: string, text: string]> {
+  for (const { name, value } of members) {
+    if (value.kind === 'string') yield [name, value.text]
+    else if (depth < MAX_DEPTH) yield* textMembers(membersOf(value).slice(0, MAX_NESTED), depth + 1)
+  }
+}
+
+/** Maximum size in bytes of the part of a key that names are compared with in all notations. */
+const MAX_KEY = 4096
+
+/** A name contains a key if this many letters and digits are the same. For a shorter key, half of it is enough. */
+const MAX_SAME = 12
+const MIN_SAME = 4
+
+/**
+ * Returns true for a name that evidence may show: a word as people write it, in which there is no part of a key. The
+ * sender chooses the names, and may have confused a name with a key or a signature.
+ */
+export const isShown = (name: string, keys: readonly Uint8Array[]): boolean =>
+  /^[\w$.-]{1,40}$/.test(name) && !isRandom(name) && !containsKey(name, keys)
+
+/** Returns true for hex digits, for a long word, and for digits in three or more places, as in base64. */
+const isRandom = (name: string): boolean =>
+  /[0-9a-f]{12}|[a-z\d]{25}/i.test(name) || (name.match(/\d+/g) ?? []).length > 2
+
+/** Returns the name after other words, or an empty text if evidence may not show it. */
+export const shown = (before: string, name: string, keys: readonly Uint8Array[]): string =>
+  isShown(name, keys) ? `${before} ${name}` : ''
+
+/** Returns true if a text contains a key, or a half of it, in any notation. */
+export function containsKey(text: string, keys: readonly Uint8Array[]): boolean {
+  const lower = text.toLowerCase()
+  const letters = lettersOf(text)
+  return keys.some((key) => {
+    const start = trim(key).subarray(0, MAX_KEY)
+    const written = toBinary(start)
+    if (start.length > 0 && lower.includes(written.toLowerCase())) return true
+    const decoded = [start, fromHex(written), fromBase64(written)]
+    const notations = decoded.flatMap((bytes) =>
+      bytes ? [toHex(bytes), toBase64(bytes), toBase32(bytes)] : [],
+    )
+    if (decodeAs(start, 'utf-8') !== undefined) notations.push(written)
+    return notations.some((notation) => haveInCommon(lettersOf(notation), letters))
+  })
+}
+
+/** Quotes, prefixes and separators do not hide a key. */
+const lettersOf = (text: string): string => text.toLowerCase().replace(/[^a-z\d]/g, '')
+
+function haveInCommon(key: string, text: string): boolean {
+  const size = Math.max(MIN_SAME, Math.min(MAX_SAME, Math.ceil(key.length / 2)))
+  for (let start = 0; start + size <= text.length; start++)
+    if (key.includes(text.slice(start, start + size))) return true
+  return false
+}

@@ -1,6 +1,7 @@
 import { importKey } from '#runtime'
 import type { HmacKey } from '../runtime/hmac.ts'
-import { concat, toHex, utf8 } from '../shared/bytes.ts'
+import { type Body, concat, toBase64, toBytes, utf8 } from '../shared/bytes.ts'
+import { fromHex, toHex } from './bytes.ts'
 import type { BytesOrText } from './types.ts'
 
 /** The part of node:crypto that is used here. It is loaded only where it exists, and so is not imported. */
@@ -24,26 +25,16 @@ const WEB: Readonly<Record<string, string>> = {
   sha512: 'SHA-512',
 }
 
-/**
- * Replaces an empty key, which WebCrypto rejects. The result is the same, because HMAC pads short keys with zeros
- * (RFC 2104).
- */
+/** Replaces an empty key, which WebCrypto rejects. HMAC pads short keys with zeros (RFC 2104), so it is the same key. */
 const EMPTY = new Uint8Array(1)
 
-/**
- * Computes an HMAC in lower-case hex.
- *
- * @param hash name of the hash in node:crypto
- * @returns undefined if the platform lacks the hash
- */
-export function hmac(
-  hash: string,
-  key: BytesOrText,
-  message: BytesOrText,
-): string | undefined | Promise<string | undefined> {
+/** A digest in lower-case hex. Undefined if the platform lacks the hash. */
+type Digest = string | undefined | Promise<string | undefined>
+
+/** Computes an HMAC. The hash has the name that node:crypto has for it. */
+function hmac(hash: string, key: BytesOrText, message: BytesOrText): Digest {
   if (!node) return webHmac(hash, key, message)
-  if (!hasHash(hash)) return undefined
-  return node.createHmac(hash, key).update(message).digest('hex')
+  return hasHash(hash) ? node.createHmac(hash, key).update(message).digest('hex') : undefined
 }
 
 /** Computes the HMAC-SHA256 of a message in lower-case hex. */
@@ -62,11 +53,8 @@ export function createSign(key: BytesOrText): Sign {
 export const hmacSha256 = (key: BytesOrText, message: Uint8Array): string | Promise<string> =>
   createSign(key)(message)
 
-/** Computes a plain hash, without a key, in lower-case hex. Returns undefined if the platform lacks the hash. */
-export function hashOf(
-  hash: string,
-  ...parts: readonly BytesOrText[]
-): string | undefined | Promise<string | undefined> {
+/** Computes a plain hash, without a key. */
+export function hashOf(hash: string, ...parts: readonly BytesOrText[]): Digest {
   if (!node) return webHash(hash, concat(parts.map(toSource)))
   if (!hasHash(hash)) return undefined
   const state = node.createHash(hash)
@@ -96,17 +84,133 @@ async function webHmac(hash: string, key: BytesOrText, message: BytesOrText): Pr
   if (!name) return undefined
   const bytes = toSource(key.length > 0 ? key : EMPTY)
   const imported = await crypto.subtle.importKey('raw', bytes, { name: 'HMAC', hash: name }, false, ['sign'])
-  return toHex(await crypto.subtle.sign('HMAC', imported, toSource(message)))
+  return toHex(new Uint8Array(await crypto.subtle.sign('HMAC', imported, toSource(message))))
 }
 
 async function webHash(hash: string, message: Uint8Array): Promise<string | undefined> {
   const name = WEB[hash]
-  return name && toHex(await crypto.subtle.digest(name, toSource(message)))
+  return name && toHex(new Uint8Array(await crypto.subtle.digest(name, toSource(message))))
 }
 
-/**
- * Narrows the type, because WebCrypto does not accept bytes in shared memory. Bodies and keys are never in shared
- * memory.
- */
+/** Narrows the type, because WebCrypto does not accept bytes in shared memory. Bodies and keys are never in it. */
 const toSource = (value: BytesOrText): Uint8Array<ArrayBuffer> =>
   typeof value === 'string' ? utf8(value) : (value as Uint8Array<ArrayBuffer>)
+
+/** An algorithm that a sender may have used in place of HMAC-SHA256. */
+export interface Algorithm {
+  /** Completes the sentence "The signature is …". */
+  description: string
+  /** Size of the digest in bytes. Undefined if senders often truncate it to another size. */
+  size?: number | undefined
+  /** True if the key is not used, so that anyone can compute it. */
+  isKeyless?: boolean
+  /** True for a plain hash of the key and the body. With an empty key, it is keyless too. */
+  isHash?: boolean
+  compute(key: BytesOrText, body: BytesOrText): Digest
+}
+
+type Hash = readonly [id: string, name: string, size: number]
+
+const SHA256: Hash = ['sha256', 'SHA-256', 32]
+
+/** Other hashes, likely ones first. WebCrypto has only the first three. */
+const HASHES: readonly Hash[] = [
+  ['sha1', 'SHA-1', 20],
+  ['sha512', 'SHA-512', 64],
+  ['sha384', 'SHA-384', 48],
+  ['md5', 'MD5', 16],
+  ['sha224', 'SHA-224', 28],
+  ['sha3-256', 'SHA3-256', 32],
+]
+
+/** Hashes that senders combine with a key in ways of their own. */
+const COMMON: readonly Hash[] = [SHA256, ...HASHES.filter(([id]) => /^(sha1|sha512|md5)$/.test(id))]
+
+/** Computes a plain hash of the key and the body. */
+type Parts = (key: BytesOrText, body: BytesOrText) => BytesOrText[]
+
+const PLAIN: readonly (readonly [what: string, parts: Parts])[] = [
+  ['the key followed by the body', (key, body) => [key, body]],
+  ['the body followed by the key', (key, body) => [body, key]],
+  ...['.', ':', '|', '\n'].flatMap((by): [string, Parts][] => [
+    [`the key, ${JSON.stringify(by)} and the body`, (key, body) => [key, by, body]],
+    [`the body, ${JSON.stringify(by)} and the key`, (key, body) => [body, by, key]],
+  ]),
+  ['the key, the body and the key again', (key, body) => [key, body, key]],
+]
+
+/** Ways to sign a digest in place of the body. */
+const WRITTEN: readonly (readonly [notation: string, write: (digest: Uint8Array) => BytesOrText])[] = [
+  ['in hex', toHex],
+  ['in bytes', (digest) => digest],
+  ['in base64', toBase64],
+  ['in upper-case hex', (digest) => toHex(digest).toUpperCase()],
+]
+
+/** The first four are those that senders confuse most often. */
+export const ALGORITHMS: readonly Algorithm[] = [
+  ...HASHES.map(
+    ([hash, name, size]): Algorithm => ({
+      description: `HMAC-${name} instead of HMAC-SHA256`,
+      size: hash === 'sha512' ? undefined : size,
+      compute: (key, body) => hmac(hash, key, body),
+    }),
+  ),
+  ...COMMON.map(
+    ([hash, name, size]): Algorithm => ({
+      description: `HMAC-${name.replace('-', '')} with the key and the body swapped`,
+      size,
+      compute: (key, body) => hmac(hash, body, key),
+    }),
+  ),
+  ...[SHA256, ...HASHES].flatMap(([hash, name, size]): Algorithm[] => [
+    {
+      description: `a plain ${name} hash of the body, without the key`,
+      size,
+      isKeyless: true,
+      compute: (_, body) => hashOf(hash, body),
+    },
+    ...PLAIN.map(([what, parts]) => ({
+      description: `a plain ${name} hash of ${what}`,
+      size,
+      isHash: true,
+      compute: (key: BytesOrText, body: BytesOrText) => hashOf(hash, ...parts(key, body)),
+    })),
+  ]),
+  ...COMMON.flatMap(([hash, name]) =>
+    WRITTEN.map(
+      ([notation, write]): Algorithm => ({
+        description: `HMAC-SHA256 over the ${name} hash of the body ${notation} instead of the body`,
+        size: 32,
+        compute: (key, body) => next(hashOf(hash, body), (digest) => hmac('sha256', key, write(digest))),
+      }),
+    ),
+  ),
+  ...WRITTEN.slice(0, 2).map(
+    ([notation, write]): Algorithm => ({
+      description: `the HMAC-SHA256 of the HMAC-SHA256 ${notation}`,
+      size: 32,
+      compute: (key, body) => next(hmac('sha256', key, body), (digest) => hmac('sha256', key, write(digest))),
+    }),
+  ),
+  ...WRITTEN.slice(0, 2).map(
+    ([notation, write]): Algorithm => ({
+      description: `a plain SHA-256 hash of the HMAC-SHA256 ${notation}`,
+      size: 32,
+      compute: (key, body) => next(hmac('sha256', key, body), (digest) => hashOf('sha256', write(digest))),
+    }),
+  ),
+  {
+    description: 'HMAC-SHA256 over the key instead of the body',
+    size: 32,
+    compute: (key) => hmac('sha256', key, toBytes(key as Body)),
+  },
+]
+
+/** Computes a second digest from the bytes of a first one. Stays synchronous where hashing is. */
+function next(digest: Digest, compute: (digest: Uint8Array) => Digest): Digest {
+  if (digest === undefined) return undefined
+  return typeof digest === 'string'
+    ? compute(fromHex(digest) as Uint8Array)
+    : digest.then((hex) => (hex === undefined ? undefined : compute(fromHex(hex) as Uint8Array)))
+}

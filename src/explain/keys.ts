@@ -1,107 +1,391 @@
-import { toBinary, utf8 } from '../shared/bytes.ts'
+import { concat, fromBinary, toBase64, utf8 } from '../shared/bytes.ts'
+import { decodeAs, fromBase32, fromBase64, fromHex, inLines, toBinary, toHex, trim, utf16 } from './bytes.ts'
 import type { Cause } from './causes.ts'
-import { CASE } from './keys/case.ts'
-import { CHARSETS } from './keys/charsets.ts'
-import { COPIED } from './keys/copied.ts'
-import { CUT } from './keys/cut.ts'
-import { DECODED, ENCODED } from './keys/encodings.ts'
-import { ESCAPED, HTML, PERCENT } from './keys/escapes.ts'
-import { INVISIBLE } from './keys/invisible.ts'
-import { encodeLike, type Key, type KeyTable, readKey } from './keys/key-table.ts'
-import { LISTS } from './keys/lists.ts'
-import { PLACEHOLDERS } from './keys/placeholders.ts'
-import { PREFIXES } from './keys/prefixes.ts'
-import { QUOTES } from './keys/quotes.ts'
-import { TYPOGRAPHY } from './keys/typography.ts'
-import { WHITE_SPACE } from './keys/white-space.ts'
-import { trim } from './text.ts'
+import { hashOf } from './digests.ts'
+import { NAMES, PLACEHOLDERS } from './placeholders.ts'
+import * as transforms from './transforms.ts'
+import {
+  createSource,
+  DECODINGS,
+  ENCODINGS,
+  encodeLike,
+  type Family,
+  type Source,
+  unquote,
+  type Variant,
+} from './transforms.ts'
 import type { BytesOrText, Hypothesis } from './types.ts'
 
 /** Maximum number of hypotheses for one key. Each of them costs one HMAC of the body. */
-const MAX_KEY_HYPOTHESES = 250
+const MAX_HYPOTHESES = 300
 
-/** Largest key, in bytes, for which all hypotheses are tested. A longer key gets only the common ones. */
+/** Largest key, in bytes, for which all hypotheses are tested. A longer key gets only the likely ones. */
 const MAX_KEY = 1024
 
-const EMPTY: KeyTable = ['key_empty', [['an empty key', () => '', 'common']]]
+/** Maximum number of keys that a list is searched for or joined to. */
+const MAX_PARTS = 10
 
-/** All hypotheses about a key. Likely mistakes come first. */
-const TABLES: readonly KeyTable[] = [
-  EMPTY,
-  WHITE_SPACE,
-  CASE,
-  QUOTES,
-  DECODED,
-  ENCODED,
-  INVISIBLE,
-  CHARSETS,
-  PERCENT,
-  PREFIXES,
-  COPIED,
-  TYPOGRAPHY,
-  HTML,
-  ESCAPED,
-  LISTS,
+/** Other text around the key. */
+function added(before: string, after = ''): (key: string) => Variant {
+  const shown = (text: string, place: string): string =>
+    text && `${JSON.stringify(text).replace('\ufeff', '\\ufeff')} ${place} it`
+  const words = [shown(before, 'before'), shown(after, 'after')].filter(Boolean).join(' and ')
+  return (key) => [before + key + after, words ? `with ${words}` : 'without white space around it']
+}
+
+const AROUND = ['', ' ', '\ufeff'].flatMap((before) =>
+  ['', '\n', '\r\n', '\r', ' ', '\t', '\n\n', ' \n'].map((after) => added(before, after)),
+)
+
+function* whiteSpace({ characters: key }: Source): Generator<Variant> {
+  for (const add of AROUND) yield add(key)
+  yield [key.replace(/[ \t\r\n]/g, ''), 'without the white space inside it']
+  yield [key.replace(/[\r\n]/g, ''), 'without the line endings inside it']
+  for (const end of ['\n', '\r\n', ' ']) {
+    const changed = key.replace(/\r\n?|\n/g, end)
+    for (const last of ['', end]) yield [changed + last, 'with other line endings']
+  }
+  yield [key.replace(/[ \t\r\n]+/g, ' '), 'with single spaces inside it']
+  yield [key.match(/.{1,4}/gsu)?.join(' '), 'in groups of four characters']
+}
+
+const UUID = /^[{(]?([\da-f]{8})-?([\da-f]{4})-?([\da-f]{4})-?([\da-f]{4})-?([\da-f]{12})[)}]?$/i
+
+/** Puts bytes into the order of `Guid.ToByteArray` in .NET, where the first three groups are reversed. */
+const toGuid = (bytes: Uint8Array): Uint8Array =>
+  Uint8Array.from([3, 2, 1, 0, 5, 4, 7, 6, 8, 9, 10, 11, 12, 13, 14, 15], (index) => bytes[index] as number)
+
+const swapCase = (letter: string): string =>
+  letter.toLowerCase() === letter ? letter.toUpperCase() : letter.toLowerCase()
+
+function* upperAndLowerCase({ text, bytes }: Source): Generator<Variant> {
+  if (text !== undefined) {
+    yield [text.toLowerCase(), 'in lower case']
+    yield [text.toUpperCase(), 'in upper case']
+    yield [text.replace(/^./su, swapCase), 'with its first letter in the other case']
+    yield [text.replace(/\p{Lu}|\p{Ll}/gu, swapCase), 'typed with Caps Lock']
+  }
+  const groups = UUID.exec(text ?? '')?.slice(1)
+  const raw = groups ? (fromHex(groups.join('')) as Uint8Array) : bytes
+  if (raw.length !== 16) return
+  const uuids = [raw, toGuid(raw)].map((part) =>
+    toHex(part).replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-'),
+  )
+  const forms = uuids.flatMap((uuid) => [uuid, `{${uuid}}`])
+  for (const form of groups ? [groups.join(''), ...forms.slice(0, 2)] : forms)
+    for (const value of [form, form.toLowerCase(), form.toUpperCase()])
+      yield [value, 'as a UUID in another form']
+  if (groups) for (const value of [raw, toGuid(raw)]) yield [value, 'as the bytes of the UUID']
+}
+
+function parseString(text: string): string | undefined {
+  try {
+    const value: unknown = JSON.parse(text)
+    return typeof value === 'string' ? value : undefined
+  } catch {
+    return undefined
+  }
+}
+
+const plainQuotes = (text: string): string =>
+  text.replace(/[\u2018\u2019\u201a\u201b]/g, "'").replace(/[\u201c-\u201f]/g, '"')
+
+function* quotes(source: Source): Generator<Variant> {
+  const { characters: key } = source
+  yield [parseString(key), 'parsed as a JSON string']
+  yield* transforms.quotes(source)
+  yield [key.replace(/^["'`]/, ''), 'without the quote at its start']
+  yield [key.replace(/["'`]$/, ''), 'without the quote at its end']
+  for (const mark of ['"', "'"])
+    for (const end of ['\n', '\r\n', ',', ';']) yield added(mark, mark + end)(key)
+  yield [`b'${key}'`, 'as Python prints bytes']
+  for (const string of [JSON.stringify(key), JSON.stringify(key).replaceAll('/', '\\/')])
+    yield [string, 'as a JSON string']
+  yield [plainQuotes(key), 'with plain quotes in place of typographic ones']
+  yield [key.replaceAll("'", '\u2019'), 'with typographic apostrophes']
+  yield [key.replace(/"([^"]*)"?/g, '\u201c$1\u201d'), 'with typographic quotes']
+}
+
+/** Decodes base64 as PHP, Node.js and Python do: other characters are skipped, and an incomplete byte is dropped. */
+function fromLooseBase64(text: string): Uint8Array | undefined {
+  const [data = ''] = text.replaceAll('-', '+').replaceAll('_', '/').split('=')
+  const digits = data.replace(/[^A-Za-z0-9+/]/g, '')
+  return fromBase64(digits.length % 4 === 1 ? digits.slice(0, -1) : digits)
+}
+
+function* encodings(source: Source): Generator<Variant> {
+  const { characters: key, binary, text } = source
+  yield* transforms.encodings(source)
+  for (const [name, encode] of ENCODINGS.slice(0, 3))
+    for (const end of ['', '\n']) yield [encode(`${binary}\n`) + end, `and a line feed, encoded in ${name}`]
+  yield [fromBase64(key), 'decoded from base64']
+  yield [fromLooseBase64(key), 'decoded from base64 by a decoder that skips other characters']
+  yield [
+    fromLooseBase64(key.replace(/[_-]/g, '')),
+    'decoded from base64 by a decoder that skips "-" and "_" too',
+  ]
+  yield [
+    fromHex(/^(?:[0-9a-f]{2}){4,}/i.exec(key)?.[0] ?? 'x'),
+    'decoded from hex up to its first other character',
+  ]
+  const base32 = key.replace(/[ -]/g, '').split('=', 1)[0] ?? ''
+  if (base32.length >= 8) yield [fromBase32(base32), 'decoded from base32']
+  yield [decodeAs(fromBase64(key) ?? utf8('x'), 'utf-16le'), 'decoded from base64 and UTF-16']
+  if (text !== undefined) yield [toBase64(utf16(text, 'little')), 'encoded in UTF-16, then in base64']
+  yield* transforms.byteLists(source)
+  for (const size of [64, 76]) yield [`${inLines(key, size, '\n')}\n`, `in lines of ${size} characters`]
+  if (/^[+-]?[\d.]{1,40}(?:e[+-]?\d{1,3})?$/i.test(key)) yield [`${Number(key)}`, 'read as a number']
+  if (/^\d+$/.test(key)) yield [key.replace(/^0+/, ''), 'without its leading zeros']
+}
+
+/** Characters that look like nothing or like a space. Web pages, chats, PDF files and dialogs of Windows add them. */
+const CHARACTERS = ['\u200b', '\u00a0', '\u200e', '\u00ad', '\u2060', '\u202f', '\u200c', '\u200d', '\ufeff']
+const visible = (key: string): string =>
+  key.replace(/[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]/g, '')
+const spaces = (key: string, by: string): string =>
+  key.replace(/[\u00a0\u2000-\u200a\u202f\u205f\u3000]/g, by)
+
+function* invisible({ characters: key }: Source): Generator<Variant> {
+  yield [visible(key), 'without its invisible characters']
+  for (const value of [spaces(visible(key), ''), spaces(visible(key), ' ').trim(), spaces(key, '')])
+    yield [value, 'without its invisible characters and no-break spaces']
+  yield [key.replaceAll(' ', '\u00a0'), 'with no-break spaces in place of spaces']
+  for (const character of CHARACTERS) {
+    const name = `U+${character.charCodeAt(0).toString(16).padStart(4, '0').toUpperCase()}`
+    for (const value of [key + character, character + key]) yield [value, `with ${name} before or after it`]
+  }
+}
+
+/** What happens to the text of a body, but not to a key. */
+const LOST = /^without its non-ASCII|character references$/
+
+function* charsets(source: Source): Generator<Variant> {
+  for (const variant of transforms.charsets(source)) if (!LOST.test(variant[1])) yield variant
+  yield* transforms.normalForms(source)
+  yield* transforms.percentEncodings(source)
+  yield [source.bytes.filter((byte) => byte !== 0), 'without its zero bytes']
+  // A key file in UTF-16LE that ends in a line feed loses the zero byte after it when white space is removed.
+  if (source.bytes.at(-1) === 0x0a && source.bytes.length % 2 !== 0)
+    yield [trim(utf8(decodeAs(source.bytes.slice(0, -1), 'utf-16le') ?? '')), 'decoded from utf-16le']
+}
+
+/** A prefix that ends in `_`, such as `whsec_` or `sk_live_`, or the name of an encoding, such as `base64:`. */
+const PREFIX = /^(?:[a-z][a-z\d]{0,9}_(?:live_|test_)?|(?:base64|b64|hex|utf8|utf-8|text|plain|raw):)/i
+
+/** Standard Webhooks and Svix decode the rest after `whsec_` from base64. */
+function* prefixes({ characters: key, binary }: Source): Generator<Variant> {
+  const rest = PREFIX.test(key) ? key.replace(PREFIX, '') : undefined
+  for (const [name, decode] of DECODINGS) {
+    const decoded = rest && decode(rest)
+    yield [decoded && fromBinary(decoded), `without its prefix, decoded from ${name}`]
+  }
+  yield [rest, 'without its prefix']
+  for (const prefix of ['0x', 'whsec_', 'secret_', 'sk_', 'key_', 'base64:', 'hex:']) yield added(prefix)(key)
+  for (const prefix of ['0x', 'hex:', 'whsec_', 'base64:']) {
+    const isHex = /x/.test(prefix)
+    const encoded = isHex ? toHex(fromBinary(binary)) : btoa(binary)
+    yield [prefix + encoded, `encoded in ${isHex ? 'hex' : 'base64'}, with "${prefix}" before it`]
+  }
+}
+
+/** The start of a line that sets a variable, in shells, .env files, YAML, JSON, PHP, Ruby and JavaScript. */
+const START =
+  /^(?:export |set |setx |ENV |const |let |var |\$env:|\$|--?)?["']?[A-Za-z_][\w.-]{0,99}["']? ?(?:=>|:=|[=:])/
+
+/** Returns the value of a line such as `export NAME="value";`, as it is written there. */
+const afterName = (line: string): string | undefined =>
+  START.test(line) ? line.replace(START, '').trim() : undefined
+const unquoteValue = (value: string | undefined): string | undefined =>
+  value && unquote(value.replace(/[;,]$/, ''))
+
+/** Returns the text before a comment, as in `value # production`. */
+function withoutComment(text: string): string {
+  const end = text.search(/\s(?:#|;|\/\/)/)
+  return end < 0 ? text : text.slice(0, end).trim()
+}
+
+const SCHEME = /^(?:bearer|basic|token|hmac|hmac-sha256|sha256|shared|secret|key)[ :=]\s?/i
+const plainHyphens = (text: string): string =>
+  text.replace(/[\u2010-\u2013\u2212]/g, '-').replaceAll('\u2014', '--')
+
+const WITH_NAME = [
+  ...[';', ',', '.', ':'].map((mark) => added('', mark)),
+  ...['Bearer ', 'sha256=', ...NAMES.map((name) => `${name}=`)].map((text) => added(text)),
+  ...NAMES.slice(0, 5).flatMap((name) => [added(`${name}="`, '"'), added(`${name}=`, '\n')]),
+  ...NAMES.slice(0, 2).flatMap((name) => [
+    added(`${name}='`, "'"),
+    added(`${name}: `),
+    added(`export ${name}=`),
+  ]),
+  ...NAMES.slice(0, 2).map((name) => added(`export ${name}="`, '"')),
 ]
 
-/** Hypotheses that do not depend on the characters of the key. */
-const OTHER_TABLES: readonly KeyTable[] = [CUT, PLACEHOLDERS]
+function* copied({ characters: key }: Source): Generator<Variant> {
+  yield [unquoteValue(afterName(key)), 'without the name before it']
+  yield [afterName(key), 'without the name before it, in its quotes']
+  const parts = /^[[{]/.test(key) ? [] : key.slice(0, 1000).matchAll(/(["'`])([^"'`]+)\1/g)
+  for (const [, , part] of [...parts].slice(0, 5)) yield [part, 'without the text around its quotes']
+  yield [withoutComment(key), 'without the comment after it']
+  yield [unquoteValue(afterName(withoutComment(key))), 'without the name before it and the comment after it']
+  yield [key.replace(/[;,.:]$/, ''), 'without the punctuation at its end']
+  yield [key.replace(SCHEME, ''), 'without the scheme before it']
+  for (const add of WITH_NAME) yield add(key)
+  for (const value of [plainHyphens(key), plainHyphens(plainQuotes(key))])
+    yield [value, 'with plain hyphens in place of typographic ones']
+  for (const value of [
+    key.replace(/--?/g, '\u2013'),
+    key.replaceAll('--', '\u2014'),
+    key.replaceAll('-', '\u2011'),
+  ])
+    yield [value, 'with typographic hyphens']
+}
 
-/** Causes of hypotheses that do not start from the key. */
-const INDEPENDENT: readonly Cause[] = ['key_empty', 'key_placeholder']
+function* html(source: Source): Generator<Variant> {
+  yield* transforms.html(source)
+  const references = source.characters.replace(
+    /[^\0-\x7f]/gu,
+    (character) => `&#${character.codePointAt(0)};`,
+  )
+  yield [references, 'with character references for non-ASCII characters']
+}
 
-/** Tables that are also applied to a key before white space around it is removed. */
-const WITH_SPACE: readonly KeyTable[] = [ENCODED, CHARSETS, PERCENT, CASE]
+function* escapes(source: Source): Generator<Variant> {
+  const { characters: key } = source
+  yield* transforms.backslashes(source)
+  for (const name of [/\$(?:\w+|\{[^{}]*\})/g, /\$(?:[A-Za-z_]\w*|\d|\{[^{}]*\})/g])
+    yield [key.replace(name, ''), 'with its shell variables replaced by nothing']
+  for (const mark of ['$', '#', ';', '\0'])
+    if (key.includes(mark)) {
+      const name = mark === '\0' ? 'zero byte' : `"${mark}"`
+      yield [key.slice(0, key.indexOf(mark)).trim(), `up to its first ${name}`]
+    }
+}
+
+const split = (text: string, by: string | RegExp): string[] =>
+  text.split(by, MAX_PARTS).flatMap((part) => unquote(part.trim()) || [])
+
+function parseList(text: string): string[] {
+  if (!/^[[{]/.test(text)) return []
+  try {
+    const parts = Object.values(JSON.parse(text) as object)
+    return parts.filter((part): part is string => typeof part === 'string').slice(0, MAX_PARTS)
+  } catch {
+    return split(text.slice(1, -1), ',')
+  }
+}
+
+/** Several keys in one text. The sender has only one of them. */
+function* lists({ characters: key }: Source): Generator<Variant> {
+  for (const part of parseList(key)) yield [part, 'in the list on this side']
+  for (const by of [',', /[\r\n]+/, ';', '|', ':', /[ \t\r\n]+/])
+    for (const part of split(key, by)) yield [part, 'before or after a separator in the text on this side']
+  yield [`[${JSON.stringify(key)}]`, 'in a JSON array']
+  for (const value of [key + key, `${key}\n${key}`]) yield [value, 'twice']
+  const half = key.slice(0, key.length / 2)
+  if (half + half === key) yield [half, 'once, which is twice in the text on this side']
+}
+
+/** Common lengths of database columns, form fields, and keys of ciphers. */
+const LENGTHS = [32, 16, 64, 20, 24, 40, 50, 128, 255, 256, 100, 72, 8, 10, 12, 30, 48]
+
+/** Keys that a column or a field cut, or filled up. HMAC-SHA256 itself fills up a key to 64 bytes with zeros. */
+function* lengths({ characters: key, bytes }: Source): Generator<Variant> {
+  for (const length of LENGTHS) {
+    if (bytes.length > length) {
+      yield [bytes.subarray(0, length), `cut to ${length} bytes`]
+      yield [[...key].slice(0, length).join(''), `cut to ${length} characters`]
+    } else if (length >= 16) {
+      yield [key.padEnd(length), `filled up with spaces to ${length} characters`]
+      if (length > 64)
+        yield [
+          concat([bytes, new Uint8Array(length - bytes.length)]),
+          `filled up with zero bytes to ${length} bytes`,
+        ]
+    }
+  }
+}
+
+/** Kinds of hypotheses about a key, likely ones first. */
+const FAMILIES: readonly (readonly [cause: Cause, variants: Family])[] = [
+  ['key_whitespace', whiteSpace],
+  ['key_case', upperAndLowerCase],
+  ['key_quotes', quotes],
+  ['key_encoding', encodings],
+  ['key_invisible', invisible],
+  ['key_encoding', charsets],
+  ['key_prefix', prefixes],
+  ['key_copied', copied],
+  ['key_html', html],
+  ['key_escaped', escapes],
+  ['key_list', lists],
+  ['key_truncated', lengths],
+]
+
+/** Families that are also tested for a key before white space around it is removed. */
+const WITH_SPACE = FAMILIES.filter(([, variants]) =>
+  [encodings, charsets, upperAndLowerCase].includes(variants as never),
+)
+
+/** The few hypotheses that are most likely, and that are also tested together with a mistake in the body. */
+const LIKELY = new Set([
+  ...['without white space around it', 'with "\\n" after it', 'with "\\r\\n" after it', 'in the quotes ""'],
+  ...['without the quotes around it', 'decoded from hex', 'decoded from base64', 'without its prefix'],
+  ...['encoded in base64, with a line feed at its end', 'and a line feed, encoded in base64'],
+  ...['without its prefix, decoded from base64', 'without the name before it'],
+])
+
+/** Yields only the most likely hypotheses. */
+export const likelyKeys = (bytes: Uint8Array): Iterable<Hypothesis> => distinct(bytes, allLikely(bytes))
 
 /** Yields what the sender may have used in place of this key, likely mistakes first. */
 export function* keyHypotheses(bytes: Uint8Array): Generator<Hypothesis> {
   let count = 0
   for (const hypothesis of distinct(bytes, allHypotheses(bytes))) {
     yield hypothesis
-    if (++count === MAX_KEY_HYPOTHESES) return
+    if (++count === MAX_HYPOTHESES) return
   }
 }
 
-/** Yields only the most likely of these hypotheses, which are also combined with other mistakes. */
-export const commonKeyHypotheses = (bytes: Uint8Array): Iterable<Hypothesis> =>
-  distinct(bytes, commonHypotheses(bytes))
-
 /** Yields the other hypotheses. */
-export function* rareKeyHypotheses(bytes: Uint8Array): Generator<Hypothesis> {
-  let common = [...commonKeyHypotheses(bytes)].length
-  for (const hypothesis of keyHypotheses(bytes)) if (--common < 0) yield hypothesis
+export function* rareKeys(bytes: Uint8Array): Generator<Hypothesis> {
+  let likely = [...likelyKeys(bytes)].length
+  for (const hypothesis of keyHypotheses(bytes)) if (--likely < 0) yield hypothesis
+}
+
+function* allLikely(bytes: Uint8Array): Generator<Hypothesis> {
+  yield ['key_empty', '', 'an empty key']
+  yield* apply(FAMILIES, bytes, trim(bytes), true)
+  yield* placeholders(1)
 }
 
 function* allHypotheses(bytes: Uint8Array): Generator<Hypothesis> {
-  yield* commonHypotheses(bytes)
+  yield* allLikely(bytes)
   if (bytes.length > MAX_KEY) return
-  const bare = trim(bytes)
-  yield* apply(TABLES, readKey(bare), trimmed(bytes))
-  if (bare.length < bytes.length) yield* apply(WITH_SPACE, readKey(bytes))
-  yield* apply(OTHER_TABLES, readKey(bare), trimmed(bytes))
+  yield* placeholders()
+  yield* apply(FAMILIES, bytes, trim(bytes))
+  if (trim(bytes).length < bytes.length) yield* apply(WITH_SPACE, bytes, bytes)
 }
 
-const commonHypotheses = (bytes: Uint8Array): Generator<Hypothesis> =>
-  apply(COMMON, readKey(trim(bytes)), trimmed(bytes))
+const placeholders = (count?: number): Hypothesis[] =>
+  PLACEHOLDERS.slice(0, count).map(([text, description]) => ['key_placeholder', text, description])
 
-/** Ends the description of a change to a key that had white space around it, which is removed first. */
-const trimmed = (bytes: Uint8Array): string =>
-  trim(bytes).length < bytes.length ? ', after white space around the key on this side was removed' : ''
-
-const COMMON: readonly KeyTable[] = [...TABLES, ...OTHER_TABLES].map(([cause, rows]) => [
-  cause,
-  rows.filter(([, , isCommon]) => isCommon),
-])
-
-function* apply(tables: readonly KeyTable[], key: Key, note = ''): Generator<Hypothesis> {
-  for (const [cause, rows] of tables) {
-    for (const [description, change] of rows) {
-      const changed = change(key.text, key)
-      if (changed === undefined) continue
-      const values = typeof changed === 'string' || changed instanceof Uint8Array ? [changed] : changed
-      const text = changed === key.text || INDEPENDENT.includes(cause) ? description : description + note
-      for (const value of values)
-        yield [cause, typeof value === 'string' && !key.isText ? encodeLike(key, value) : value, text]
+function* apply(
+  families: typeof FAMILIES,
+  received: Uint8Array,
+  bytes: Uint8Array,
+  isLikely = false,
+): Generator<Hypothesis> {
+  const source = createSource(bytes)
+  const note =
+    bytes.length < received.length ? ', after white space around the key on this side was removed' : ''
+  for (const [cause, variants] of families) {
+    for (const [value, description] of variants(source)) {
+      if (value === undefined || (isLikely && !LIKELY.has(description))) continue
+      yield [
+        cause,
+        encodeLike(source, value),
+        `the key ${description}${value === source.characters ? '' : note}`,
+      ]
     }
   }
 }
@@ -117,14 +401,38 @@ function* distinct(key: Uint8Array, hypotheses: Iterable<Hypothesis>): Generator
   }
 }
 
-/** ASCII text is compared as it is, because converting it to bytes would take most of the time. */
-const isAscii = (value: BytesOrText): value is string =>
-  typeof value === 'string' && /^[\0-\x7f]*$/.test(value)
-
 /** HMAC-SHA256 pads a key with zeros to 64 bytes (RFC 2104), so zeros at the end of a short key make no difference. */
 function toHmacKey(value: BytesOrText): string {
-  const text = isAscii(value) ? value : toBinary(typeof value === 'string' ? utf8(value) : value)
+  // ASCII text is compared as it is, because converting it to bytes would take most of the time.
+  const isAscii = typeof value === 'string' && /^[\0-\x7f]*$/.test(value)
+  const text = isAscii ? value : toBinary(typeof value === 'string' ? utf8(value) : value)
   let end = text.length
   if (end <= 64) while (text[end - 1] === '\0') end--
   return text.slice(0, end)
+}
+
+/** Returns hashes of each key, and several keys joined to one text, which the sender may have used as the key. */
+export async function hashedAndJoinedKeys(keys: readonly Uint8Array[]): Promise<Hypothesis[]> {
+  const hypotheses: Hypothesis[] = []
+  for (const key of keys) {
+    for (const name of ['SHA-256', 'MD5', 'SHA-1', 'SHA-512']) {
+      const digest = fromHex((await hashOf(name.toLowerCase().replace('-', ''), trim(key))) ?? 'x')
+      if (!digest) continue
+      hypotheses.push(['key_hashed', digest, `the ${name} of the key`])
+      for (const [notation, encode] of ENCODINGS.slice(0, 3))
+        hypotheses.push([
+          'key_hashed',
+          encode(toBinary(digest)) ?? '',
+          `the ${name} of the key in ${notation}`,
+        ])
+    }
+  }
+  if (keys.length < 2 || keys.length > MAX_PARTS) return hypotheses
+  const bare = keys.map((key) => toBinary(trim(key)))
+  for (const order of [bare, [...bare].reverse()]) {
+    const texts = [',', ', ', ';', '\n', ' ', '|', ':', ''].map((separator) => order.join(separator))
+    for (const text of [...texts, `${order.join('\n')}\n`, JSON.stringify(order)])
+      hypotheses.push(['key_list', fromBinary(text), 'several keys on this side, joined into one text'])
+  }
+  return hypotheses
 }

@@ -1,6 +1,7 @@
-import { fromBinary, toBinary, utf8 } from '../shared/bytes.ts'
-import { fromBase32, fromBase64, fromHex } from './codecs.ts'
-import { decodeAs } from './text.ts'
+import { fromBinary, toBase64, utf8 } from '../shared/bytes.ts'
+import { decodeSignature, type SignatureEncoding } from '../signature/signature.ts'
+import { decodeAs, fromBase32, fromBase64, fromHex, toBinary, toHex } from './bytes.ts'
+import type { Finding } from './types.ts'
 
 /** Sizes in bytes of the digests of common hashes, from MD5 to SHA-512. */
 const SIZES = new Set([16, 20, 28, 32, 48, 64])
@@ -80,16 +81,8 @@ function fromCharacters(text: string): Uint8Array | undefined {
     : undefined
 }
 
-const ESCAPES: Readonly<Record<string, number>> = {
-  0: 0,
-  a: 7,
-  b: 8,
-  t: 9,
-  n: 10,
-  v: 11,
-  f: 12,
-  r: 13,
-  e: 27,
+const CONTROLS: Readonly<Record<string, string>> = {
+  ...{ 0: '\0', a: '\x07', b: '\b', t: '\t', n: '\n', v: '\v', f: '\f', r: '\r', e: '\x1b' },
 }
 
 /** Reads a string literal with escapes: `b'\x12a\n'` (Python), `"\x12a\e"` (Ruby, PHP), `"\u0012a\n"` (JSON). */
@@ -103,8 +96,7 @@ function fromLiteral(text: string, toBytes: (characters: string) => string): Uin
       (characters, x?: string, u?: string, escaped?: string) => {
         if (x) return String.fromCharCode(Number.parseInt(x, 16))
         if (u) return toBytes(String.fromCharCode(Number.parseInt(u, 16)))
-        if (!escaped) return toBytes(characters)
-        return escaped in ESCAPES ? String.fromCharCode(ESCAPES[escaped] as number) : escaped
+        return escaped ? (CONTROLS[escaped] ?? escaped) : toBytes(characters)
       },
     ),
   )
@@ -114,4 +106,87 @@ function fromLiteral(text: string, toBytes: (characters: string) => string): Uin
 function fromNumbers(numbers: readonly string[]): Uint8Array | undefined {
   const bytes = numbers.map(Number)
   return bytes.every((byte) => byte >= -128 && byte <= 255) ? Uint8Array.from(bytes) : undefined
+}
+
+/** A name before a signature, such as `sha256=` or `v1=`. */
+export const LABEL: RegExp = /^(?:sha-?\d{1,3}|hmac(?:-?sha-?\d{1,3})?|sig(?:nature)?|v\d|s)[=: ]\s?/i
+
+/** Maximum length of a digest in hex or base64 with a label, in characters. */
+const MAX_PLAIN = 200
+
+/**
+ * Returns why the receiver could not read a text that contains a digest, if the text were the value of the signature
+ * header. Returns an empty list if it could, or if the digest is that of another algorithm in hex or base64.
+ */
+export function notationMistakes(text: string, digest: Uint8Array, encoding: SignatureEncoding): Finding[] {
+  if (typeof decodeSignature(text, encoding) !== 'string') return []
+  const cause = 'signature_encoding'
+  if (typeof decodeSignature(text) !== 'string') {
+    const evidence = `The signature is not in ${encoding}, the only encoding that the receiver accepts.`
+    return [{ cause, evidence }]
+  }
+  if (digest.length !== 32 && text.length <= MAX_PLAIN) {
+    const bare = text.replace(LABEL, '')
+    const base64 = toBase64(digest)
+    if ([base64, base64.replaceAll('=', '')].includes(bare) || bare.toLowerCase() === toHex(digest)) return []
+  }
+  const evidence =
+    'The received value contains the signature in another encoding, or with other characters around it.'
+  return [{ cause, evidence }]
+}
+
+const perByte = (digest: string, write: (byte: number) => string): string =>
+  (digest.match(/../g) ?? []).map((pair) => write(Number.parseInt(pair, 16))).join('')
+
+/** Converts a byte to the 32-bit integer that a signed byte becomes in Java, as `Integer.toHexString` writes it. */
+const toJavaInt = (byte: number): string => (byte < 128 ? byte : 2 ** 32 - 256 + byte).toString(16)
+
+const toSigned = (digest: string): bigint => BigInt.asIntN(4 * digest.length, BigInt(`0x${digest}`))
+
+const ZEROS = 'in hex, but its leading zeros are missing'
+const NEGATIVE = 'in hex, but bytes above 7f are written as negative numbers'
+
+/** Ways to write a digest as a number, or each of its bytes. The pattern is a quick check of the text. */
+const NUMBERS: readonly [pattern: RegExp, description: string, write: (digest: string) => string][] = [
+  [/^[0-9a-f]{24,127}$/, ZEROS, (digest) => digest.replace(/^0+/, '')],
+  [/^[0-9a-f]{24,127}$/, ZEROS, (digest) => perByte(digest, (byte) => byte.toString(16))],
+  [/ffffff/, NEGATIVE, (digest) => perByte(digest, toJavaInt)],
+  [/ffffff/, NEGATIVE, (digest) => perByte(digest, (byte) => toJavaInt(byte).padStart(2, '0'))],
+  [/^-[0-9a-f]{24,127}$/, 'in hex, but as a negative number', (digest) => toSigned(digest).toString(16)],
+  [/^\d{30,155}$/, 'in decimal digits', (digest) => BigInt(`0x${digest}`).toString()],
+  [/^-\d{30,155}$/, 'in decimal digits', (digest) => toSigned(digest).toString()],
+]
+
+/**
+ * Reads a text as a digest that was written without its zeros, or as a number. The result compares it with a digest in
+ * lower-case hex, and says how that digest was written; undefined if it is another one.
+ */
+export function readNumber(text: string): (digest: string) => string | undefined {
+  const lower = text.toLowerCase()
+  const rows = NUMBERS.filter(([pattern]) => pattern.test(lower))
+  return (digest) =>
+    rows.find(([, description, write]) => {
+      // A text that lacks zeros is shorter than the digest. This check saves most of the time for hex.
+      if (description === ZEROS && lower.length >= digest.length) return false
+      return write(digest) === lower
+    })?.[1]
+}
+
+/**
+ * Reads a text as a part of a digest, truncated before or after encoding. Requires at least 8 bytes, because fewer
+ * could match by chance.
+ */
+export function readPart(text: string): (digest: string) => boolean {
+  const lower = text.toLowerCase()
+  const isHex = /^[0-9a-f]{16,127}$/.test(lower)
+  const unpadded = text.replace(/={1,2}$/, '')
+  const isBase64 = /^[A-Za-z0-9+/]{11,86}$/.test(unpadded) && (unpadded === text || text.length % 4 === 0)
+  const size = (unpadded.length * 3) >> 2 // the bytes that this many base64 characters contain
+  return (digest) => {
+    if (isHex && lower.length < digest.length && digest.includes(lower)) return true
+    if (!isBase64 || 2 * size >= digest.length) return false
+    const bytes = fromHex(digest) as Uint8Array
+    const start = toBase64(bytes.subarray(0, size)).replaceAll('=', '')
+    return start === unpadded || toBase64(bytes).includes(text)
+  }
 }

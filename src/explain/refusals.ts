@@ -1,76 +1,263 @@
-import { toTitle } from '../errors.ts'
-import { CODE_CAUSES, type RefusalCode } from './causes/refusal.ts'
-import { explainBody } from './refusals/body.ts'
-import { explainContentType } from './refusals/content-type.ts'
-import { explainEncoding, explainHandshake, explainMethod } from './refusals/head.ts'
-import { explainAge, explainIssues } from './refusals/payload.ts'
-import { grouped, type Refused } from './refusals/refused.ts'
+import { nearest } from '../options.ts'
+import { tryJson } from '../payload/json.ts'
+import { parse } from '../payload/parse.ts'
+import { decodeAs } from './bytes.ts'
+import type { Cause } from './causes.ts'
+import { containsKey, isShown } from './claims.ts'
 import type { Finding } from './types.ts'
 
-/** How to explain a code, and which part of the request that takes. */
-type Explanation =
-  | { needs: 'head' | 'body'; explain(refused: Refused): Finding | undefined }
-  // The state of the receiver decides, which the request does not show.
-  | { needs: 'receiver' }
-
-const STATE: Explanation = { needs: 'receiver' }
-const nothing = (): undefined => undefined
-
-/** Every code. A new one does not compile without an entry. */
-const EXPLANATIONS: Readonly<Record<RefusalCode, Explanation>> = {
-  // With a body, explain-signature.ts searches for the cause.
-  signature_missing: { needs: 'body', explain: nothing },
-  signature_malformed: { needs: 'body', explain: nothing },
-  signature_mismatch: { needs: 'body', explain: nothing },
-  method_not_allowed: { needs: 'head', explain: explainMethod },
-  handshake_invalid: { needs: 'head', explain: explainHandshake },
-  content_encoding_unsupported: { needs: 'head', explain: explainEncoding },
-  content_type_unsupported: { needs: 'head', explain: explainContentType },
-  body_too_large: { needs: 'head', explain: explainSize },
-  payload_malformed: { needs: 'body', explain: explainBody },
-  payload_invalid: { needs: 'body', explain: explainIssues },
-  delivery_stale: { needs: 'body', explain: explainAge },
-  key_unknown: STATE,
-  key_unavailable: STATE,
-  delivery_in_progress: STATE,
-  handler_failed: STATE,
-  inbox_unavailable: STATE,
-  receiver_busy: STATE,
-  receiver_closed: STATE,
-  body_timeout: STATE,
-  body_aborted: STATE,
-  body_already_parsed: STATE,
+/** A refused request, with everything that decides about it after the signature. */
+export interface Refused {
+  /** What the receiver's error says, as a phrase without a period. */
+  message: string
+  /** The cause of the receiver's error, such as the issues of a schema. */
+  cause?: unknown
+  /** Headers by lower-case name. */
+  headers: ReadonlyMap<string, string>
+  body: Uint8Array
+  /** The receiver's keys. The evidence must not contain any of them. */
+  keys: readonly Uint8Array[]
+  method: string
+  /** Path and query, or a whole URL. */
+  url: string
+  /** Maximum body size in bytes. */
+  limit: number
+  maxAge: number | undefined
+  /** The receiver's clock, in milliseconds since 1970. */
+  now: number
+  /** Name of the signature header or form field, in lower case. */
+  field: string
+  /** Query parameter of handshakes. Undefined if the receiver does not answer handshakes. */
+  parameter: string | undefined
 }
 
-export const isCode = (code: string): code is RefusalCode => Object.hasOwn(EXPLANATIONS, code)
+export const found = (cause: Cause, evidence: string): Finding => ({ cause, evidence })
 
-export const neededFor = (code: RefusalCode): Explanation['needs'] => EXPLANATIONS[code].needs
+/** Writes a number with commas: 1048576 as 1,048,576. */
+export const grouped = (value: number): string => value.toLocaleString('en-US')
 
-function explainSize({ headers, body, limit }: Refused): Finding | undefined {
+/** Returns true for text that is a JSON object or array. */
+export const isJson = (text: string | undefined): boolean =>
+  text !== undefined && /^\s*[{[]/.test(text) && tryJson(text) !== undefined
+
+const isJsonBody = ({ body }: Refused): boolean => isJson(decodeAs(body, 'utf-8'))
+
+// Evidence names only values from the lists in this file, because a sender could forge log lines with others.
+
+const METHODS = ['GET', 'HEAD', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'QUERY', 'TRACE', 'CONNECT']
+
+const parameterOf = (url: string, name: string): string[] =>
+  new URLSearchParams(/\?([^#]{0,8000})/.exec(url)?.[1]?.replaceAll('+', '%2B')).getAll(name)
+
+export function explainMethod({ method, headers, url }: Refused): Finding | undefined {
+  if (method === 'OPTIONS' && headers.has('access-control-request-method')) {
+    const evidence =
+      'The request is a preflight request of a browser: OPTIONS with the header access-control-request-method.'
+    return found('method_preflight', evidence)
+  }
+  if (method === 'GET' && parameterOf(url, 'crc_token').length > 0) {
+    const request = 'The request is a handshake: GET with the parameter crc_token.'
+    return found('handshake_not_enabled', `${request} The profile of this receiver has no handshake.`)
+  }
+  if (!METHODS.includes(method)) return undefined
+  return found('method_not_allowed', `The method is ${method} in place of POST.`)
+}
+
+export function explainHandshake({ parameter, url }: Refused): Finding | undefined {
+  if (parameter === undefined) return undefined
+  if (url.length > 8000)
+    return found('handshake_url_too_long', `The URL has ${grouped(url.length)} characters.`)
+  const [token, ...others] = parameterOf(url, parameter)
+  if (token === undefined) {
+    const evidence = `The query has no parameter ${parameter}, whose name is case-sensitive.`
+    return found('handshake_token_missing', evidence)
+  }
+  if (others.length > 0) {
+    const evidence = `The query has the parameter ${parameter} ${others.length + 1} times.`
+    return found('handshake_token_doubled', evidence)
+  }
+  if (token === '') return found('handshake_token_empty', `The parameter ${parameter} is empty.`)
+  const evidence =
+    token.replace(/={1,2}$/, '').length > 512
+      ? `The parameter ${parameter} has ${grouped(token.length)} characters; the maximum is 512, and two = after them.`
+      : `The parameter ${parameter} contains characters that tokens cannot have.`
+  return found('handshake_token_invalid', evidence)
+}
+
+export function explainSize({ headers, body, limit }: Refused): Finding | undefined {
   const length = Number(headers.get('content-length'))
   const isAnnounced = length > limit && length !== body.length
   if (!isAnnounced && body.length <= limit) return undefined
-  const evidence = isAnnounced
-    ? `The header content-length says ${grouped(length)} bytes; the limit is ${grouped(limit)}.`
-    : `The body has ${grouped(body.length)} bytes; the limit is ${grouped(limit)}.`
-  return { cause: 'body_too_large', evidence }
+  const size = isAnnounced
+    ? `The header content-length says ${grouped(length)} bytes`
+    : `The body has ${grouped(body.length)} bytes`
+  return found('body_too_large', `${size}; the limit is ${grouped(limit)}.`)
 }
 
-/** Explains why a receiver refuses a request whose signature is valid or was not checked. */
-export function explainRefusal(code: RefusalCode, refused: Refused): Finding {
-  const explanation = EXPLANATIONS[code]
-  const found = explanation.needs === 'receiver' ? undefined : explanation.explain(refused)
-  return found ?? { cause: code, evidence: generalEvidence(code, refused.message) }
+const COMPRESSIONS = ['gzip', 'br', 'deflate', 'zstd', 'compress', 'x-gzip']
+const OTHER_ENCODINGS = [
+  ...['utf-8', 'utf8', 'utf-16', 'iso-8859-1', 'us-ascii', 'ascii', 'base64', 'chunked', 'aws-chunked'],
+  ...['8bit', '7bit', 'binary', 'none', 'application/json'],
+]
+
+export function explainEncoding(refused: Refused): Finding | undefined {
+  const list = (refused.headers.get('content-encoding') ?? '').toLowerCase().split(',')
+  const names = list.map((name) => name.trim()).filter((name) => name !== '' && name !== 'identity')
+  if (names.length === 0 || names.length >= 10) return undefined
+  const says = `The header content-encoding says ${names.join(', ')}`
+  if (names.every((name) => OTHER_ENCODINGS.includes(name) || isCharset(name)))
+    return found('content_encoding_misused', `${says}, which is not a compression.`)
+  if (!names.every((name) => COMPRESSIONS.includes(name))) return undefined
+  return isJsonBody(refused)
+    ? found('content_encoding_wrong', `${says}, but the body is JSON that is not compressed.`)
+    : found('content_encoding_unsupported', `${says}.`)
 }
 
-/** Explains a code by itself, without the request. */
-export const explainCode = (code: RefusalCode): Finding => ({
-  cause: code,
-  evidence: `The receiver reported ${code}. ${CODE_CAUSES[code].symptom}`,
-})
+/** Returns true for a label of the Encoding standard. Others are not repeated, because they could be any text. */
+function isCharset(label: string): boolean {
+  try {
+    return new TextDecoder(label).encoding !== ''
+  } catch {
+    return false
+  }
+}
 
-/** Writes the receiver's message as a sentence, or the symptom if the message only repeats the code. */
-const generalEvidence = (code: RefusalCode, message: string): string =>
-  message === '' || message === toTitle(code)
-    ? CODE_CAUSES[code].symptom
-    : `${message.slice(0, 1).toUpperCase()}${message.slice(1)}.`
+/** Media types that may be named, because they are not chosen freely. */
+const OTHER_TYPES = [
+  ...['javascript', 'xml', 'x-ndjson', 'jsonl', 'yaml', 'soap+xml', 'xhtml+xml', 'pdf', 'zip', 'gzip'],
+  ...['msgpack', 'cbor', 'bson', 'ubjson', 'json5', 'jsonc', 'jsonp', 'jsonml', 'hjson', 'cson', 'yson'],
+  ...['protobuf', 'x-protobuf', 'octet-stream'],
+].map((name) => `application/${name}`)
+const TEXT_TYPES = ['plain', 'csv', 'html', 'xml', 'javascript', 'yaml'].map((name) => `text/${name}`)
+const KNOWN_TYPES = [...OTHER_TYPES, ...TEXT_TYPES, 'image/png', 'image/jpeg']
+
+const SUPPORTED = ['application/json', 'application/x-www-form-urlencoded']
+const MISSPELT = [
+  ...['json', 'application-json', 'application/x-json', 'text-json', 'x-www-form-urlencoded', 'form'],
+  ...['application/form-urlencoded', 'application/www-form-urlencoded', 'application/json-rpc'],
+  'application/jsonrequest',
+]
+
+export function explainContentType(refused: Refused): Finding | undefined {
+  const type = (refused.headers.get('content-type') ?? '')
+    .trim()
+    .toLowerCase()
+    .replace(/"[^"]*"/g, (quoted) => quoted.replace(/[,;]/g, '_'))
+  const essence = type.split(';')[0]?.trim() ?? ''
+  const misspelt = (evidence: string): Finding => found('content_type_misspelt', evidence)
+  if (type === '') return found('content_type_missing', 'The header content-type is missing or empty.')
+  if (/^[\w.+-]{1,50}\/[\w.+-]{1,50}\s*,\s*\w{1,20}=/.test(type))
+    return misspelt('The content type has a comma in place of the semicolon before its parameter.')
+  if (/,\s*[\w.+-]{1,50}\/[\w.+-]/.test(type)) {
+    const evidence = 'The header content-type has several values, joined by commas.'
+    return found('content_type_doubled', evidence)
+  }
+  if (type.includes(',')) return misspelt('The content type has a comma that is not in double quotes.')
+  if (essence.startsWith('multipart/'))
+    return found('content_type_multipart', 'The content type is a multipart type.')
+  const charset = explainCharset(type, essence)
+  if (charset) return charset
+  if (essence === 'text/plain' && isJsonBody(refused))
+    return found('content_type_text', 'The content type is text/plain, but the body is JSON.')
+  if (essence === 'application/octet-stream' && isJsonBody(refused)) {
+    const evidence = 'The content type is application/octet-stream, but the body is JSON.'
+    return found('content_type_binary', evidence)
+  }
+  if (KNOWN_TYPES.includes(essence))
+    return found('content_type_unsupported', `The content type is ${essence}.`)
+  const [start = ''] = essence.split(/\s/)
+  if (start !== essence && SUPPORTED.includes(start))
+    return misspelt(`The content type has other text after ${start} without a semicolon.`)
+  if (MISSPELT.includes(essence))
+    return misspelt(`The content type is ${essence}, which is not a registered type.`)
+  const meant = nearest(essence, SUPPORTED)
+  return meant === undefined ? undefined : misspelt(`The content type is nearly ${meant}, but not exactly.`)
+}
+
+/** Finds the charset for which the receiver refuses the type. */
+function explainCharset(type: string, essence: string): Finding | undefined {
+  const labels = [...type.matchAll(/;\s*charset=([^;]*)/g)].map(([, value = '']) => value)
+  const label = labels.find((value) => !/^"?utf-?8(["\s]|$)/.test(value))
+  const isKnown = SUPPORTED.includes(essence) || /^(application|text)\/([\w.-]+\+)?json$/.test(essence)
+  if (label === undefined || !isKnown) return undefined
+  const name = label.replaceAll('"', '').trim()
+  const cause = 'content_type_charset'
+  if (isCharset(name)) return found(cause, `The content type says that the charset is ${name}.`)
+  const is = name === '' ? 'is empty' : 'is not utf-8, but a text that geohook does not know'
+  return found(cause, `The parameter charset of the content type ${is}.`)
+}
+
+/** Explains why a delivery is stale. */
+export function explainAge({ body, headers, field, maxAge, now }: Refused): Finding | undefined {
+  if (maxAge === undefined) return undefined
+  const { events } = parse(body, headers.get('content-type'), field)
+  const newest = events.reduce((time, { when }) => Math.max(time, when?.getTime() ?? time), -Infinity)
+  if (newest === -Infinity) return found('delivery_untimed', 'No event has a valid time.')
+  const isFresh = (time: number): boolean => Math.abs(now - time) <= maxAge
+  const unit = isFresh(newest * 1000) ? 'seconds' : isFresh(newest / 1000) ? 'microseconds' : undefined
+  if (unit) {
+    const evidence = `The time of the newest event is right if it is read as ${unit} since 1970.`
+    return found('delivery_time_unit', evidence)
+  }
+  const sent = Date.parse(headers.get('date') ?? '')
+  // A date in the past may also be that of a request that was delayed or replayed.
+  if (sent - now > maxAge && Math.abs(sent - newest) <= maxAge) {
+    const ahead = `${inWords(sent - now)} ahead of that of the receiver`
+    return found('delivery_clock', `According to the header date, the clock of the sender is ${ahead}.`)
+  }
+  const age = newest > now ? `${inWords(newest - now)} in the future` : `${inWords(now - newest)} old`
+  const evidence = `The newest event is ${age}; maxAge is ${inWords(maxAge)}.`
+  return found(newest > now ? 'delivery_in_future' : 'delivery_too_old', evidence)
+}
+
+const PERIODS = [
+  [86_400_000 * 365, 'year'],
+  [86_400_000, 'day'],
+  [3_600_000, 'hour'],
+  [60_000, 'minute'],
+  [1000, 'second'],
+  [1, 'millisecond'],
+] as const
+
+/** Writes a duration in its two largest units, for example `2 hours 5 minutes`. */
+function inWords(milliseconds: number): string {
+  let left = Math.round(milliseconds)
+  const words: string[] = []
+  for (const [size, name] of PERIODS) {
+    const count = Math.floor(left / size)
+    if (count > 0) words.push(`${count} ${name}${count === 1 ? '' : 's'}`)
+    else if (words.length > 0) break
+    left -= count * size
+    if (words.length === 2) break
+  }
+  return words.join(' ') || '0 milliseconds'
+}
+
+type PathItem = string | number | symbol | { readonly key?: unknown }
+
+/** Names the first issue of a schema. Its message is the schema's own text, as in the receiver's error. */
+export function explainIssues({ cause, message, keys }: Refused): Finding {
+  const issues = (Array.isArray(cause) ? cause : []) as { path?: readonly PathItem[] }[]
+  const path = pathOf(issues[0]?.path ?? [], keys)
+  const count = issues.length === 1 ? 'an issue' : `${issues.length} issues, the first`
+  // Limits the text and replaces characters that could fake another line.
+  const text = message
+    .slice(0, 200)
+    .replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, ' ')
+    .trim()
+    .replace(/\.$/, '')
+  const shown = containsKey(text, keys) ? '' : `: ${text}`
+  return found('payload_invalid', `The schema reports ${count}${path && ` at ${path}`}${shown}.`)
+}
+
+/** Writes a path like `events[0].when`. Leaves out names that a sender may have chosen to fake other text. */
+const pathOf = (path: readonly PathItem[], keys: readonly Uint8Array[]): string =>
+  path
+    .slice(0, 20)
+    .map((item) => {
+      const key = typeof item === 'object' ? item.key : item
+      if (typeof key === 'number' || /^\d{1,9}$/.test(String(key))) return `[${String(key)}]`
+      return typeof key === 'string' && !key.includes('.') && isShown(key, keys) ? `.${key}` : '.…'
+    })
+    .join('')
+    .replace(/^\./, '')

@@ -1,48 +1,22 @@
-import type { ErrorCode } from '../errors.ts'
 import { configInvalid } from '../errors.ts'
 import { bodyFormat } from '../payload/parse.ts'
+import type { KeyFunction, RequestHead } from '../receiver/types.ts'
 import { utf8 } from '../shared/bytes.ts'
-import { isEmpty, type SignatureKeys, toKeyList } from '../signature/keyring.ts'
+import {
+  findKeyError,
+  isEmpty,
+  type ReadKeys,
+  type ReturnedKeys,
+  readReturned,
+  type SignatureKeys,
+  type TenantKeys,
+  toKeyList,
+} from '../signature/keyring.ts'
 import { percentDecode, splitSignedForm } from '../signature/signature.ts'
+import type { ExplainOptions, Finding, GivenRequest } from './types.ts'
 
-/** The request to explain, as the caller of `explain` gives it. */
-export interface GivenRequest {
-  /**
-   * The headers of the request. Names are case-insensitive. Without any of the headers
-   * that every request has, such as host, the content type and the payload are not checked.
-   * Default: none, to explain a code alone.
-   */
-  headers?:
-    | Headers
-    | Iterable<readonly [string, string]>
-    | Readonly<Record<string, string | readonly string[] | undefined>>
-    | undefined
-  /** The method of the request. Default `'POST'`. */
-  method?: string | undefined
-  /** Path and query, or the whole URL. */
-  url?: string | undefined
-  /** Route parameters, for a key function. */
-  params?: Head['params'] | undefined
-  /** The IP address of the peer, for a key function. */
-  remoteAddress?: string | undefined
-}
-
-/** A request without its body, as a key function gets it. */
-export interface Head {
-  readonly method: string
-  readonly url: string
-  readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>
-  readonly params?: Readonly<Record<string, string | string[] | undefined>> | undefined
-  readonly remoteAddress?: string | undefined
-}
-
-/** What is wrong with a request according to a receiver. */
-export interface Refusal {
-  code: ErrorCode
-  /** What went wrong, as a phrase without a period. */
-  message: string
-  cause?: unknown
-}
+/** What to explain: a request and options of the receiver. */
+export type Question = Omit<ExplainOptions, 'body'> & { body: Uint8Array | undefined }
 
 /** The request to explain, with the receiver's keys. */
 export interface ReceivedRequest {
@@ -78,16 +52,8 @@ export function readRequest(
   const isForm = value === '' && bodyFormat(headers.get('content-type')) === 'form'
   const form = isForm ? splitSignedForm(body, headerName) : undefined
   const found = form ? { body: form.signed, value: form.signature } : { body, value }
-  return {
-    ...found,
-    decoded: percentDecode(found.value),
-    isInField: !!form,
-    headers,
-    method,
-    url,
-    headerName,
-    keys,
-  }
+  const decoded = percentDecode(found.value)
+  return { ...found, decoded, isInField: !!form, headers, method, url, headerName, keys }
 }
 
 /** Every request has at least one of these headers. */
@@ -124,20 +90,18 @@ export function readHeaders(given: GivenRequest['headers']): ReadonlyMap<string,
     const key = name.toLowerCase()
     const list = values.get(key) ?? []
     values.set(key, list)
-    for (const item of [value].flat()) list.push(readValue(item))
+    for (const item of [value].flat()) {
+      // A caller in JavaScript may pass a number, such as the content length.
+      if (typeof item !== 'string' && typeof item !== 'number')
+        throw configInvalid('headers: a value must be a string or a list of strings')
+      list.push(String(item))
+    }
   }
   return new Map(Array.from(values, ([name, list]) => [name, list.join(', ')]))
 }
 
-/** A caller in JavaScript may pass a number, such as the content length. */
-function readValue(value: unknown): string {
-  if (typeof value !== 'string' && typeof value !== 'number')
-    throw configInvalid('headers: a value must be a string or a list of strings')
-  return String(value)
-}
-
 /** @throws {WebhookError} `config_invalid` for a key that is neither a string nor bytes */
-export function readKeys(signatureKey: SignatureKeys | null | undefined): Uint8Array[] {
+function readKeys(signatureKey: SignatureKeys | null | undefined): Uint8Array[] {
   const keys = toKeyList(signatureKey ?? [])
   if (!Array.isArray(keys)) throw configInvalid('signatureKey must be a string or bytes, or a list of them')
   return keys.map((key: unknown) => {
@@ -147,4 +111,120 @@ export function readKeys(signatureKey: SignatureKeys | null | undefined): Uint8A
     if (isEmpty(key)) return new Uint8Array()
     return typeof key === 'string' ? utf8(key) : key
   })
+}
+
+/** The keys of the receiver that refused the request. */
+export interface KeySource {
+  /** Passed to the receiver that is asked. A key function is the caller's, and what it returns is recorded. */
+  readonly signatureKey: readonly Uint8Array[] | KeyFunction
+  /** The keys for the request. Empty without a key, or before the receiver calls the key function. */
+  readonly keys: readonly Uint8Array[]
+  /** Why the receiver has no key for the request, if it has called the key function. */
+  readonly finding: Finding | undefined
+  /** False if the key function failed, or returned an object without a valid tenant. */
+  readonly isNamed: boolean
+  /** Calls the key function if the receiver has not called it. Returns the keys. */
+  read(head: RequestHead): Promise<readonly Uint8Array[]>
+}
+
+/** Returns a random key, for questions that do not depend on the key. */
+export const createDecoy = (): Uint8Array => utf8(crypto.randomUUID())
+
+export function createKeySource({ signatureKey, unsigned, url = '/' }: Question): KeySource {
+  if (typeof signatureKey === 'function') return createFunctionSource(signatureKey, url)
+  const keys = readKeys(signatureKey)
+  const isKeyless = unsigned === 'accept' && signatureKey === undefined
+  return {
+    // As the receiver does. The keys are bytes, because a receiver rejects text with white space around it.
+    signatureKey: isKeyless ? () => null : keys,
+    keys,
+    finding: undefined,
+    isNamed: true,
+    read: async () => keys,
+  }
+}
+
+function createFunctionSource(given: KeyFunction, url: string): KeySource {
+  let isCalled = false
+  const state = {
+    keys: [] as readonly Uint8Array[],
+    finding: undefined as Finding | undefined,
+    isNamed: false,
+  }
+
+  async function signatureKey(head: RequestHead): Promise<ReturnedKeys> {
+    isCalled = true
+    state.finding = {
+      cause: 'key_unavailable',
+      evidence: 'The signatureKey function throws or rejects for this request.',
+    }
+    const returned = await given(head)
+    const read = readReturned(returned)
+    state.isNamed = !read.error
+    state.finding = findInvalid(read, returned, url)
+    state.keys = state.finding ? [] : readKeys(read.keys)
+    return returned
+  }
+
+  return Object.defineProperties({} as KeySource, {
+    signatureKey: { value: signatureKey },
+    keys: { get: () => state.keys },
+    finding: { get: () => state.finding },
+    isNamed: { get: () => state.isNamed },
+    read: {
+      async value(head: RequestHead) {
+        if (!isCalled) await signatureKey(head).catch(() => {})
+        return state.keys
+      },
+    },
+  })
+}
+
+/** Explains what a key function has returned, unless the receiver can use it. */
+function findInvalid(
+  { keys, tenant, error }: ReadKeys,
+  returned: ReturnedKeys,
+  url: string,
+): Finding | undefined {
+  const keyError = error ?? (keys && findKeyError(keys, true))
+  if (keyError) {
+    const evidence = `The receiver rejects what the signatureKey function returns: ${keyError.message}.`
+    return { cause: 'key_invalid', evidence }
+  }
+  if (keys) return undefined
+  const given = tenant === undefined ? returned : (returned as TenantKeys).keys
+  const what =
+    given === null || given === undefined ? String(given) : given === '' ? 'an empty text' : 'an empty list'
+  const name = tenant === undefined ? '' : ' and the name of a tenant'
+  const evidence = `The signatureKey function returns ${what}${name} for ${describePath(url)}.`
+  return { cause: 'key_unknown', evidence }
+}
+
+/** Returns the reason if an unsigned request is refused because the key function names no valid tenant. */
+export async function findUnnamed(source: KeySource, head: RequestHead): Promise<Finding | undefined> {
+  await source.read(head)
+  return source.isNamed ? undefined : source.finding
+}
+
+/** Finds a key that is empty. Its signatures could match those of a sender whose key is empty too. */
+export function findEmptyKey({ signatureKey }: KeySource): Finding | undefined {
+  if (typeof signatureKey === 'function') return undefined
+  if (signatureKey.length > 0 && signatureKey.every((key) => key.length > 0)) return undefined
+  const subject = signatureKey.length > 1 ? 'One of the keys' : 'The key'
+  const evidence = `${subject} on this side is empty, blank, all zero bytes, or not set.`
+  return { cause: 'key_empty', evidence }
+}
+
+/** Explains keys with which no receiver can be created, although a signature may match. */
+export function findRejectedKeys({ signatureKey }: Question): Finding | undefined {
+  if (typeof signatureKey === 'function' || signatureKey === undefined || signatureKey === null)
+    return undefined
+  const error = findKeyError(toKeyList(signatureKey), true)
+  return error && { cause: 'key_invalid', evidence: `A receiver rejects this key: ${error.message}.` }
+}
+
+/** Names the path without its query. Paths with unusual characters could fake other text, and are not repeated. */
+function describePath(url: string): string {
+  const [, path = ''] = /^(?:\w+:\/\/[^/?#]*)?([^?#]*)/.exec(url) ?? []
+  return /^\/[\w./~%:@-]{0,199}$/.test(path) ? `the path ${path}` : 'this request'
 }

@@ -1,107 +1,55 @@
-import { concat, utf8 } from '../shared/bytes.ts'
+import { concat, fromBinary, utf8 } from '../shared/bytes.ts'
+import { decodeAs, toBinary } from './bytes.ts'
+import { type Json, type Member, parseJson } from './json.ts'
 import type { ReceivedRequest } from './request.ts'
-import { type Placeholder, readValues, type Value } from './request-values.ts'
 import type { Hypothesis } from './types.ts'
+import { MAX_BODY } from './work.ts'
 
 /**
  * Texts that other webhook schemes sign in place of the body alone, likely ones first. The placeholders are `t` (a
  * timestamp of the request), `id` (of the message, the sender or the request), `url`, `path`, `method`, `host`,
- * `contentType` and `body`.
+ * `contentType` and `body`. `\n` is a line feed.
  */
 const TEMPLATES: readonly string[] = [
-  '{t}.{body}', // Stripe, Calendly, Mux
-  'v0:{t}:{body}', // Slack, Zoom
-  '{id}.{t}.{body}', // Standard Webhooks, Svix
-  '{t}:{body}', // Paddle, Front
-  '{t}{body}', // Zendesk, Airwallex, Cashfree
-  '{body}{t}', // Box, Klaviyo
-  '{id}{t}{body}', // Twitch
-  '{url}{body}', // Square
-  '{body}{url}', // Trello
-  '{method}{url}{body}{t}', // HubSpot v3
-  '{method}{url}{body}', // HubSpot v2
-  '{t}{method}{path}{body}', // Coinbase, KuCoin, OKX
-  '{body}.{t}',
-  '{t}\n{body}',
-  '{t}|{body}',
-  '{t}.{id}.{body}',
-  '{t}{id}{body}',
-  '{t}\n{id}\n{body}\n', // WeChat Pay, Binance Pay
-  '{method}\n{path}\n{body}',
-  '{method}\n{path}\n{t}\n{body}',
-  '{t}\n{method}\n{path}\n{body}',
-  '{t}-{body}',
-  '{t}_{body}',
-  '{t},{body}',
-  '{t};{body}',
-  '{t}&{body}',
-  '{t} {body}',
-  '{t}.{body}.{t}', // Everifin
-  'v1:{t}:{body}',
-  'v1.{t}.{body}',
-  't={t}.{body}',
-  't={t},{body}',
-  '{body}:{t}',
-  '{body}|{t}',
-  '{body}\n{t}',
-  '{id}.{body}',
-  '{id}{body}',
-  '{id}:{body}',
-  '{id}|{body}',
-  '{id}\n{body}',
-  '{body}{id}',
-  '{body}.{id}',
-  '{id}:{t}:{body}',
-  '{t}:{id}:{body}',
-  '{id}|{t}|{body}',
-  '{id}\n{t}\n{body}',
-  '{t}\n{id}\n{body}',
-  '{t}.{url}.{body}',
-  '{t}{url}{body}',
-  '{url}{t}{body}',
-  '{url}{body}{t}',
-  '{url}\n{body}',
-  '{url}.{body}',
-  '{url}:{body}',
-  '{url}|{body}',
-  '{t}\n{url}\n{body}',
-  '{method}{path}{t}{body}',
-  '{method}{t}{path}{body}',
-  '{method}\n{url}\n{body}',
-  '{method}:{path}:{body}',
-  '{method}.{path}.{body}',
-  '{method}|{path}|{body}',
-  '{method}&{url}&{body}',
-  '{method} {path}\n{body}',
-  '{method}:{path}:{t}:{body}',
-  '{method}|{path}|{t}|{body}',
-  '{t}.{method}.{path}.{body}',
-  '{t}:{method}:{path}:{body}',
-  '{id}{t}{method}{path}{body}',
-  '{method}{body}',
-  '{method}\n{body}',
-  '{contentType}{body}',
-  '{contentType}\n{body}',
-  '{contentType}\n{t}\n{body}',
-  '{method}\n{contentType}\n{t}\n{path}\n{body}',
-  '{host}{path}{body}',
-  '{method}\n{host}\n{path}\n{body}',
-  '{method}\n{host}\n{path}\n{t}\n{body}',
+  // Stripe; Slack; Standard Webhooks; Paddle; Zendesk; Box; Twitch; Square; Trello; HubSpot v3 and v2; Coinbase.
+  ...['{t}.{body}', 'v0:{t}:{body}', '{id}.{t}.{body}', '{t}:{body}', '{t}{body}', '{body}{t}'],
+  ...['{id}{t}{body}', '{url}{body}', '{body}{url}', '{method}{url}{body}{t}', '{method}{url}{body}'],
+  ...[
+    '{t}{method}{path}{body}',
+    '{body}.{t}',
+    '{t}\n{body}',
+    '{t}|{body}',
+    '{t}.{id}.{body}',
+    '{t}{id}{body}',
+  ],
+  ...['{t}\n{id}\n{body}\n', '{method}\n{path}\n{body}', '{method}\n{path}\n{t}\n{body}'],
+  ...['{t}\n{method}\n{path}\n{body}', '{t}-{body}', '{t}_{body}', '{t},{body}', '{t};{body}', '{t}&{body}'],
+  ...['{t} {body}', '{t}.{body}.{t}', 'v1:{t}:{body}', 'v1.{t}.{body}', 't={t}.{body}', 't={t},{body}'],
+  ...['{body}:{t}', '{body}|{t}', '{body}\n{t}', '{id}.{body}', '{id}{body}', '{id}:{body}', '{id}|{body}'],
+  ...['{id}\n{body}', '{body}{id}', '{body}.{id}', '{id}:{t}:{body}', '{t}:{id}:{body}', '{id}|{t}|{body}'],
+  ...['{id}\n{t}\n{body}', '{t}\n{id}\n{body}', '{t}.{url}.{body}', '{t}{url}{body}', '{url}{t}{body}'],
+  ...[
+    '{url}{body}{t}',
+    '{url}\n{body}',
+    '{url}.{body}',
+    '{url}:{body}',
+    '{url}|{body}',
+    '{t}\n{url}\n{body}',
+  ],
+  ...['{method}{path}{t}{body}', '{method}{t}{path}{body}', '{method}\n{url}\n{body}'],
+  ...['{method}:{path}:{body}', '{method}.{path}.{body}', '{method}|{path}|{body}', '{method}&{url}&{body}'],
+  ...['{method} {path}\n{body}', '{method}:{path}:{t}:{body}', '{method}|{path}|{t}|{body}'],
+  ...['{t}.{method}.{path}.{body}', '{t}:{method}:{path}:{body}', '{id}{t}{method}{path}{body}'],
+  ...['{method}{body}', '{method}\n{body}', '{contentType}{body}', '{contentType}\n{body}'],
+  ...['{contentType}\n{t}\n{body}', '{method}\n{contentType}\n{t}\n{path}\n{body}', '{host}{path}{body}'],
+  ...['{method}\n{host}\n{path}\n{body}', '{method}\n{host}\n{path}\n{t}\n{body}'],
   '{t}\n{method}\n{host}\n{path}\n{body}',
   // Texts without the body, so that anyone could change it.
-  '{t}',
-  '{id}.{t}',
-  '{t}{id}',
-  '{url}',
-  '{t}.{url}',
-  '{method}\n{path}',
-  '{method}\n{path}\n{t}',
+  ...['{t}', '{id}.{t}', '{t}{id}', '{url}', '{t}.{url}', '{method}\n{path}', '{method}\n{path}\n{t}'],
 ]
 
-/** Maximum number of texts. */
+/** Maximum number of texts, and of bytes in all of them, because hashing takes most of the time. */
 const MAX_TEXTS = 400
-
-/** Maximum number of bytes in all texts, because hashing takes most of the time. */
 const MAX_BYTES = 8 * 1024 * 1024
 
 /** A template with values for its placeholders. */
@@ -112,11 +60,7 @@ interface Choice {
   rank: number
 }
 
-/**
- * Yields texts that other webhook schemes sign in place of the body alone.
- *
- * @param maxTexts maximum number of texts
- */
+/** Yields texts that other webhook schemes sign in place of the body alone, at most the given number of them. */
 export function* signedTexts(request: ReceivedRequest, maxTexts: number = MAX_TEXTS): Generator<Hypothesis> {
   const { body, keys } = request
   const choices = cached.get(request.headers) ?? readChoices(request)
@@ -172,4 +116,190 @@ const write = ({ template, values }: Choice, body: Uint8Array): Uint8Array =>
 const describe = ({ template, values }: Choice): string => {
   const shown = template.replace(/\{(\w+)\}/g, (_, name: string) => `{${values.get(name)?.label ?? name}}`)
   return `the text ${shown.replaceAll('\n', '\\n')}`
+}
+
+/** A value of the request that a sender may have signed together with the body. */
+interface Value {
+  text: string
+  /** What the value is, such as `timestamp`. Evidence shows it in place of the value. */
+  label: string
+}
+
+type Placeholder = 't' | 'id' | 'url' | 'path' | 'method' | 'host' | 'contentType'
+
+/** Maximum number of values of each kind. */
+const LIMITS: Readonly<Record<Placeholder, number>> = {
+  ...{ t: 8, id: 6, url: 8, path: 4, method: 1, host: 2, contentType: 1 },
+}
+
+/** Maximum length of a value in characters, and maximum number of headers that are read. */
+const MAX_LENGTH = 4000
+const MAX_HEADERS = 200
+
+/** Returns the values that a sender may have signed, likely ones first. */
+function readValues(request: ReceivedRequest): Readonly<Record<Placeholder, readonly Value[]>> {
+  const { headers, method = 'POST' } = request
+  const parts = readParts(request)
+  const paths = readPaths(request)
+  const hosts = [headers.get('x-forwarded-host'), headers.get('host') ?? headers.get(':authority')]
+  const values: Record<Placeholder, Value[]> = {
+    t: parts.filter(([, text]) => TIME.test(text)).map(([, text]) => ({ text, label: 'timestamp' })),
+    id: parts
+      .filter(([name, text]) => ID.test(name) && !TIME.test(text))
+      .map(([, text]) => ({ text, label: 'id' })),
+    path: paths,
+    url: readUrls(request, paths),
+    method: [{ text: method.toUpperCase(), label: 'method' }],
+    host: hosts.flatMap((text) => (text ? [{ text, label: 'host' }] : [])),
+    contentType: [{ text: headers.get('content-type') ?? '', label: 'content type' }],
+  }
+  for (const kind of Object.keys(LIMITS) as Placeholder[]) {
+    const unique = new Map(values[kind].map((value) => [value.text, value]))
+    values[kind] = [...unique.values()]
+      .filter(({ text }) => text !== '' && text.length <= MAX_LENGTH)
+      .slice(0, LIMITS[kind])
+  }
+  return values
+}
+
+/** Unix time in seconds to nanoseconds, ISO 8601, and HTTP dates. */
+const TIME =
+  /^(?:\d{9,10}(?:\.\d{1,9})?|\d{13}|\d{16}|\d{19}|\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d[\d.:+-]{0,20}Z?|\d{8}T\d{6}Z|[A-Z][a-z]{2}, [\w: +-]{18,30})$/
+
+/** Names of headers and parameters whose values identify a message, a sender or a request. */
+const ID = /(^|[-_])(id|uuid|guid|nonce|n|delivery|token|key|keyid|kid|client|event|topic|type)$/i
+
+/** Headers that every request may have, and that no scheme signs. */
+const COMMON = /^(content-length|content-type|expires|last-modified|if-(un)?modified-since|age)$/
+
+type Part = readonly [name: string, text: string]
+
+/** Returns the headers and their parts, the parts of the signature first, and the parameters of the query. */
+function readParts({ headers, headerName, decoded, url = '' }: ReceivedRequest): Part[] {
+  const all = [...headers].slice(0, MAX_HEADERS).filter(([name]) => name !== headerName)
+  const signatures = all.filter(([name]) => /sig|hmac|^authorization$/.test(name)).map(([, value]) => value)
+  const others = all.filter(([name, value]) => value.length <= 200 && !COMMON.test(name))
+  const isLikely = ([name]: Part): boolean => /time|date|webhook|event|nonce/.test(name)
+  return [
+    ...[decoded, ...signatures].slice(0, 10).flatMap(splitValue),
+    ...others.filter(isLikely),
+    ...others.filter((other) => !isLikely(other)),
+    ...new URLSearchParams(/\?([^#]*)/.exec(url)?.[1]?.slice(0, MAX_LENGTH)),
+  ]
+}
+
+/** Splits a value like `t=1730385704,v1=…`, `1730385704:…` or `Signature keyId="a",created=1730385704`. */
+function splitValue(value: string): Part[] {
+  const text = value.slice(0, 2000)
+  const named = text.split(/[,;&\s]/).flatMap((pair): Part[] => {
+    const [, name, part] = /(?:^|\W)(\w+)="?([^"]+)/.exec(pair) ?? []
+    return name && part ? [[name, part.slice(0, 200)]] : []
+  })
+  const words = (text.match(/[\w-]{1,40}/g) ?? []).map((part): Part => ['', part])
+  return [...named, ...words].slice(0, 100)
+}
+
+/** Headers in which proxies keep the path that the sender used. */
+const ORIGINAL_PATHS = ['x-original-uri', 'x-original-url', 'x-forwarded-uri', 'x-envoy-original-path']
+
+function readPaths({ url, headers }: ReceivedRequest): Value[] {
+  const paths = [url?.replace(/^[a-z]+:\/\/[^/?#]*/i, ''), ...ORIGINAL_PATHS.map((name) => headers.get(name))]
+  return paths.flatMap((path) => {
+    if (!path?.startsWith('/')) return []
+    const [bare = ''] = path.split('?', 1)
+    return [
+      { text: path, label: path === bare ? 'path' : 'path and query' },
+      { text: bare, label: 'path' },
+    ]
+  })
+}
+
+/** Returns the URLs and paths under which the sender may know this receiver. */
+function readUrls({ url, headers }: ReceivedRequest, paths: readonly Value[]): Value[] {
+  const hosts = ['x-forwarded-host', 'x-original-host', 'host', ':authority'].flatMap((name) => {
+    const host = headers.get(name)?.split(',', 1)[0]?.trim()
+    return host ? [host, host.replace(/:\d+$/, '')] : []
+  })
+  const urls = /^[a-z]+:/i.test(url ?? '') ? [{ text: url as string, label: 'URL' }] : []
+  const [first, ...others] = paths
+  for (const { text, label } of paths) {
+    for (const scheme of ['https', 'http']) {
+      for (const host of new Set(hosts)) {
+        const shown = `${scheme} URL${label === 'path' && text !== first?.text ? ' without query' : ''}`
+        urls.push({ text: `${scheme}://${host}${text}`, label: shown })
+      }
+    }
+  }
+  return first ? [...urls.slice(0, 1), first, ...others.slice(0, 1), ...urls.slice(1), ...others] : urls
+}
+
+/** Names of members and fields that contain a signature, and of members that senders sign in place of the whole body. */
+const SIGNATURE = /(^|[-_])(sig|sign|hmac|hash|checksum|digest|mac)$|signature|x-service/i
+const SIGNED = /^(payload|data|event|events|body|message|content|object|attributes|params)$/i
+
+/** Maximum number of members and fields that are read, and of members that are tried. */
+const MAX_READ = 100
+const MAX_FIELDS = 20
+const MAX_TRIED = 4
+
+/** Returns a body that is a JSON object, with its first members. Returns undefined for other and for large bodies. */
+export function readMembers(body: Uint8Array): Json | undefined {
+  const text = body.length > MAX_BODY ? undefined : decodeAs(body, 'utf-8')
+  const json = text && /^\s*\{/.test(text) ? parseJson(text) : undefined
+  return json && { ...json, raw: text as string, members: json.members.slice(0, MAX_READ) }
+}
+
+/** Yields parts of a JSON body that senders sign if the signature is a member of the body. */
+export function* memberTexts(body: Uint8Array): Generator<Hypothesis> {
+  const { raw: text, members } = readMembers(body) ?? { raw: '', members: [] }
+  const signatures = members.filter(({ name }) => SIGNATURE.test(name)).slice(0, MAX_TRIED)
+  if (signatures.length === 0) return
+  for (const member of signatures) {
+    const { name, value, start, end } = member
+    const without = 'the JSON of the body without the member for the signature'
+    yield ['signed_text', withoutMember(text, member), without]
+    yield ['signed_text', JSON.stringify({ ...JSON.parse(text), [name]: undefined }), without]
+    const emptied = text.slice(start, end).replace(value.raw, () => '""')
+    const description = 'the JSON of the body with an empty text as the signature'
+    yield ['signed_text', text.slice(0, start) + emptied + text.slice(end), description]
+  }
+  for (const { name, value } of members.filter((member) => SIGNED.test(member.name)).slice(0, MAX_TRIED)) {
+    const description = `only the member ${name} of the body`
+    yield ['signed_text', value.raw, description]
+    const written = value.kind === 'string' ? value.text : JSON.stringify(JSON.parse(value.raw))
+    yield ['signed_text', written, description]
+  }
+}
+
+/** Removes a member of an object from the text, with the comma before or after it. */
+function withoutMember(text: string, { start, end }: Member): string {
+  const before = text.slice(0, start)
+  const after = text.slice(end)
+  return before.endsWith(',') ? before.slice(0, -1) + after : before + after.replace(/^,\s*/, '')
+}
+
+/** A field of a form as it is written, in a binary string, and the form without this field. */
+export interface FormField {
+  name: string
+  value: string
+  rest: string
+}
+
+/** Reads the fields of a form. Returns an empty list for other bodies, and for large ones. */
+export function readFields(body: Uint8Array): FormField[] {
+  const form = body.length > MAX_BODY ? '' : toBinary(body)
+  const pairs = /^[\w.%[\]-]{1,100}=/.test(form) ? form.split('&') : []
+  if (pairs.length > MAX_FIELDS) return []
+  return pairs.map((pair, index) => ({
+    name: pair.replace(/=.*/s, ''),
+    value: pair.slice(pair.indexOf('=') + 1),
+    rest: pairs.filter((_, other) => other !== index).join('&'),
+  }))
+}
+
+/** Yields the form without the field for the signature, which senders sign if the signature is a field of the form. */
+export function* formTexts(body: Uint8Array): Generator<Hypothesis> {
+  for (const { name, rest } of readFields(body))
+    if (SIGNATURE.test(name))
+      yield ['signed_text', fromBinary(rest), 'the form without the field for the signature']
 }

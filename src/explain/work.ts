@@ -40,19 +40,12 @@ export interface Work {
   readonly isComplete: boolean
   /** Why the search ended early, as a sentence. Undefined if it did not. */
   readonly omission: string | undefined
-  /**
-   * Counts a message to make and to hash, and a key to hash. Returns false if the limit is reached.
-   *
-   * @param perByte nanoseconds for making a byte of the message
-   */
+  /** Counts a message to make, with nanoseconds for each byte, and to hash. Returns false if the limit is reached. */
   spend(messageSize: number, keySize: number, perByte: number): boolean
   /** Resolves at once, or after other events if much work was done since the last call. */
   pause(): Promise<void> | undefined
 }
 
-const CHEAP = `Only the cheap hypotheses were tested, because the body is larger than ${MAX_BODY / 1024} KiB.`
-const TOO_LARGE = 'Only the cheap hypotheses were tested, because the body is larger than 1 MiB.'
-const USED_UP = 'Not all hypotheses were tested, because the limit on the work was reached.'
 const MORE = 'The option thorough tests more.'
 
 export function createWork(bodySize: number, isThorough: boolean): Work {
@@ -62,9 +55,12 @@ export function createWork(bodySize: number, isThorough: boolean): Work {
   return {
     isComplete,
     get omission() {
-      if (!isComplete) return isThorough ? TOO_LARGE : `${CHEAP} ${MORE}`
-      if (left >= 0) return undefined
-      return isThorough ? USED_UP : `${USED_UP} ${MORE}`
+      if (isComplete && left >= 0) return undefined
+      const size = isThorough ? '1 MiB' : `${MAX_BODY / 1024} KiB`
+      const reason = isComplete
+        ? 'Not all hypotheses were tested, because the limit on the work was reached.'
+        : `Only the cheap hypotheses were tested, because the body is larger than ${size}.`
+      return isThorough ? reason : `${reason} ${MORE}`
     },
     spend(messageSize, keySize, perByte) {
       const cost = PER_CANDIDATE + messageSize * (PER_BYTE + perByte) + keySize * PER_BYTE

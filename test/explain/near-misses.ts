@@ -5,7 +5,7 @@ export type NearMiss = readonly [name: string, options: ExplainOptions]
 
 /** Evidence of signatures that do not depend on the key, or on the body. */
 const WITHOUT_KEY =
-  /without the key|an empty key|with (the word|the text|the digit|two (double|single) quotes|the placeholder|the name of|an example)|The body on this side is/
+  /without the key|an empty key|with (the word|a word|a text|two (double|single) quotes|the placeholder|the name of|an example)|The body on this side is/
 const WITHOUT_BODY =
   /over the key|in place of (the payload|each element)|an empty body|the text (?!.*\{body\}).*\{|The key on this side is/
 

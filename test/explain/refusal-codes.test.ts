@@ -1,6 +1,6 @@
 import { createReceiver, type Diagnosis, type ErrorCode, explain } from 'geohook'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { CODE_CAUSES, type RefusalCode } from '../../src/explain/causes/refusal.ts'
+import { CODE_CAUSES, type RefusalCode } from '../../src/explain/causes.ts'
 import { begin, type Sent, send } from '../helpers/http.ts'
 import {
   explainSeen,
@@ -13,7 +13,7 @@ import {
   signed,
   untilInFlight,
 } from './refuse.ts'
-import { KEY } from './table.ts'
+import { hmac, KEY } from './table.ts'
 
 const delivery: Sent = { headers: { ...JSON_TYPE, ...signed('{"a":1}') }, body: '{"a":1}' }
 
@@ -123,8 +123,8 @@ describe('explain, codes that depend on the receiver', () => {
 
   it.each(Object.keys(CODE_CAUSES) as RefusalCode[])('explains %s without a request', async (code) => {
     const diagnosis = await explain({ code, headers: {} })
-    expect(diagnosis).toMatchObject({ ok: false, cause: code, fix: CODE_CAUSES[code].fix })
-    expect(diagnosis.evidence).toBe(`The receiver reported ${code}. ${CODE_CAUSES[code].symptom}`)
+    expect(diagnosis).toMatchObject({ ok: false, cause: code, fix: CODE_CAUSES[code][1] })
+    expect(diagnosis.evidence).toBe(`The receiver reported ${code}. ${CODE_CAUSES[code][0]}`)
   })
 
   it.each(['config_invalid', 'nonsense', 'toString'])('rejects the code %s', async (code) => {
@@ -171,5 +171,38 @@ describe('explain, requests that are accepted', () => {
     const unsigned = { headers: JSON_TYPE, body: '{}', unsigned: 'accept' } as const
     expect((await explain(unsigned)).evidence).toMatch(/accepts unsigned requests/)
     expect((await explain({ ...request, headers: signed('{"a":1}') })).cause).toBe('ok')
+  })
+})
+
+describe('explain, codes of another receiver', () => {
+  const request = { headers: { ...JSON_TYPE, ...signed('{}') }, body: '{}' }
+
+  it.each([
+    ['a static key', KEY],
+    ['a function that returns a key', () => KEY],
+  ])('does not claim a missing key for %s', async (_, signatureKey) => {
+    for (const body of ['{}', undefined]) {
+      const { cause, evidence } = await explain({
+        ...request,
+        body,
+        signatureKey,
+        code: 'key_unknown',
+      } as never)
+      expect(cause).toBe('key_unknown')
+      expect(evidence).toMatch(/reported key_unknown, but the options give a key for this request here\./)
+    }
+  })
+
+  it('does not call a signature valid whose encoding is excluded', async () => {
+    const headers = { ...JSON_TYPE, 'x-service': hmac(KEY, '{}').toString('base64') }
+    const options = {
+      headers,
+      body: '{}',
+      signatureKey: KEY,
+      encoding: 'hex',
+      code: 'receiver_busy',
+    } as const
+    expect((await explain(options)).evidence).toMatch(/The request has no valid signature\.$/)
+    expect((await explain({ ...options, encoding: 'base64' })).evidence).toMatch(/The signature is valid\.$/)
   })
 })

@@ -3,7 +3,7 @@ import type { Cause } from 'geohook'
 import { explain } from 'geohook'
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
-import { REFUSAL_CAUSES, type RefusalCause, type RefusalCode } from '../../src/explain/causes/refusal.ts'
+import { CODE_CAUSES, REFUSAL_CAUSES, type RefusalCode } from '../../src/explain/causes.ts'
 import { FORM_TYPE, JSON_TYPE, NOW, type Row, refuse, STATE_CODES, signed } from './refuse.ts'
 import { KEY } from './table.ts'
 
@@ -351,7 +351,7 @@ describe('explain, refusals after a right signature', () => {
 
   it('has a row for every reason', () => {
     const covered = new Set<string>([...ROWS.map(({ cause }) => cause), ...TRAPS.map(([code]) => code)])
-    const state: RefusalCause[] = [
+    const state = [
       'signature_missing',
       'signature_mismatch',
       'handshake_invalid',
@@ -359,7 +359,7 @@ describe('explain, refusals after a right signature', () => {
       ...STATE_CODES,
     ]
     expect(
-      Object.keys(REFUSAL_CAUSES)
+      Object.keys({ ...CODE_CAUSES, ...REFUSAL_CAUSES })
         .filter((cause) => !covered.has(cause))
         .sort(),
     ).toEqual(state.sort())

@@ -10,7 +10,7 @@ import {
 } from 'geohook'
 import { webhook } from 'geohook/node'
 import { expect, onTestFinished, vi } from 'vitest'
-import { CAUSES } from '../../src/explain/causes.ts'
+import { FIXES } from '../../src/explain/causes.ts'
 import { type Sent, send } from '../helpers/http.ts'
 import { expectNoSecrets, hmac, KEY } from './table.ts'
 
@@ -92,7 +92,7 @@ export async function explainSeen(
   const { method, url, headers } = request
   const diagnosis = await explain({ ...question, method, url, headers, body, code: error.code } as never)
   const { cause, also } = diagnosis
-  if (!also) expect(diagnosis.fix).toBe(CAUSES[cause].fix)
+  if (!also) expect(diagnosis.fix).toBe(FIXES[cause])
   expect(diagnosis.evidence).toMatch(/^[A-Z].{5,}\.$/)
   expectNoSecrets(diagnosis, { body: body ?? '', signatureKey: KEY, headers: {} } as never)
   return { code: error.code, diagnosis }

@@ -1,7 +1,7 @@
 import { type Cause, type ExplainOptions, explain } from 'geohook'
 import { createPayload } from 'geohook/testing'
 import { describe, expect, it } from 'vitest'
-import { SECRET_CAUSES } from '../../src/explain/causes/secret.ts'
+import { SECRET_CAUSES } from '../../src/explain/causes.ts'
 import { warningsOf } from '../helpers/warnings.ts'
 import { hmac, KEY } from './table.ts'
 

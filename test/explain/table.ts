@@ -1,8 +1,7 @@
 import { createHash, createHmac } from 'node:crypto'
 import { type Cause, type Diagnosis, type ExplainOptions, explain } from 'geohook'
 import { describe, expect, it } from 'vitest'
-import { REFUSAL_CAUSES, type RefusalCause } from '../../src/explain/causes/refusal.ts'
-import { CAUSES } from '../../src/explain/causes.ts'
+import { CODE_CAUSES, FIXES, REFUSAL_CAUSES } from '../../src/explain/causes.ts'
 
 /** A request whose signature `explain` diagnoses: what the sender signed, and what the receiver received. */
 export interface Row {
@@ -40,8 +39,8 @@ export const hmac = (key: string | Uint8Array, body: string | Uint8Array, hash =
 
 /** For each cause: the test file that contains its fixtures. The type requires an entry for every cause. */
 const TABLES: Record<
-  Exclude<Cause, RefusalCause>,
-  'signature' | 'key' | 'body' | 'form' | 'wrapped' | 'secret' | 'unexplained'
+  Exclude<Cause, keyof typeof CODE_CAUSES | keyof typeof REFUSAL_CAUSES>,
+  'signature' | 'key' | 'body' | 'form' | 'fixtures' | 'secret' | 'unexplained'
 > = {
   ok: 'signature',
   signature_header_missing: 'signature',
@@ -83,14 +82,14 @@ const TABLES: Record<
   body_decompressed: 'body',
   body_empty: 'body',
   body_changed: 'body',
-  body_leading_space: 'wrapped',
-  body_nul: 'wrapped',
-  body_normalized: 'wrapped',
-  body_json_string: 'wrapped',
-  body_event: 'wrapped',
-  body_base64: 'wrapped',
-  body_stringified: 'wrapped',
-  body_escaped: 'wrapped',
+  body_leading_space: 'fixtures',
+  body_nul: 'fixtures',
+  body_normalized: 'fixtures',
+  body_json_string: 'fixtures',
+  body_event: 'fixtures',
+  body_base64: 'fixtures',
+  body_stringified: 'fixtures',
+  body_escaped: 'fixtures',
   unexplained: 'unexplained',
 }
 
@@ -98,7 +97,9 @@ const TABLES: Record<
 export function describeTable(table: (typeof TABLES)[keyof typeof TABLES], rows: readonly Row[]): void {
   describeRows(`explain, ${table}`, rows)
   it(`explain, ${table}: has at least two fixtures for every cause`, () => {
-    expect(Object.keys({ ...TABLES, ...REFUSAL_CAUSES }).sort()).toEqual(Object.keys(CAUSES).sort())
+    expect(Object.keys({ ...TABLES, ...CODE_CAUSES, ...REFUSAL_CAUSES }).sort()).toEqual(
+      Object.keys(FIXES).sort(),
+    )
     for (const cause of Object.keys(TABLES) as (keyof typeof TABLES)[]) {
       const count = rows.filter((row) => row.cause === cause).length
       if (TABLES[cause] === table) expect(count, cause).toBeGreaterThanOrEqual(2)
@@ -115,7 +116,7 @@ export function describeRows(title: string, rows: readonly Row[]): void {
       expect(diagnosis).toMatchObject({
         cause: row.cause,
         ok: row.cause === 'ok' || row.cause === 'key_previous',
-        fix: [row.cause, ...[row.also ?? []].flat()].map((cause) => CAUSES[cause].fix).join(' '),
+        fix: [row.cause, ...[row.also ?? []].flat()].map((cause) => FIXES[cause]).join(' '),
       })
       expect(diagnosis.also).toEqual(row.also && [row.also].flat())
       expect(diagnosis.evidence).toMatch(row.evidence ?? /\.$/)

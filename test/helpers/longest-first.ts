@@ -2,17 +2,15 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node'
 
 /** The files that take longest. Most of them are small, and Vitest would begin with the largest files. */
 const LONGEST = [
-  'explain/coverage.long',
   'check/flawed.long',
   'inbox/poison.long',
   'changes/snapshots/histories.long',
   'shutdown.long',
-  'explain/near-misses.long',
-  'contract/inbox/postgres.test',
-  'contract/inbox/redis.test',
+  'explain/senders.long',
+  'contract/inbox/postgres.engine',
+  'contract/inbox/redis.engine',
   'contract/inbox/sqlite.test',
   'contract/inbox/memory.test',
-  'explain/key-fixtures.test',
   'cli/demo/demo.test',
 ]
 

@@ -1,6 +1,6 @@
 import { ERROR_CODES, type ErrorCode } from '../../errors.ts'
 import type { Explanation } from '../../inspector/source.ts'
-import { explain } from '../../receiver/explain.ts'
+import { explain } from '../../explain/explain.ts'
 import type { Attempt } from '../delivery/attempt-log.ts'
 import { FAULTS, type FaultName } from '../faults/faults.ts'
 import type { Mock } from '../service.ts'

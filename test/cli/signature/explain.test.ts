@@ -4,8 +4,7 @@ import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import type { Cause } from 'geohook'
 import { describe, expect, it } from 'vitest'
-import { REFUSAL_CAUSES, type RefusalCause } from '../../../src/explain/causes/refusal.ts'
-import { CAUSES } from '../../../src/explain/causes.ts'
+import { CODE_CAUSES, FIXES, REFUSAL_CAUSES } from '../../../src/explain/causes.ts'
 import { createFolder } from '../../helpers/cli.ts'
 import { captureJson } from '../../helpers/cli-captures.ts'
 import { useGeohook } from '../../helpers/cli-host.ts'
@@ -40,7 +39,10 @@ const WITH_PLUS = Array.from({ length: 100 }, (_, when) => `{"when":${when}}`).f
 ) as string
 
 /** One faulty request for each cause that `explain` can report. */
-const MISTAKES: Record<Exclude<Cause, 'ok' | 'signature_in_query' | RefusalCause>, Mistake> = {
+const MISTAKES: Record<
+  Exclude<Cause, 'ok' | 'signature_in_query' | keyof typeof REFUSAL_CAUSES | keyof typeof CODE_CAUSES>,
+  Mistake
+> = {
   secret_missing: { headers: [['content-type', 'application/json']], profile: 'portal' },
   secret_wrong: { headers: [['secret', 'something else']], profile: 'portal' },
   sender_signs: { headers: [['x-esriHook-Signature', hex(JSON_BODY)]], profile: 'portal' },
@@ -141,8 +143,14 @@ const keyArgs = (keys = [KEY]): string[] => keys.flatMap((key) => ['--key', key]
 describe.concurrent('geohook explain', () => {
   it('has a test for every cause', () => {
     expect(Object.keys(MISTAKES).sort()).toEqual(
-      Object.keys(CAUSES)
-        .filter((cause) => cause !== 'ok' && cause !== 'signature_in_query' && !(cause in REFUSAL_CAUSES))
+      Object.keys(FIXES)
+        .filter(
+          (cause) =>
+            cause !== 'ok' &&
+            cause !== 'signature_in_query' &&
+            !(cause in REFUSAL_CAUSES) &&
+            !(cause in CODE_CAUSES),
+        )
         .sort(),
     )
     expect(Object.keys(MISTAKES).length).toBeGreaterThanOrEqual(20)
@@ -162,7 +170,7 @@ describe.concurrent('geohook explain', () => {
     expect(name).toBe(file)
     expect(shownCause).toBe(`  cause     ${cause}`)
     expect(evidence).toMatch(/^ {2}evidence {2}.+\.$/)
-    expect(fix).toContain(`  fix       ${CAUSES[cause as Cause].fix}`)
+    expect(fix).toContain(`  fix       ${FIXES[cause as Cause]}`)
     expect(more).toEqual([''])
     // `key_previous` is not a failure: the signature is valid, but the sender should switch to the newest key.
     expect(code).toBe(cause === 'key_previous' ? 0 : 1)
@@ -186,14 +194,14 @@ describe.concurrent('geohook explain', () => {
           ok: true,
           cause: 'ok',
           evidence: expect.any(String),
-          fix: CAUSES.ok.fix,
+          fix: FIXES.ok,
         },
         {
           file: join(captures, '2.json'),
           ok: false,
           cause: 'body_bom',
           evidence: expect.any(String),
-          fix: CAUSES.body_bom.fix,
+          fix: FIXES.body_bom,
         },
       ],
     })
@@ -236,7 +244,7 @@ describe.concurrent('geohook explain', () => {
     expect(stdout).toBe(
       'body_timeout\n  cause     body_timeout\n' +
         '  evidence  The receiver reported body_timeout. The body does not arrive in time.\n' +
-        `  fix       ${CAUSES.body_timeout.fix}\n`,
+        `  fix       ${FIXES.body_timeout}\n`,
     )
     const json = await geohook(['explain', '--code', 'body_timeout', '--json'])
     expect(JSON.parse(json.stdout)).toMatchObject({ diagnoses: [{ ok: false, cause: 'body_timeout' }] })

@@ -1,0 +1,51 @@
+import { type OptionNames, requireKnownOptions } from '../options.ts'
+import { OPTION_NAMES } from '../receiver/options.ts'
+import type { CommonReceiverOptions } from '../receiver/types.ts'
+import { type Body, toBytes } from '../shared/bytes.ts'
+import type { Diagnosis, ExplainOptions } from './types.ts'
+
+const OWN_NAMES: OptionNames<Omit<ExplainOptions, keyof CommonReceiverOptions>> = {
+  body: true,
+  headers: true,
+  method: true,
+  url: true,
+  params: true,
+  remoteAddress: true,
+  signatureKey: true,
+  unsigned: true,
+  code: true,
+  thorough: true,
+}
+
+/**
+ * Explains why a receiver refuses a request. If the signature is wrong, it tests the known mistakes of senders,
+ * receivers and proxies one by one, and reports a cause only if recomputing the signature proves that cause. If the
+ * signature is right, it passes the request to a receiver with the same options and reports what that receiver refuses.
+ *
+ * It computes up to several thousand HMACs, which takes about 50 ms and at most 16 MB for a body of up to 64 KiB: do not
+ * call it for every request, but use {@link explained} in an observer. For larger bodies it tests only the cheap
+ * hypotheses, unless `thorough` is set.
+ *
+ * @throws {WebhookError} `body_already_parsed` for a body that is neither bytes nor a string; `config_invalid` for an
+ *   unknown or invalid option, or a key that is neither bytes nor a string
+ * @example
+ * ```ts
+ * import { explain, sign } from 'geohook'
+ *
+ * const signature = await sign({ body: '{"events":[]}', signatureKey: 'parcels2026' })
+ * const { cause } = await explain({
+ *   body: '{"events":[]}\n',
+ *   headers: { 'x-service': signature },
+ *   signatureKey: 'parcels2026',
+ * })
+ * console.log(cause) // body_trailing_newline
+ * ```
+ */
+export async function explain(options: ExplainOptions): Promise<Diagnosis> {
+  requireKnownOptions(options, { ...OPTION_NAMES, ...OWN_NAMES })
+  const { body, code } = options
+  const bytes = body === undefined && code ? undefined : toBytes(body as Body)
+  // Loaded on demand, because it is larger than the code that verifies requests.
+  const { diagnose } = await import('./diagnose.ts')
+  return diagnose({ ...options, body: bytes })
+}

@@ -1,0 +1,103 @@
+import { toBinary, trim } from './bytes.ts'
+import type { Finding } from './types.ts'
+
+/** Names that variables and settings with a signature key often have, likely ones first. */
+export const NAMES: readonly string[] = [
+  ...['SIGNATURE_KEY', 'WEBHOOK_SECRET', 'GEOHOOK_SIGNATURE_KEY', 'SECRET', 'signatureKey'],
+  ...['WEBHOOK_SIGNATURE_KEY', 'SECRET_KEY', 'HOOK_SECRET', 'KEY', 'secret', 'key'],
+]
+
+/** Words in place of a key. No description contains its word, because it is the sender's key. */
+const WORDS: readonly (readonly [description: string, ...words: string[]])[] = [
+  ['the word that JavaScript writes for a value that is not set', 'undefined'],
+  [
+    'a word that programs write for a value that is not set',
+    'null',
+    'None',
+    'nil',
+    '<nil>',
+    '%!s(<nil>)',
+    'NULL',
+  ],
+  [
+    'a text that JavaScript writes for an object',
+    '[object Object]',
+    '[object Promise]',
+    '[object ArrayBuffer]',
+  ],
+  ['a text that programs write for an array', 'System.Byte[]', 'Array'],
+  ['a word or digit for a boolean value or no number', 'NaN', 'false', 'true', 'False', '1'],
+  ['two quotes', '""', "''"],
+]
+
+const variablesOf = (name: string): string[] => [
+  ...[`\${${name}}`, `$${name}`, `%${name}%`, `{{${name}}}`, `{{ ${name} }}`, `<${name}>`],
+  `process.env.${name}`,
+]
+
+/** Keys from templates and tutorials. */
+const EXAMPLES = [
+  ...['changeme', 'change-me', 'secret', 'mysecret', 'my-secret', 'supersecret', 'your-secret-key'],
+  ...['your_secret_key', 'your-secret', 'YOUR_SECRET', 'YOUR_SECRET_KEY', 'YOUR_SIGNATURE_KEY'],
+  ...['<YOUR_KEY>', '<your-signature-key>', 'password', 'test', 'key'],
+]
+
+const VARIABLE = 'the placeholder of a variable, which nothing replaced'
+
+/** Texts that programs and templates put in place of a key that is not set, likely ones first. */
+export const PLACEHOLDERS: readonly (readonly [text: string, description: string])[] = [
+  ...WORDS.flatMap(([description, ...words]) => words.map((word) => [word, description] as const)),
+  ...NAMES.slice(0, 2).flatMap((name) => variablesOf(name).map((text) => [text, VARIABLE] as const)),
+  ...EXAMPLES.map((text) => [text, 'an example of a key from a template or a tutorial'] as const),
+  ...NAMES.slice(0, 5).map((name) => [name, 'the name of a variable in place of its value'] as const),
+]
+
+const IS_WORD =
+  /^(?:undefined|null|none|nil|nan|\[object [A-Za-z]{1,20}\]|<nil>|%!s\(<nil>\)|System\.Byte\[\]|""|'')$/i
+
+/** Texts around the name of a variable that a shell, a template or a CI system should have replaced. */
+const IS_VARIABLE =
+  /^(?:\$\{\{?\s?([^{}]{1,60}?)\s?\}\}?|\$([A-Z_]{1,60})|%([A-Z_]{1,60})%|\{\{\s?([^{}]{1,60}?)\s?\}\}|process\.env\.(\w{1,60}))$/
+
+/** Words of names and examples. A text with any other word may be a real key. */
+const NAME_WORDS = new Set(
+  'env secret secrets var vars value values config settings geohook webhook hook signature signing sign shared hmac service app api my your the key token name'.split(
+    ' ',
+  ),
+)
+const EXAMPLE_WORDS = new Set([
+  ...NAME_WORDS,
+  ...'here change changeme me it insert enter replace this'.split(' '),
+])
+
+/** Returns true if a text, such as `WEBHOOK_SECRET` or `webhookSecret`, consists of these words only. */
+const isMadeOf = (text: string, words: ReadonlySet<string>): boolean =>
+  text
+    .replace(/([a-z])([A-Z])/g, '$1 $2')
+    .split(/[ ._-]/)
+    .every((word) => words.has(word.toLowerCase()))
+
+/** Returns true for an example, such as `<your-key>`, `my_secret` or `changeme`. */
+function isExample(text: string): boolean {
+  const [, inner] = /^<([^<>]{2,60})>$/.exec(text) ?? []
+  return /^(?:your|my|change)/i.test(inner ?? text) && isMadeOf(inner ?? text, EXAMPLE_WORDS)
+}
+
+function describePlaceholder(text: string): string | undefined {
+  if (IS_WORD.test(text)) return 'a word that programs write when a variable is not set'
+  if (isExample(text)) return 'an example from a template or a tutorial'
+  if (/^(?:[A-Z]:)?[\\/][\w .\\/-]{1,100}\.(?:txt|key|pem|env|secret)$/i.test(text))
+    return 'the path of a file in place of its content'
+  const variable = IS_VARIABLE.exec(text)?.slice(1).find(Boolean)
+  return variable !== undefined && isMadeOf(variable, NAME_WORDS) ? VARIABLE : undefined
+}
+
+/** Finds a key on this side that is not a key. The evidence does not repeat it. */
+export function findPlaceholder(keys: readonly Uint8Array[]): Finding | undefined {
+  const subject = keys.length > 1 ? 'One of the keys on this side is' : 'The key on this side is'
+  for (const key of keys) {
+    const description = describePlaceholder(key.length < 200 ? toBinary(trim(key)) : '')
+    if (description) return { cause: 'key_placeholder', evidence: `${subject} ${description}.` }
+  }
+  return undefined
+}

@@ -1,0 +1,170 @@
+import { toBase64 } from '../shared/bytes.ts'
+import { decodeSignature, percentDecode } from '../signature/signature.ts'
+import { fromHex, toBinary, toHex, trim } from './bytes.ts'
+import { type Claims, isShown, MAX_SIGNATURE, shown } from './claims.ts'
+import { hashOf, hmacSha256 } from './digests.ts'
+import { digestsIn, notationMistakes } from './notations.ts'
+import { findPlaceholder } from './placeholders.ts'
+import { grouped } from './refusals.ts'
+import type { ReceivedRequest } from './request.ts'
+import { search } from './search.ts'
+import type { Finding } from './types.ts'
+import { createWork, type Work } from './work.ts'
+
+/** Explains why a signature is missing or does not match. */
+export async function explainSignature(
+  request: ReceivedRequest,
+  claims: Claims,
+  isThorough: boolean,
+): Promise<readonly Finding[]> {
+  const work = createWork(request.body.length, isThorough)
+  const inField = await findInField(request, claims)
+  if (inField) return inField
+  const keys = searchedKeys(request.keys)
+  const found = await search({ ...request, keys }, claims, work)
+  if (found) return found
+  return [
+    findMissingSignature(request, claims) ??
+      findLostBody(request) ??
+      (await findChangedBody(request)) ??
+      findPlaceholder(request.keys) ??
+      (await showFingerprints(request, work)),
+  ]
+}
+
+/** Maximum size in bytes of the keys for which hypotheses are tested, all together. */
+const MAX_KEYS = 64 * 1024
+
+function searchedKeys(keys: readonly Uint8Array[]): Uint8Array[] {
+  let left = MAX_KEYS
+  const searched: Uint8Array[] = []
+  for (const key of keys) {
+    if (key.length > left) continue
+    left -= key.length
+    searched.push(key)
+  }
+  return searched
+}
+
+/** Finds a valid signature in the last field of a form, whatever its name: `payload=<bytes>&<name>=<signature>`. */
+async function findInField(
+  { body, keys, isInField }: ReceivedRequest,
+  { encoding }: Claims,
+): Promise<readonly Finding[] | undefined> {
+  if (isInField) return undefined
+  const end = body.lastIndexOf('&'.charCodeAt(0))
+  const start = body.indexOf('='.charCodeAt(0)) + 1
+  // Read one character more than the pattern allows, so that a longer field does not match.
+  const field = toBinary(body.subarray(end + 1, end + 403))
+  const [, name, signature] = /^([\w.%-]{1,100})=(.{1,300})$/s.exec(field) ?? []
+  if (end < start || !name || !signature) return undefined
+  const digests = new Map([...digestsIn(percentDecode(signature))].map((digest) => [toHex(digest), digest]))
+  for (const key of digests.size > 0 ? keys : []) {
+    const digest = digests.get(await hmacSha256(key, body.subarray(start, end)))
+    if (!digest) continue
+    const isPayload = toBinary(body.subarray(0, start)) === 'payload='
+    const other = isPayload ? '' : ', which is not named payload'
+    const evidence = `The form field${shown('', name, keys)} contains the signature of the field before it${other}.`
+    return [{ cause: 'signature_in_form_field', evidence }, ...notationMistakes(signature, digest, encoding)]
+  }
+  return undefined
+}
+
+/** Says that the signature header is missing, and which other headers look like signatures. */
+export function findMissingSignature(
+  { value, headerName, headers, keys }: ReceivedRequest,
+  { otherHeaders, isComplete }: Pick<Claims, 'otherHeaders' | 'isComplete'>,
+): Finding | undefined {
+  if (value !== '') return undefined
+  const state = headers.has(headerName) ? 'is empty' : 'is missing'
+  const names = otherHeaders.slice(0, 5).filter((name) => isShown(name, keys))
+  const others = otherHeaders.length
+    ? `${names.length ? 'These' : 'Other'} headers look like signatures, but do not match${names.length ? `: ${names.join(', ')}` : ''}.`
+    : isComplete
+      ? 'No other header looks like a signature.'
+      : 'Not all other headers were searched, because there are too many or they are too long.'
+  return { cause: 'signature_header_missing', evidence: `The header ${headerName} ${state}. ${others}` }
+}
+
+/** An object that JavaScript has converted to text. */
+const OBJECT = '[object Object]'
+
+/**
+ * Services always send a body, so an empty one was lost, for example because other code read it first.
+ * `content-length: 0` rules that out: the request arrived without a body. No service sends `[object Object]`.
+ */
+function findLostBody({ body, headers, decoded }: ReceivedRequest): Finding | undefined {
+  if (typeof decodeSignature(decoded) === 'string') return undefined
+  if (body.length === OBJECT.length && toBinary(body) === OBJECT) {
+    const evidence = `The body on this side is the text ${OBJECT}: a parsed object was converted to text.`
+    return { cause: 'body_stringified', evidence }
+  }
+  if (body.length > 0 || headers.get('content-length') === '0') return undefined
+  const evidence =
+    'The body on this side is empty, and the signature was not computed over an empty body with this key.'
+  return { cause: 'body_empty', evidence }
+}
+
+/** Headers with a hash of the body (RFC 9530, RFC 3230, RFC 1864): where the hash is in the value, and which it is. */
+const HASHES: readonly [name: string, pattern: RegExp, hash: string][] = [
+  ['content-digest', /(?:^|[,\s])sha-256=:([\w+/]{43}=):/i, 'sha256'],
+  ['repr-digest', /(?:^|[,\s])sha-256=:([\w+/]{43}=):/i, 'sha256'],
+  ['digest', /(?:^|[,\s])sha-256=([\w+/]{43}=)/i, 'sha256'],
+  ['content-md5', /^\s*([\w+/]{22}==)\s*$/, 'md5'],
+]
+
+/** Finds a header that proves that the body changed on its way. */
+async function findChangedBody({ body, headers, isInField }: ReceivedRequest): Promise<Finding | undefined> {
+  if (isInField) return undefined // only a part of the body is known here
+  const length = headers.get('content-length') ?? ''
+  if (/^\d{1,15}$/.test(length) && Number(length) !== body.length) {
+    const evidence = `The header content-length says ${length} bytes, but the body on this side has ${body.length}.`
+    return { cause: 'body_changed', evidence }
+  }
+  for (const [name, pattern, hash] of HASHES) {
+    const sent = pattern.exec(headers.get(name) ?? '')?.[1]
+    const computed = fromHex((sent && (await hashOf(hash, body))) || 'x')
+    if (!computed || toBase64(computed) === sent) continue
+    const evidence = `The header ${name} has the hash of another body than the one on this side.`
+    return { cause: 'body_changed', evidence }
+  }
+  return undefined
+}
+
+/** Maximum number of bytes around a key in a body that is little more than the key. */
+const MAX_AROUND = 200
+
+/** Returns true for a body that is a key, also with some text around it: its hash would let others verify guesses. */
+const isKey = (body: Uint8Array, keys: readonly Uint8Array[]): boolean =>
+  keys.map(trim).some((key) => {
+    const around = body.length - key.length
+    return around >= 0 && around <= MAX_AROUND && toBinary(body).includes(toBinary(key))
+  })
+
+/**
+ * Shows 16 bits of each key's SHA-256. That is enough to compare the keys of both sides, but too little to verify a
+ * guessed key. The body's SHA-256 is shown in full, because only the full hash proves that both sides have the same
+ * bytes.
+ */
+async function showFingerprints(
+  { body, keys, value, isInField }: ReceivedRequest,
+  { omission }: Work,
+): Promise<Finding> {
+  const fingerprints = await Promise.all(keys.map(async (key) => (await hashOf('sha256', key))?.slice(0, 4)))
+  const hash = await hashOf('sha256', body)
+  const what = isKey(body, keys) ? `a SHA-256 that begins with ${hash?.slice(0, 4)}` : `the SHA-256 ${hash}`
+  const evidence = [
+    `The ${isInField ? 'payload field' : 'body'} has ${body.length} bytes and ${what}.`,
+    `The SHA-256 of the key begins with ${fingerprints.join(' or ')}.`,
+  ]
+  if (typeof decodeSignature(value) === 'string')
+    evidence.push('The signature is not 32 bytes in hex or base64.')
+  if (value.length > MAX_SIGNATURE) {
+    const why = `because the signature has more than ${grouped(MAX_SIGNATURE)} characters`
+    evidence.push(`Not all hypotheses were tested, ${why}.`)
+  }
+  if (searchedKeys(keys).length < keys.length)
+    evidence.push(`Not all keys were tested, because they have more than ${grouped(MAX_KEYS)} bytes.`)
+  if (omission) evidence.push(omission)
+  return { cause: 'unexplained', evidence: evidence.join(' ') }
+}
