@@ -95,7 +95,7 @@ module.exports = {
       from: { path: '^src/mock/features/' },
       to: {
         path: '^src/mock/(service|app|control|delivery|openapi|inspector|admin)',
-        pathNot: '^src/mock/admin/(auth|authorize|form-fields|operation|read-request|response-format)\\.ts$',
+        pathNot: '^src/mock/admin/(operation|tokens)\\.ts$',
       },
     },
     {

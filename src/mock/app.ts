@@ -1,16 +1,16 @@
 import type { RequestListener } from 'node:http'
-import express from 'express'
 import { configInvalid } from '../errors.ts'
 import { inspector } from '../inspector/app.ts'
 import { type Inspectable, SOURCE } from '../inspector/source.ts'
 import { adminHandler } from './admin/routes.ts'
-import { controlRouter } from './control/routes.ts'
-import type { Attempt } from './delivery/attempt-log.ts'
+import { createControlHandler } from './control/operations.ts'
+import type { Attempt } from './delivery/attempt.ts'
 import type { DeliverySettings } from './delivery-settings.ts'
 import { type Notice, warn } from './event-listeners.ts'
 import type { Faults } from './faults/faults.ts'
 import { createFeatureService, type FeatureService } from './feature-service.ts'
-import { featureRouter } from './features/routes.ts'
+import { createFeatureHandler } from './features/routes.ts'
+import { splitUrl } from './http/request.ts'
 import { createListener } from './http/server.ts'
 import { createMockSource } from './inspector/source.ts'
 import type { MockServiceOptions } from './options.ts'
@@ -116,8 +116,16 @@ export function createMockService(options: MockServiceOptions = {}): MockService
   let ownUrl: string | undefined
   const mock = createMock(options, () => ownUrl)
   const { engine, listeners, state } = mock
-  const app = express().disable('x-powered-by').enable('case sensitive routing')
-  if (mock.options.control) app.use('/_mock', controlRouter(mock))
+  const { control } = mock.options
+  const serveControl = createControlHandler(mock)
+  const serveFeatures = createFeatureHandler(mock, control)
+  const serveAdministration = adminHandler(mock, control)
+  const app: RequestListener = (req, res) => {
+    const serveOperations = () => serveFeatures(req, res, () => serveAdministration(req, res))
+    if (!control) return serveOperations()
+    if (/^\/_mock(\/|$)/.test(splitUrl(req.url ?? '/').path)) return serveControl(req, res)
+    return serveInspector(req, res, serveOperations)
+  }
   const listener = createListener(app)
   const source = createMockSource(mock, () => listener.url)
 
@@ -162,9 +170,6 @@ export function createMockService(options: MockServiceOptions = {}): MockService
       await mock.save().catch(warn)
     },
   }
-  // Before the administration, which responds with 404 to unknown paths.
-  if (mock.options.control) app.use(inspector(service))
-  app.use(featureRouter(mock, mock.options.control))
-  app.use(adminHandler(mock, mock.options.control))
+  const serveInspector = inspector(service)
   return service
 }

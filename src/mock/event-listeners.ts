@@ -1,6 +1,6 @@
 import { withCauses } from '#runtime'
 import { printable } from '../receiver/observer.ts'
-import type { Attempt } from './delivery/attempt-log.ts'
+import type { Attempt } from './delivery/attempt.ts'
 import type { WebhookChange } from './state/webhooks.ts'
 
 /** An ended attempt or handshake, or a change of state, as reported to listeners. */

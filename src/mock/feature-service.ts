@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { configInvalid } from '../errors.ts'
-import type { Attempt } from './delivery/attempt-log.ts'
+import type { Attempt } from './delivery/attempt.ts'
 import { warn } from './event-listeners.ts'
 import type { AttachmentEdits, LayerEdits, LayerResults } from './features/edits.ts'
 import type { FeatureData } from './features/feature-data.ts'
@@ -16,7 +16,7 @@ import { AdminError } from './http/errors.ts'
 import { check } from './schemas.ts'
 import type { Mock } from './service.ts'
 import type { Service, ServiceReference } from './state/services.ts'
-import { ANYONE } from './state/webhook.ts'
+import { ANYONE } from './state/webhooks.ts'
 
 /** Edits and reads the features of one feature service, as its HTTP operations do. */
 export interface FeatureService {

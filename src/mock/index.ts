@@ -1,17 +1,22 @@
 export type { CaCertificates, CaSource } from '../adapters/tls-trust.ts'
-export type { AppCredentials, Auth, Credentials, IssuedToken, Privilege, User } from './admin/auth.ts'
+export type { AppCredentials, Auth, Credentials, IssuedToken, Privilege, User } from './admin/tokens.ts'
 export { type TokenApp, type TokensOptions, type TokenUser, tokens } from './admin/tokens.ts'
 export { createMockService, type MockService } from './app.ts'
-export type { Clock } from './clock/clock.ts'
-export { createManualClock, type ManualClock } from './clock/manual.ts'
-export { createRunningClock, type RunningClock } from './clock/running.ts'
-export type { Attempt } from './delivery/attempt-log.ts'
+export type { Clock } from './clock.ts'
+export { createManualClock, createRunningClock, type ManualClock, type RunningClock } from './clock.ts'
+export type { Attempt } from './delivery/attempt.ts'
 export type { Answer } from './delivery/http-client.ts'
 export type { DeliverySettings } from './delivery-settings.ts'
 export type { Notice } from './event-listeners.ts'
-export type { DeliveryFaultName } from './faults/delivery-faults.ts'
-export type { ExtractionFaultName, ExtractionStep } from './faults/extraction-faults.ts'
-export type { Fault, FaultName, FaultSeed, Faults } from './faults/faults.ts'
+export type {
+  DeliveryFaultName,
+  ExtractionFaultName,
+  ExtractionStep,
+  Fault,
+  FaultName,
+  FaultSeed,
+  Faults,
+} from './faults/faults.ts'
 export type {
   AppliedEdits,
   EditOptions,
@@ -33,17 +38,15 @@ export type {
   Results,
 } from './features/edits.ts'
 export type { ExtractChangesOptions, ExtractVersion } from './features/extract/options.ts'
-export { fromGeoJson, type GeoJsonFeature, type GeoJsonRow } from './features/geojson-rows.ts'
+export { fromGeoJson, type GeoJsonFeature, type GeoJsonRow } from './features/layer-seed.ts'
 export type { Attributes, FieldType, GeometryType, Value } from './features/model.ts'
 export type { FeatureSeed, FieldSeed, GeoJsonCollection, LayerSeed } from './features/seed-types.ts'
 export type { FeatureDataSnapshot, LayerSnapshot, ServiceDataSnapshot } from './features/snapshot.ts'
 export type { HandshakeOptions, MockServiceOptions } from './options.ts'
 export type { Like, SignatureOptions } from './presets.ts'
 export type { MockEvent } from './state/events.ts'
-export type { FailureRecord } from './state/failures.ts'
-export type { HandshakeRecord } from './state/handshakes.ts'
+export type { FailureRecord, HandshakeRecord } from './state/records.ts'
 export type { Service, ServiceReference, ServiceSeed, ServiceType } from './state/services.ts'
 export type { Snapshot, SnapshotSeed } from './state/snapshot.ts'
-export type { ScheduleInfo, Webhook, WebhookChanges, WebhookSeed } from './state/webhook.ts'
-export type { WebhookChange } from './state/webhooks.ts'
+export type { ScheduleInfo, Webhook, WebhookChange, WebhookChanges, WebhookSeed } from './state/webhooks.ts'
 export type { ServiceVersion } from './versions.ts'

@@ -1,13 +1,13 @@
 import type { CaSource, Trust } from '../adapters/tls-trust.ts'
 import type { ChangesUrlEncoding, Dialect } from '../testing/index.ts'
-import type { Auth } from './admin/auth.ts'
-import type { Clock } from './clock/clock.ts'
+import type { Auth } from './admin/tokens.ts'
+import type { Clock } from './clock.ts'
 import type { DeliverySettings } from './delivery-settings.ts'
 import type { ExtractChangesOptions, ResolvedExtractOptions } from './features/extract/options.ts'
 import type { Like, SignatureOptions } from './presets.ts'
 import type { ServiceSeed } from './state/services.ts'
 import type { Snapshot } from './state/snapshot.ts'
-import type { WebhookSeed } from './state/webhook.ts'
+import type { WebhookSeed } from './state/webhooks.ts'
 import type { ServiceVersion } from './versions.ts'
 
 /** Options of {@link createMockService}. */

@@ -3,7 +3,7 @@ import type { Dialect } from '../testing/index.ts'
 import type { SignerOptions } from '../testing/signer.ts'
 import { DEFAULT_SETTINGS, type DeliverySettings, HOSTED_SETTINGS } from './delivery-settings.ts'
 import type { ErrorFormat } from './http/errors.ts'
-import type { Gathering } from './state/webhook.ts'
+import type { Gathering } from './state/webhooks.ts'
 
 /**
  * A product that a mock service imitates (docs/senders.md, "Three dialects"): the neutral service of

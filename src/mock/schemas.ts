@@ -3,7 +3,7 @@ import { configInvalid } from '../errors.ts'
 import { settingsSchema } from './delivery-settings.ts'
 import { serviceDataSchema } from './features/snapshot-schema.ts'
 import { pathPart, serviceName, serviceType, time, user } from './schema-parts.ts'
-import { FREQUENCIES } from './state/webhook.ts'
+import { FREQUENCIES } from './state/webhooks.ts'
 
 // Schemas of seeds, snapshots, state files and request bodies of the control API. The OpenAPI document includes them.
 

@@ -1,22 +1,95 @@
+import { configInvalid } from '../errors.ts'
 import type { Federation } from './admin/operation.ts'
-import type { Attempt } from './delivery/attempt-log.ts'
-import { collect, createEngine, type Engine } from './delivery/engine.ts'
-import { sendRegistration } from './delivery/registration.ts'
+import type { Attempt } from './delivery/attempt.ts'
+import { collect, createEngine, type Engine, sendRegistration } from './delivery/engine.ts'
 import { createListeners, type Listeners, warn } from './event-listeners.ts'
 import { createExtractions, type Extractions } from './features/extract/extractions.ts'
-import { createFeatureStore } from './features/feature-store.ts'
+import { createFeatureStore } from './features/feature-data.ts'
 import type { MockServiceOptions, ResolvedOptions } from './options.ts'
 import { toOptions } from './read-options.ts'
-import { createRecipientFinder, type Recipients } from './recipients.ts'
 import { createSaveQueue } from './save-queue.ts'
-import type { MockEvent, ServiceEvent } from './state/events.ts'
-import { createFailureLog } from './state/failures.ts'
-import { createGenerations } from './state/generations.ts'
-import { createHandshakeLog } from './state/handshakes.ts'
+import {
+  MAX_CHANGES,
+  type MockEvent,
+  requireEvent,
+  requirePossible,
+  type ServiceEvent,
+  selects,
+  toServiceEvent,
+} from './state/events.ts'
+import { createFailureLog, createGenerations, createHandshakeLog, type Generations } from './state/records.ts'
 import { createServiceRegistry, type Service, servicePath } from './state/services.ts'
 import { restoreSnapshot, type SnapshotSeed, type State, toSnapshot } from './state/snapshot.ts'
-import type { Webhook } from './state/webhook.ts'
-import { createWebhookStore } from './state/webhooks.ts'
+import { createWebhookStore, type Webhook } from './state/webhooks.ts'
+import type { ServiceVersion } from './versions.ts'
+
+/** For each webhook id, the events that the webhook is subscribed to. */
+export type Recipients = ReadonlyMap<string, readonly ServiceEvent[]>
+
+/** Finds the webhooks that get events. */
+interface RecipientFinder {
+  /** @throws {WebhookError} `config_invalid` for an event that is invalid, or impossible on its service */
+  find(events: MockEvent | readonly MockEvent[]): Recipients
+  /** Does the same for events of one service that have their generations. */
+  findFor(service: Service, events: readonly ServiceEvent[]): Recipients
+}
+
+/** Options of {@link createRecipientFinder}. */
+interface RecipientOptions {
+  version: ServiceVersion
+  generations: Generations
+  now(): number
+}
+
+function createRecipientFinder(
+  { services, webhooks, features }: State,
+  { version, generations, now }: RecipientOptions,
+): RecipientFinder {
+  /** @throws {WebhookError} `config_invalid` */
+  function resolveEvent(event: MockEvent): { service: Service; serviceEvent: ServiceEvent } {
+    requireEvent(event)
+    const service = services.resolve(event)
+    requirePossible(event, service, version)
+    return { service, serviceEvent: toServiceEvent(event, service, now()) }
+  }
+
+  function addRecipients(
+    recipients: Map<string, ServiceEvent[]>,
+    service: Service,
+    event: ServiceEvent,
+  ): void {
+    for (const webhook of webhooks.of(service)) {
+      if (!selects(webhook, event)) continue
+      const selected = recipients.get(webhook.id)
+      if (selected) selected.push(event)
+      else recipients.set(webhook.id, [event])
+    }
+  }
+
+  return {
+    find(given) {
+      // Spread, because `map` would skip the holes of a sparse array.
+      const events: readonly MockEvent[] = Array.isArray(given) ? [...given] : [given]
+      const resolved = events.map(resolveEvent)
+      const changes = resolved.reduce((sum, { serviceEvent }) => sum + serviceEvent.layerIds.length, 0)
+      if (changes > MAX_CHANGES)
+        throw configInvalid(`at most ${MAX_CHANGES} changes can be triggered together`)
+      const recipients = new Map<string, ServiceEvent[]>()
+      for (const { service, serviceEvent } of resolved) {
+        // Before the first generation, so that the first window can be extracted.
+        if (service.serviceType === 'FeatureServer') features.of(service)
+        serviceEvent.generation = generations.advance(service, serviceEvent.layerIds.length)
+        addRecipients(recipients, service, serviceEvent)
+      }
+      return recipients
+    },
+    findFor(service, events) {
+      const recipients = new Map<string, ServiceEvent[]>()
+      for (const event of events) addRecipients(recipients, service, event)
+      return recipients
+    },
+  }
+}
 
 /** A mock service without HTTP, shared by the administration, the control API and {@link createMockService}. */
 export interface Mock {

@@ -6,8 +6,7 @@ import { builtinsOf, builtinsOnDemand, closureOf, type Format, type Loaded, load
 const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   otel: ['@opentelemetry/api'],
   inspector: ['diff'],
-  // Express depends on `debug`, which loads `supports-color` if it is installed.
-  mock: ['@terraformer/arcgis', 'dayjs', 'diff', 'express', 'undici', 'zod', 'supports-color'],
+  mock: ['@terraformer/arcgis', 'dayjs', 'diff', 'undici', 'zod'],
 }
 const HEAVY = ['express', 'undici', 'zod', 'commander', 'dayjs']
 const FORMATS: readonly Format[] = ['esm', 'cjs']

@@ -5,13 +5,12 @@
 // An input is a character that selects the service, the method, the path with a query, a line break, the content type, a
 // line break, and the body.
 import { isDeepStrictEqual } from 'node:util'
-import { ANONYMOUS } from '../../../src/mock/admin/authorize.ts'
-import { readForm, readQuery } from '../../../src/mock/admin/form-fields.ts'
-import { createMatcher, routesOf } from '../../../src/mock/admin/operations.ts'
-import { splitUrl } from '../../../src/mock/admin/read-request.ts'
-import { readFormat } from '../../../src/mock/admin/response-format.ts'
-import { runOperation } from '../../../src/mock/admin/run-operation.ts'
+import { ANONYMOUS } from '../../../src/mock/admin/operation.ts'
+import { routesOf } from '../../../src/mock/admin/operations.ts'
+import { runOperation } from '../../../src/mock/admin/routes.ts'
 import { toAdminError } from '../../../src/mock/http/errors.ts'
+import { readForm, readFormat, readQuery, splitUrl } from '../../../src/mock/http/request.ts'
+import { createMatcher } from '../../../src/mock/http/router.ts'
 import { createMock } from '../../../src/mock/service.ts'
 import { toSnapshot } from '../../../src/mock/state/snapshot.ts'
 import { require, splitLine } from './support.mjs'
@@ -80,13 +79,14 @@ export async function run(input) {
   try {
     const { path, query } = splitUrl(url)
     const found = match(path)
-    if (!found?.operation.methods.includes(method)) return
+    const operation = found?.routes[0].operation
+    if (!operation?.methods.includes(method)) return
     const inQuery = readQuery(query)
     readFormat(inQuery)
     const { parameters } = method === 'GET' ? { parameters: inQuery } : await readForm(body, contentType)
     readFormat(parameters)
     const call = { context, method, parameters, origin: 'http://a' }
-    const result = await runOperation(found, call, async () => ANONYMOUS)
+    const result = await runOperation(operation, found.names, call, async () => ANONYMOUS)
     require(typeof result.body === 'object' &&
       JSON.stringify(result.body) !== undefined, 'the body is not JSON')
     if (!result.changed) return

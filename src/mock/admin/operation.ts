@@ -1,19 +1,13 @@
+import type { IncomingHttpHeaders } from 'node:http'
+import { AdminError } from '../http/errors.ts'
+import type { Method, OperationDescription } from '../http/operation.ts'
+import { type Parameters, single } from '../http/request.ts'
 import type { ResolvedOptions } from '../options.ts'
-import type { Service } from '../state/services.ts'
+import type { Service, ServiceType } from '../state/services.ts'
 import type { State } from '../state/snapshot.ts'
-import type { Webhook } from '../state/webhook.ts'
+import { ANYONE, type Webhook } from '../state/webhooks.ts'
 import type { ServiceVersion } from '../versions.ts'
-import type { User } from './auth.ts'
-import type { Parameters } from './form-fields.ts'
-
-/** A parameter as the OpenAPI document describes it. */
-export interface ParameterDescription {
-  name: string
-  required: boolean
-  description: string
-  /** A JSON Schema object. */
-  schema: Readonly<Record<string, unknown>>
-}
+import type { Privilege, User } from './tokens.ts'
 
 /** Name of a response; the OpenAPI document has a schema for each. */
 export type ResponseName =
@@ -91,7 +85,7 @@ export interface RecordedAttempt {
 export interface Call {
   context: Context
   user: User
-  method: 'GET' | 'POST'
+  method: Method
   parameters: Parameters
   /** Scheme, host and port of the request. */
   origin: string
@@ -106,19 +100,14 @@ export interface OperationResult {
 
 type Result = OperationResult | Promise<OperationResult>
 
-interface Description {
-  /** Unique name. */
+interface Description extends OperationDescription {
+  /** Unique name within its scope. */
   name: string
   /** End of the path; empty for operations that list or read webhooks. */
   segment: string
-  summary: string
-  /** GET includes HEAD. */
-  methods: readonly ('GET' | 'POST')[]
   since: ServiceVersion
   /** True if the operation can change the state. */
   changes: boolean
-  /** Parameters in addition to `COMMON_PARAMETERS`. */
-  parameters: readonly ParameterDescription[]
   response: ResponseName
 }
 
@@ -161,9 +150,61 @@ export interface WebhookOperation extends Description {
 /** An operation of the administration. */
 export type Operation = RootOperation | SiteOperation | ServiceOperation | WebhookOperation
 
-/** Methods of operations that read. With POST, clients can keep the token out of the URL. */
-export const READ_METHODS: readonly ('GET' | 'POST')[] = ['GET', 'POST']
-export const CHANGE_METHODS: readonly ('GET' | 'POST')[] = ['POST']
-
 export const unchanged = (body: object): OperationResult => ({ body, changed: false })
 export const changed = (body: object): OperationResult => ({ body, changed: true })
+
+const PRIVILEGE_NAMES: Record<Privilege, string> = {
+  geoprocessing: 'the Geoprocessing privilege',
+  features: 'the Feature layer privilege',
+}
+
+/** The user of every request if the service has no `auth`, and of the inspector. */
+export const ANONYMOUS: User = { username: ANYONE, privileges: ['geoprocessing', 'features'] }
+
+/** @throws {AdminError} 499 without a token, 498 for an invalid or expired token, 400 for two different tokens */
+export async function identify(
+  { options: { auth, clock } }: Context,
+  parameters: Parameters,
+  headers: IncomingHttpHeaders,
+): Promise<User> {
+  const parameter = single(parameters, 'token')
+  if (!auth) return ANONYMOUS
+  const candidates = [
+    parameter,
+    bearerToken(headers.authorization),
+    bearerToken(headers['x-esri-authorization']),
+  ]
+  const [token, ...others] = new Set(candidates.filter((text) => text !== undefined))
+  if (token === undefined) throw new AdminError(499, 'a token is required')
+  if (others.length > 0) throw new AdminError(400, 'token is given more than once')
+  const user = await auth.authenticate(token, clock.now())
+  if (!user) throw new AdminError(498, 'the token is invalid or has expired')
+  return user
+}
+
+/**
+ * Returns the token of the scheme `Bearer` (RFC 6750, section 2.1); undefined for other schemes. The letter case of the
+ * scheme does not matter (RFC 9110, section 11.1).
+ */
+function bearerToken(header: string | string[] | undefined): string | undefined {
+  return /^bearer +(\S.*)$/i.exec(String(header ?? ''))?.[1]
+}
+
+/**
+ * Requires the privilege for the type of the service; operations on the whole site or the portal require both.
+ *
+ * @throws {AdminError} 403
+ */
+export function requirePrivileges(user: User, serviceType: ServiceType | undefined): void {
+  const missing = requiredPrivileges(serviceType).filter((privilege) => !user.privileges.includes(privilege))
+  if (missing.length > 0)
+    throw new AdminError(
+      403,
+      `this needs ${missing.map((privilege) => PRIVILEGE_NAMES[privilege]).join(' and ')}`,
+    )
+}
+
+function requiredPrivileges(serviceType: ServiceType | undefined): Privilege[] {
+  if (serviceType === undefined || serviceType === 'Portal') return ['geoprocessing', 'features']
+  return [serviceType === 'GPServer' ? 'geoprocessing' : 'features']
+}

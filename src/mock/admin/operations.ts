@@ -1,33 +1,116 @@
+import { type Route as AnyRoute, contentOf, schemaRef } from '../http/operation.ts'
+import type { Webhook } from '../state/webhooks.ts'
 import { isAtLeast } from '../versions.ts'
-import { HOSTED_OPERATIONS } from './hosted-operations.ts'
-import type { ContextOptions, Operation, ParameterDescription, RootOperation } from './operation.ts'
+import type {
+  Call,
+  ContextOptions,
+  Operation,
+  RecordedAttempt,
+  ResponseName,
+  RootOperation,
+  ServiceOperation,
+  WebhookOperation,
+} from './operation.ts'
+import { errorsOf, type Family, HOSTED, PORTAL, SERVER_ADMIN, SERVICES } from './paths.ts'
+import { PORTAL_SERVICE_OPERATIONS, PORTAL_WEBHOOK_OPERATIONS } from './portal/operations.ts'
 import {
-  type Address,
-  compareTemplates,
-  decodeSegments,
-  type Family,
-  HOSTED,
-  matchSegments,
-  type PathNames,
-  PORTAL,
-  SERVER_ADMIN,
-  SERVICES,
-  toAddressedService,
-} from './paths.ts'
-import { PORTAL_SERVICE_OPERATIONS } from './portal/service-operations.ts'
-import { PORTAL_WEBHOOK_OPERATIONS } from './portal/webhook-operations.ts'
-import { SERVICE_OPERATIONS } from './service-operations.ts'
-import { GENERATE_TOKEN, PORTAL_TOKEN } from './sign-in/generate-token.ts'
-import { OAUTH_TOKEN } from './sign-in/oauth-token.ts'
-import { COMMUNITY_SELF, PORTAL_INFO, PORTALS_SELF, SERVER_INFO } from './sign-in/portal.ts'
-import { SITE_OPERATIONS } from './site-operations.ts'
-import { WEBHOOK_OPERATIONS } from './webhook-operations.ts'
+  COMMUNITY_SELF,
+  GENERATE_TOKEN,
+  OAUTH_TOKEN,
+  PORTAL_INFO,
+  PORTAL_TOKEN,
+  PORTALS_SELF,
+  SERVER_INFO,
+} from './sign-in.ts'
+import { SERVICE_OPERATIONS, SITE_OPERATIONS, WEBHOOK_OPERATIONS } from './webhook-operations.ts'
+
+/** A webhook as hosted services write it (docs/senders.md, "Hosted feature services"). */
+export type HostedWebhook = Omit<Webhook, 'id'> & { globalId: string; status?: string; success?: boolean }
+
+function toHostedWebhook({ id, ...others }: Webhook & { status?: string }): HostedWebhook {
+  const webhook = { globalId: id, ...others }
+  return others.status === undefined ? webhook : { ...webhook, success: true }
+}
+
+/** The documentation has `success`; the released clients read `status`. */
+const toHostedStatus = (body: object): object => ({ ...body, success: true })
+
+interface HostedResponse {
+  name: ResponseName
+  convert(body: object, call: Call, webhookId: string): object
+}
+
+/** The responses of hosted services, by the response of the same operation on other services. */
+const RESPONSES: {
+  [name in ResponseName]?: {
+    name: ResponseName
+    convert(body: object, call: Call, webhookId: string): object
+  }
+} = {
+  Webhook: { name: 'HostedWebhook', convert: (body) => toHostedWebhook(body as Webhook) },
+  Webhooks: {
+    name: 'HostedWebhooks',
+    convert: (body) => (body as { webhooks: Webhook[] }).webhooks.map(toHostedWebhook),
+  },
+  Status: { name: 'HostedStatus', convert: toHostedStatus },
+  NotificationStatus: { name: 'HostedNotificationStatus', convert: toHostedFailures },
+}
+
+/** Hosted services write the values as text, and add the response of the receiver. */
+function toHostedFailures(body: object, { context }: Call, webhookId: string): object {
+  const { webhookNotificationStatus } = body as { webhookNotificationStatus: { invokedTimestamp: number }[] }
+  const attempts = context.attempts().filter((attempt) => attempt.webhookId === webhookId)
+  return [
+    {
+      webhookNotificationStatus: webhookNotificationStatus.map(({ invokedTimestamp }) => ({
+        invoked: 'false',
+        invokedTimestamp: String(invokedTimestamp),
+        serverResponse: responseBefore(invokedTimestamp, attempts),
+      })),
+    },
+  ]
+}
+
+/** The response to the last attempt of a delivery that failed at this time; empty if the attempt log no longer contains it. */
+function responseBefore(time: number, attempts: readonly RecordedAttempt[]): string {
+  const attempt = attempts.findLast(({ sentAt }) => sentAt <= time)
+  return attempt?.error ?? attempt?.answer?.body ?? ''
+}
+
+function hostedResponse(name: ResponseName): HostedResponse {
+  const response = RESPONSES[name]
+  if (!response) throw new Error(`hosted services have no response ${name}`)
+  return response
+}
+
+/** The operations on the webhooks of feature services, with the responses of hosted services. */
+const HOSTED_OPERATIONS: readonly (ServiceOperation | WebhookOperation)[] = [
+  ...WEBHOOK_OPERATIONS.map((operation): WebhookOperation => {
+    const { name, convert } = hostedResponse(operation.response)
+    return {
+      ...operation,
+      response: name,
+      async run(call) {
+        const { body, changed } = await operation.run(call)
+        return { changed, body: convert(body, call, call.webhook.id) }
+      },
+    }
+  }),
+  ...SERVICE_OPERATIONS.map((operation): ServiceOperation => {
+    const { name, convert } = hostedResponse(operation.response)
+    return {
+      ...operation,
+      response: name,
+      async run(call) {
+        const { body, changed } = await operation.run(call)
+        return { changed, body: convert(body, call, '') }
+      },
+    }
+  }),
+]
 
 /** A path of the administration, and its operation. */
-export interface Route {
-  /** OpenAPI path, for example `/services/{service}/webhooks/{webhookId}/edit`. */
-  path: string
-  operation: Operation
+export interface Route extends AnyRoute<Operation> {
   family: Family
 }
 
@@ -54,24 +137,8 @@ const ROUTES: readonly Route[] = [
   ...routesOfFamily(HOSTED, HOSTED_OPERATIONS),
   ...routesOfFamily(PORTAL, [...PORTAL_SERVICE_OPERATIONS, ...PORTAL_WEBHOOK_OPERATIONS]),
   ...ROOT_OPERATIONS.flatMap((operation) =>
-    operation.paths.map((path) => ({ path, operation, family: SERVICES })),
+    operation.paths.map((path) => toRoute(path, operation, SERVICES)),
   ),
-]
-
-/** Parameters of every operation. */
-export const COMMON_PARAMETERS: readonly ParameterDescription[] = [
-  {
-    name: 'f',
-    required: false,
-    description: 'Format of the response. Default: html for browsers, otherwise json.',
-    schema: { type: 'string', enum: ['json', 'pjson', 'html'] },
-  },
-  {
-    name: 'token',
-    required: false,
-    description: 'The token of the user, if the service uses tokens. A header can carry it too.',
-    schema: { type: 'string' },
-  },
 ]
 
 /** Returns the routes of a service: those of its version that its `auth` supports. */
@@ -84,7 +151,7 @@ export const routesOf = ({ version, auth }: Pick<ContextOptions, 'version' | 'au
 /** The paths of operations in a family: with and without a folder, with and without the optional word. */
 function routesOfFamily(family: Family, operations: typeof SERVER_OPERATIONS): Route[] {
   return operations.flatMap((operation) =>
-    pathsOf(family, operation).map((path) => ({ path, operation, family })),
+    pathsOf(family, operation).map((path) => toRoute(path, operation, family)),
   )
 }
 
@@ -102,39 +169,35 @@ function pathsOf(
   return [...paths, ...short].map((path) => path + below)
 }
 
-/** What a path names. */
-export interface Match {
-  operation: Operation
-  address: Address
-  /** The names in the path, decoded. */
-  names: PathNames
-  /** Id of the webhook, for an operation on one webhook. */
-  id?: string | undefined
-}
-
-/**
- * Returns a function that finds the operation of a path. The function returns undefined for other paths. In
- * `webhooks/<word>`, the word is an operation if the service has one with this name, otherwise a webhook id.
- */
-export function createMatcher(routes: readonly Route[]): (path: string) => Match | undefined {
-  const table = new Map<number, { template: string[]; route: Route }[]>()
-  for (const route of routes) {
-    const template = route.path.slice(1).split('/')
-    table.set(template.length, [...(table.get(template.length) ?? []), { template, route }])
-  }
-  for (const entries of table.values()) entries.sort((a, b) => compareTemplates(a.template, b.template))
-  return (path) => {
-    const segments = decodeSegments(path) ?? []
-    for (const { template, route } of table.get(segments.length) ?? []) {
-      const names = matchSegments(segments, template)
-      if (names) return toMatch(route, names)
-    }
-    return undefined
+function toRoute(path: string, operation: Operation, family: Family): Route {
+  const folder = path.includes('{folderName}') ? 'InFolder' : ''
+  const short = path.startsWith('/services/{') && !path.includes('/webhooks') ? 'Short' : ''
+  const suffix = operation.scope === 'root' ? otherPath(operation.paths, path) : folder + short
+  const idOf = (method: string): string =>
+    `${operation.name}${family.name}${method === 'GET' ? 'ByGet' : ''}${suffix}`
+  return {
+    path,
+    operation,
+    family,
+    tag: 'administration',
+    idOf,
+    responsesOf: (given) => {
+      const errors = errorsOf(path, given)
+      const failure = errors.errorFormat === 'error' ? 'ErrorObject' : 'Error'
+      const success = schemaRef(operation.response)
+      const schema = errors.httpStatus === 'rest' ? success : { anyOf: [success, schemaRef(failure)] }
+      return {
+        200: { description: operation.summary, content: contentOf(schema) },
+        default: { $ref: `#/components/responses/${failure}` },
+      }
+    },
+    ...(family.anyCase && { anyCase: family.anyCase }),
   }
 }
 
-function toMatch({ operation, family }: Route, names: PathNames): Match {
-  const service = toAddressedService(names)
-  const address = service ? { family, service } : { family }
-  return { operation, address, names, id: names.webhookId }
+/** A word for each path of an operation except the first. */
+function otherPath([first]: readonly string[], path: string): string {
+  if (path === first) return ''
+  const words = path.split('/').map((segment) => segment.slice(0, 1).toUpperCase() + segment.slice(1))
+  return words.join('').replace(/\W/g, '')
 }

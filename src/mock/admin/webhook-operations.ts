@@ -1,7 +1,34 @@
-import type { Webhook } from '../state/webhook.ts'
-import { CHANGE_METHODS, changed, READ_METHODS, unchanged, type WebhookOperation } from './operation.ts'
-import { SUCCESS, toWebhookJson } from './webhook-json.ts'
-import { readChanges, requireFreeName, webhookParameters } from './webhook-parameters.ts'
+import type { DeliverySettings } from '../delivery-settings.ts'
+import { AdminError } from '../http/errors.ts'
+import { CHANGE_METHODS, READ_METHODS } from '../http/operation.ts'
+import type { Service } from '../state/services.ts'
+import { type Gathering, shownSchedule, type Webhook, type WebhookSeed } from '../state/webhooks.ts'
+import { boundsOf, SETTING_NAMES, settingsParameters } from './fields.ts'
+import {
+  type Context,
+  changed,
+  type ServiceOperation,
+  type SiteOperation,
+  unchanged,
+  type WebhookOperation,
+} from './operation.ts'
+import { readChanges, readEach, requireFreeName, webhookParameters, wholeNumber } from './parameters.ts'
+
+/** A webhook in responses of create, read and edit: the fields in the specification's order. */
+const toWebhookJson = (webhook: Readonly<Webhook>, options: Gathering): Webhook => ({
+  ...webhook,
+  scheduleInfo: shownSchedule(webhook, options),
+})
+
+/** Webhooks in lists, with `changeTypes` at the end (docs/senders.md, "Administration"). */
+const toListJson = (webhooks: readonly Readonly<Webhook>[], options: Gathering): object => ({
+  webhooks: webhooks.map((webhook) => {
+    const { changeTypes, ...others } = toWebhookJson(webhook, options)
+    return { ...others, changeTypes }
+  }),
+})
+
+export const SUCCESS = { status: 'success' } as const
 
 const readWebhook: WebhookOperation = {
   name: 'read',
@@ -78,3 +105,149 @@ export const WEBHOOK_OPERATIONS: readonly WebhookOperation[] = [
   deleteWebhook,
   notificationStatus,
 ]
+
+const listWebhooks: ServiceOperation = {
+  name: 'list',
+  scope: 'service',
+  segment: '',
+  summary: 'List the webhooks of a service.',
+  methods: READ_METHODS,
+  since: '11.1',
+  changes: false,
+  parameters: [],
+  response: 'Webhooks',
+  run: ({ context, service }) => unchanged(toListJson(context.state.webhooks.list(service), context.options)),
+}
+
+const createWebhook: ServiceOperation = {
+  name: 'create',
+  scope: 'service',
+  segment: 'create',
+  summary: 'Create a webhook.',
+  methods: CHANGE_METHODS,
+  since: '11.1',
+  changes: true,
+  parameters: webhookParameters('create'),
+  response: 'Webhook',
+  run({ context, user, parameters, service }) {
+    const { state, options } = context
+    const { serviceType } = service
+    const changes = readChanges(parameters, { ...options, operation: 'create', serviceType })
+    requireFreeName(context, service, changes.name)
+    const seed = {
+      active: options.defaultActive,
+      ...changes,
+      ...service,
+      ownerId: user.username,
+    } as WebhookSeed
+    return changed({ ...toWebhookJson(state.webhooks.create(seed), options), ...SUCCESS })
+  },
+}
+
+const deleteAll: ServiceOperation = {
+  name: 'deleteAll',
+  scope: 'service',
+  segment: 'deleteAll',
+  summary: 'Delete all webhooks of a service permanently.',
+  methods: CHANGE_METHODS,
+  since: '11.1',
+  changes: true,
+  parameters: [],
+  response: 'Status',
+  run({ context: { state }, service }) {
+    for (const { id } of state.webhooks.list(service)) {
+      state.webhooks.delete(id)
+      state.failures.clear(id)
+    }
+    return changed(SUCCESS)
+  },
+}
+
+/**
+ * Edits only the webhooks that are not yet in the requested state, so that the others keep their `modified`. Activating a
+ * webhook whose handshake failed repeats the handshake.
+ */
+function switchAll({ state }: Context, service: Service, active: boolean, username: string): void {
+  for (const webhook of state.webhooks.list(service)) {
+    const isStopped = active && state.handshakes.of(webhook.id)?.reason !== undefined
+    if (webhook.active !== active || isStopped) state.webhooks.edit(webhook.id, { active }, username)
+    if (active) state.failures.clear(webhook.id)
+  }
+}
+
+const activateAll: ServiceOperation = {
+  name: 'activateAll',
+  scope: 'service',
+  segment: 'activateAll',
+  summary: 'Switch all webhooks of a service on, and forget their failures.',
+  methods: CHANGE_METHODS,
+  since: '11.1',
+  changes: true,
+  parameters: [],
+  response: 'Status',
+  run({ context, user, service }) {
+    switchAll(context, service, true, user.username)
+    return changed(SUCCESS)
+  },
+}
+
+const deactivateAll: ServiceOperation = {
+  ...activateAll,
+  name: 'deactivateAll',
+  segment: 'deactivateAll',
+  summary: 'Switch all webhooks of a service off.',
+  run({ context, user, service }) {
+    switchAll(context, service, false, user.username)
+    return changed(SUCCESS)
+  },
+}
+
+export const SERVICE_OPERATIONS: readonly ServiceOperation[] = [
+  listWebhooks,
+  createWebhook,
+  deleteAll,
+  activateAll,
+  deactivateAll,
+]
+
+const listSite: SiteOperation = {
+  name: 'listSite',
+  scope: 'site',
+  segment: '',
+  summary: 'List all webhooks of all services.',
+  methods: READ_METHODS,
+  since: '11.2',
+  changes: false,
+  parameters: [],
+  response: 'Webhooks',
+  run({ context: { state, options } }) {
+    const webhooks = state.webhooks.list().filter(({ serviceType }) => serviceType !== 'Portal')
+    return unchanged(toListJson(webhooks, options))
+  },
+}
+
+const settings: SiteOperation = {
+  name: 'settings',
+  scope: 'site',
+  segment: 'settings',
+  summary: 'Read the delivery settings; with parameters, change them.',
+  methods: READ_METHODS,
+  since: '11.2',
+  changes: true,
+  parameters: settingsParameters(),
+  response: 'Settings',
+  run({ context: { state }, method, parameters }) {
+    const changes: Partial<DeliverySettings> = readEach(
+      SETTING_NAMES.map((name) => {
+        const { minimum, maximum } = boundsOf(name)
+        return [name, () => wholeNumber(minimum, maximum)(parameters, name)]
+      }),
+    )
+    if (Object.keys(changes).length === 0) return unchanged(state.settings)
+    if (method !== 'POST') throw new AdminError(400, 'use POST to change settings')
+    state.settings = { ...state.settings, ...changes }
+    return changed({ ...state.settings, ...SUCCESS })
+  },
+}
+
+export const SITE_OPERATIONS: readonly SiteOperation[] = [listSite, settings]

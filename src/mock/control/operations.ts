@@ -1,89 +1,132 @@
-import type { Attempt } from '../delivery/attempt-log.ts'
+import type { Attempt } from '../delivery/attempt.ts'
 import { settingsSchema } from '../delivery-settings.ts'
 import { type FaultSeed, faultSchema } from '../faults/faults.ts'
-import { AdminError, waitForSave } from '../http/errors.ts'
+import { AdminError, toErrorBody, waitForSave } from '../http/errors.ts'
+import { type Answer, type OperationDescription, optional, type Route, schemaRef } from '../http/operation.ts'
+import { sendBytes } from '../http/response.ts'
+import { createHandler, type Handler } from '../http/router.ts'
+import { openApiDocument } from '../openapi/document.ts'
 import { check, snapshotSchema } from '../schemas.ts'
 import type { Mock } from '../service.ts'
 import { type SnapshotSeed, toSnapshot } from '../state/snapshot.ts'
-import { toAttemptJson } from './json.ts'
-import type { ControlOperation, ControlRequest } from './operation.ts'
-import { streamNotices } from './stream.ts'
-import { trigger, triggerSchema } from './trigger.ts'
+import { streamNotices, toAttemptJson, trigger, triggerSchema } from './attempts.ts'
 
 const MAX_PAGE = 1000
 const DEFAULT_PAGE = 50
 const partialSettings = settingsSchema.partial()
-const SUCCESS = { status: 'success' }
+const SUCCESS = { body: { status: 'success' } }
 
-/** All operations except `openapi.json`. The router and the OpenAPI document are generated from this table. */
-export const OPERATIONS: readonly ControlOperation[] = [
+/** One operation of the control API. */
+interface ControlOperation extends OperationDescription {
+  /** Path below `/_mock`. */
+  path: string
+  /** Maximum body size in MB. Default 1. */
+  limit?: number
+  /** Success statuses, each with the name of the response's schema. */
+  responses: Record<number, ControlResponseName>
+  run(mock: Mock, request: ControlRequest): Answer | Promise<Answer>
+}
+
+/** Name of a response; the OpenAPI document has a schema for each. */
+type ControlResponseName =
+  | 'Deliveries'
+  | 'Delivery'
+  | 'Bytes'
+  | 'Fault'
+  | 'Faults'
+  | 'Settings'
+  | 'Snapshot'
+  | 'Status'
+  | 'Stream'
+  | 'OpenApi'
+
+/** A request whose query and body have been parsed. */
+interface ControlRequest {
+  id: string
+  query: Record<string, string | undefined>
+  json: unknown
+}
+
+/** All operations except `openapi.json`. */
+const OPERATIONS: readonly ControlOperation[] = [
   {
-    method: 'post',
     path: '/trigger',
+    methods: ['POST'],
     summary: 'Triggers an event on a service, or several events at once',
+    parameters: [],
     body: triggerSchema,
     responses: { 200: 'Deliveries', 202: 'Deliveries' },
     run: trigger,
   },
   {
-    method: 'get',
     path: '/deliveries',
+    methods: ['GET'],
     summary: 'The attempts of all deliveries, oldest first',
-    query: {
-      limit: {
-        description: 'Maximum number of attempts',
-        schema: { type: 'integer', minimum: 1, maximum: MAX_PAGE, default: DEFAULT_PAGE },
-      },
-      after: { description: 'Id of an attempt: returns later ones only', schema: { type: 'string' } },
-      webhookId: { description: 'Returns attempts of this webhook only', schema: { type: 'string' } },
-    },
+    parameters: [
+      optional('limit', 'Maximum number of attempts', {
+        type: 'integer',
+        minimum: 1,
+        maximum: MAX_PAGE,
+        default: DEFAULT_PAGE,
+      }),
+      optional('after', 'Id of an attempt: returns later ones only'),
+      optional('webhookId', 'Returns attempts of this webhook only'),
+    ],
     responses: { 200: 'Deliveries' },
     run: listAttempts,
   },
   {
-    method: 'get',
-    path: '/deliveries/:id',
+    path: '/deliveries/{id}',
+    methods: ['GET'],
     summary: 'One attempt, with its request and response',
+    parameters: [],
     responses: { 200: 'Delivery' },
-    run: (mock, request) => toAttemptJson(findAttempt(mock, request)),
+    run: (mock, request) => ({ body: toAttemptJson(findAttempt(mock, request)) }),
   },
   {
-    method: 'get',
-    path: '/deliveries/:id/body',
+    path: '/deliveries/{id}/body',
+    methods: ['GET'],
     summary: 'The bytes that were sent',
+    parameters: [],
     responses: { 200: 'Bytes' },
-    run(mock, request, res) {
-      res.type('application/octet-stream').send(Buffer.from(findAttempt(mock, request).request.body))
+    run(mock, request) {
+      const bytes = findAttempt(mock, request).request.body
+      return { send: (res) => sendBytes(res, bytes, { 'content-type': 'application/octet-stream' }) }
     },
   },
   {
-    method: 'post',
-    path: '/deliveries/:id/redeliver',
+    path: '/deliveries/{id}/redeliver',
+    methods: ['POST'],
     summary: 'Sends an attempt once more, byte for byte',
+    parameters: [],
     responses: { 200: 'Deliveries' },
     async run(mock, request) {
-      return { deliveries: [toAttemptJson(await mock.engine.redeliver(findAttempt(mock, request)))] }
+      const attempt = await mock.engine.redeliver(findAttempt(mock, request))
+      return { body: { deliveries: [toAttemptJson(attempt)] } }
     },
   },
   {
-    method: 'get',
     path: '/faults',
+    methods: ['GET'],
     summary: 'The active faults',
+    parameters: [],
     responses: { 200: 'Faults' },
-    run: ({ engine }) => ({ faults: engine.faults.list() }),
+    run: ({ engine }) => ({ body: { faults: engine.faults.list() } }),
   },
   {
-    method: 'post',
     path: '/faults',
+    methods: ['POST'],
     summary: 'Injects a fault into the next deliveries or change extractions',
+    parameters: [],
     body: faultSchema,
     responses: { 200: 'Fault' },
-    run: ({ engine }, { body }) => engine.faults.add(body as FaultSeed),
+    run: ({ engine }, { json }) => ({ body: engine.faults.add(json as FaultSeed) }),
   },
   {
-    method: 'delete',
     path: '/faults',
+    methods: ['DELETE'],
     summary: 'Removes all faults',
+    parameters: [],
     responses: { 200: 'Status' },
     run({ engine }) {
       engine.faults.clear()
@@ -91,9 +134,10 @@ export const OPERATIONS: readonly ControlOperation[] = [
     },
   },
   {
-    method: 'delete',
-    path: '/faults/:id',
+    path: '/faults/{id}',
+    methods: ['DELETE'],
     summary: 'Removes one fault',
+    parameters: [],
     responses: { 200: 'Status' },
     run({ engine }, { id }) {
       if (!engine.faults.remove(id)) throw new AdminError(404, 'the fault does not exist')
@@ -101,28 +145,31 @@ export const OPERATIONS: readonly ControlOperation[] = [
     },
   },
   {
-    method: 'get',
     path: '/settings',
+    methods: ['GET'],
     summary: 'The delivery settings',
+    parameters: [],
     responses: { 200: 'Settings' },
-    run: ({ state }) => state.settings,
+    run: ({ state }) => ({ body: state.settings }),
   },
   {
-    method: 'post',
     path: '/settings',
+    methods: ['POST'],
     summary: 'Changes the given settings',
+    parameters: [],
     body: partialSettings,
     responses: { 200: 'Settings' },
-    async run({ state, save }, { body }) {
-      state.settings = { ...state.settings, ...check<object>(partialSettings, body, 'body') }
+    async run({ state, save }, { json }) {
+      state.settings = { ...state.settings, ...check<object>(partialSettings, json, 'body') }
       await waitForSave(save)
-      return state.settings
+      return { body: state.settings }
     },
   },
   {
-    method: 'post',
     path: '/reset',
+    methods: ['POST'],
     summary: 'Returns to the seeds, and drops recorded attempts, faults and gathered events',
+    parameters: [],
     responses: { 200: 'Status' },
     async run({ reset, save }) {
       reset()
@@ -131,34 +178,35 @@ export const OPERATIONS: readonly ControlOperation[] = [
     },
   },
   {
-    method: 'get',
     path: '/snapshot',
+    methods: ['GET'],
     summary: 'All services, webhooks with their keys, settings, counted failures and last handshakes',
+    parameters: [],
     responses: { 200: 'Snapshot' },
-    run: ({ state }) => toSnapshot(state),
+    run: ({ state }) => ({ body: toSnapshot(state) }),
   },
   {
-    method: 'post',
     path: '/restore',
+    methods: ['POST'],
     summary:
       'Replaces all services, webhooks, settings, failures and handshakes with a snapshot, or a part of one',
+    parameters: [],
     body: snapshotSchema,
-    limit: '16mb',
+    limit: 16,
     responses: { 200: 'Status' },
-    async run({ restore, save }, { body }) {
-      restore(body as SnapshotSeed)
+    async run({ restore, save }, { json }) {
+      restore(json as SnapshotSeed)
       await waitForSave(save)
       return SUCCESS
     },
   },
   {
-    method: 'get',
     path: '/events',
+    methods: ['GET'],
     summary: 'Notices as server-sent events: attempt, webhook, handshake, not_sent, restored',
+    parameters: [],
     responses: { 200: 'Stream' },
-    run({ listeners }, _request, res) {
-      streamNotices(listeners, res)
-    },
+    run: ({ listeners }) => ({ send: (res) => streamNotices(listeners, res) }),
   },
 ]
 
@@ -170,12 +218,69 @@ function findAttempt({ engine }: Mock, { id }: ControlRequest): Attempt {
 }
 
 /** @throws {AdminError} 400 for an invalid limit, 404 if the log has no attempt with the id `after` */
-function listAttempts({ engine }: Mock, { query }: ControlRequest): object {
+function listAttempts({ engine }: Mock, { query }: ControlRequest): Answer {
   const { limit = String(DEFAULT_PAGE), after, webhookId } = query
   const count = Number(limit)
   if (!/^\d{1,4}$/.test(limit) || count < 1 || count > MAX_PAGE)
     throw new AdminError(400, `limit must be a number from 1 to ${MAX_PAGE}`)
   const page = engine.log.page({ limit: count, after, webhookId })
   if (!page) throw new AdminError(404, 'there is no delivery with the id after')
-  return { deliveries: page.attempts.map(toAttemptJson), next: page.next ?? null }
+  return { body: { deliveries: page.attempts.map(toAttemptJson), next: page.next ?? null } }
+}
+
+/** The routes, with that of the OpenAPI document, which is generated from all routes. */
+const CONTROL_ROUTES: readonly Route<ControlOperation>[] = toRoutes([
+  ...OPERATIONS,
+  {
+    path: '/openapi.json',
+    summary: 'The OpenAPI document of the service',
+    methods: ['GET'],
+    parameters: [],
+    responses: { 200: 'OpenApi' },
+    run: ({ options }) => ({ body: openApiDocument(options, CONTROL_ROUTES) }),
+  },
+])
+
+function toRoutes(operations: readonly ControlOperation[]): Route<ControlOperation>[] {
+  return operations.map((operation) => {
+    const path = `/_mock${operation.path}`
+    const words = path.replace(/\W\w/g, (pair) => pair.toUpperCase()).replace(/\W/g, '')
+    return {
+      path,
+      operation,
+      tag: 'control',
+      idOf: (method) => method.toLowerCase() + words,
+      responsesOf: () => ({
+        ...Object.fromEntries(
+          Object.entries(operation.responses).map(([status, name]) => [
+            status,
+            { description: operation.summary, content: contentOf(name) },
+          ]),
+        ),
+        default: { $ref: '#/components/responses/Error' },
+      }),
+    }
+  })
+}
+
+function contentOf(name: ControlResponseName): object {
+  if (name === 'Bytes') return { 'application/octet-stream': {} }
+  if (name === 'Stream') return { 'text/event-stream': { schema: { type: 'string' } } }
+  return { 'application/json': { schema: name === 'OpenApi' ? { type: 'object' } : schemaRef(name) } }
+}
+
+/** The control API, for tests in any language: it triggers events and shows their deliveries. */
+export const createControlHandler = (mock: Mock): Handler => {
+  const handler = createHandler<ControlOperation>({
+    routes: CONTROL_ROUTES,
+    limitOf: ({ limit = 1 }) => limit,
+    panel: undefined,
+    parameters: 'query',
+    async run({ operation, names, parameters, json }) {
+      const query = Object.fromEntries([...parameters].map(([name, [value]]) => [name, value]))
+      return operation.run(mock, { id: names.id ?? '', query, json })
+    },
+    toFailure: (error) => ({ status: error.status, body: toErrorBody(error, 'messages') }),
+  })
+  return (req, res) => handler(req, res)
 }

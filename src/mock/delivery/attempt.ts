@@ -1,12 +1,120 @@
 import { randomUUID } from 'node:crypto'
 import type { Trust } from '../../adapters/tls-trust.ts'
 import type { RawRequest } from '../../testing/signer.ts'
-import type { Clock } from '../clock/clock.ts'
-import type { Fault } from '../faults/faults.ts'
-import type { Attempt } from './attempt-log.ts'
+import type { Clock } from '../clock.ts'
+import type { Fault, FaultName } from '../faults/faults.ts'
+import type { Webhook } from '../state/webhooks.ts'
 import { contentLengthOf, isConnectionFault, sendWithConnectionFault } from './connection-faults.ts'
-import type { DeliveryRecord } from './delivery-records.ts'
 import type { Answer, HttpClient, Target } from './http-client.ts'
+
+/** One attempt to send a delivery. */
+export interface Attempt {
+  id: string
+  /** Id shared by all attempts of one delivery. */
+  deliveryId: string
+  webhookId: string
+  /** Number of the attempt within its delivery, from 1. */
+  number: number
+  hookUrl: string
+  /** Milliseconds since 1970. */
+  sentAt: number
+  /** The request as sent, with `host` and `content-length`. */
+  request: RawRequest
+  /** Number of body bytes sent; present only for a connection fault. */
+  bytesSent?: number
+  /** The receiver's response; absent if the attempt failed without one. */
+  answer?: Answer
+  /** Reason why the attempt has no response. */
+  error?: string
+  /** Duration in milliseconds; absent while the attempt is in flight. */
+  milliseconds?: number
+  /** The injected fault, if any. */
+  fault?: FaultName
+}
+
+/** One page of the attempt log. */
+interface AttemptPage {
+  attempts: readonly Attempt[]
+  /** Value of `after` for the next page; undefined on the last page. */
+  next: string | undefined
+}
+
+/** The last thousand attempts, oldest first. */
+export interface AttemptLog {
+  /** @returns a new array */
+  list(): Attempt[]
+  add(attempt: Attempt): void
+  get(id: string): Attempt | undefined
+  /** @returns undefined if no attempt has the id `after` */
+  page(query: {
+    limit: number
+    after?: string | undefined
+    webhookId?: string | undefined
+  }): AttemptPage | undefined
+  clear(): void
+}
+
+const MAX_ATTEMPTS = 1000
+
+export function createAttemptLog(): AttemptLog {
+  const log: Attempt[] = []
+
+  return {
+    list: () => [...log],
+    add(attempt) {
+      log.push(attempt)
+      if (log.length > MAX_ATTEMPTS) log.shift()
+    },
+    get: (id) => log.find((attempt) => attempt.id === id),
+    page({ limit, after, webhookId }) {
+      const start = after === undefined ? 0 : log.findIndex(({ id }) => id === after) + 1
+      if (start === 0 && after !== undefined) return undefined
+      const rest = log
+        .slice(start)
+        .filter((attempt) => webhookId === undefined || attempt.webhookId === webhookId)
+      const attempts = rest.slice(0, limit)
+      return { attempts, next: rest.length > limit ? attempts.at(-1)?.id : undefined }
+    },
+    clear() {
+      log.length = 0
+    },
+  }
+}
+
+/** What is remembered of a delivery besides its attempts: its webhook may be edited or deleted later. */
+export interface DeliveryRecord {
+  /** The webhook as it was when the delivery was sent. Contains its key. */
+  readonly webhook: Readonly<Webhook>
+  /** The body before it was signed, and before a fault changed it. */
+  readonly payload: Uint8Array
+  /** Content type of the payload. */
+  readonly contentType: string
+}
+
+/** The records of the thousand deliveries with the latest attempts. They include every delivery in the attempt log. */
+export interface DeliveryRecords {
+  get(deliveryId: string): DeliveryRecord | undefined
+  list(): DeliveryRecord[]
+  /** Called when an attempt of the delivery begins. */
+  put(deliveryId: string, record: DeliveryRecord): void
+}
+
+/** The attempt log has as many attempts, so it cannot have more deliveries. */
+const MAX_RECORDS = 1000
+
+export function createDeliveryRecords(): DeliveryRecords {
+  const records = new Map<string, DeliveryRecord>()
+  return {
+    get: (deliveryId) => records.get(deliveryId),
+    list: () => [...records.values()],
+    put(deliveryId, record) {
+      records.delete(deliveryId)
+      records.set(deliveryId, record)
+      const [oldest] = records.keys()
+      if (records.size > MAX_RECORDS && oldest !== undefined) records.delete(oldest)
+    },
+  }
+}
 
 /** One delivery: a request with up to the maximum number of attempts. */
 export interface OutgoingDelivery {
@@ -108,4 +216,25 @@ export const isSuccess = ({ answer }: Attempt): boolean =>
 export function messageOf(error: unknown): string {
   if (error instanceof AggregateError) return error.errors.map(messageOf).join('; ')
   return error instanceof Error ? error.message : String(error)
+}
+
+/** Runs a task immediately if fewer than the maximum are running; otherwise queues it. */
+type ConcurrencyLimit = <T>(task: () => Promise<T>) => Promise<T>
+
+export function createConcurrencyLimit(maximum: number): ConcurrencyLimit {
+  const queue: (() => void)[] = []
+  let running = 0
+
+  return async (task) => {
+    if (running < maximum) running += 1
+    else await new Promise<void>((resolve) => queue.push(resolve))
+    try {
+      return await task()
+    } finally {
+      // Passes the slot of the finished task to the next one in the queue.
+      const startNext = queue.shift()
+      if (startNext) startNext()
+      else running -= 1
+    }
+  }
 }

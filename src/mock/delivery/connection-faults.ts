@@ -55,7 +55,7 @@ export const contentLengthOf = (body: Uint8Array, fault: FaultName | undefined):
   fault === 'wrong_length' ? body.length + 1 : body.length
 
 /** Options of {@link sendWithConnectionFault}. */
-export interface ConnectionFaultOptions {
+interface ConnectionFaultOptions {
   fault: FaultName
   /** Milliseconds between bytes, for `slow_drip`. */
   delay: number | undefined

@@ -1,22 +1,99 @@
 import { randomUUID } from 'node:crypto'
+import { type RawRequest, writeBody } from '../../testing/signer.ts'
 import type { Notice } from '../event-listeners.ts'
 import { createFaults, type FaultStore } from '../faults/faults.ts'
 import type { ResolvedOptions } from '../options.ts'
 import { type ServiceEvent, selects } from '../state/events.ts'
 import type { State } from '../state/snapshot.ts'
-import type { Webhook } from '../state/webhook.ts'
+import {
+  type Gathering,
+  type ScheduleInfo,
+  shownSchedule,
+  type Webhook,
+  type WebhookStore,
+} from '../state/webhooks.ts'
 import { has } from '../versions.ts'
-import { type Attempt, type AttemptLog, createAttemptLog } from './attempt-log.ts'
-import { createDeliveryRecords, type DeliveryRecords } from './delivery-records.ts'
-import type { Handshakes } from './handshakes.ts'
+import {
+  type Attempt,
+  type AttemptLog,
+  createAttemptLog,
+  createDeliveryRecords,
+  type DeliveryRecord,
+  type DeliveryRecords,
+} from './attempt.ts'
+import { createServiceHandshakes, type Handshakes } from './handshakes.ts'
 import { toTarget } from './http-client.ts'
-import { createPayloadWriter, type PayloadOptions } from './payloads.ts'
-import { createResends, type Resends } from './resends.ts'
-import { createRetries, type DeliveryResult } from './retries.ts'
-import { createScheduleOf, type ScheduleOf } from './schedules.ts'
-import { createServiceHandshakes } from './service-handshakes.ts'
-import { createRequestWriter, type RequestWriter } from './signed-request.ts'
+import {
+  createPayloadWriter,
+  createRequestWriter,
+  type PayloadOptions,
+  type RequestWriter,
+  toPortalPayload,
+} from './payloads.ts'
+import { createRetries, type DeliveryResult, type Retries } from './retries.ts'
 import { createWindows, type OpenWindow } from './windows.ts'
+
+/** Sends requests at the wish of a user. Each is one attempt, even if the webhook was changed or deactivated. */
+interface Resends {
+  /** Sends a recorded attempt again, byte for byte. */
+  redeliver(attempt: Attempt): Promise<Attempt>
+  /**
+   * Sends a request once, as a delivery of its own: it is neither retried nor counted as a failure, and gets no fault.
+   *
+   * @param request without the headers `host` and `content-length`
+   */
+  sendOnce(record: DeliveryRecord, hookUrl: string, request: RawRequest): Promise<Attempt>
+}
+
+/** Options of {@link createResends}. */
+interface ResendsOptions {
+  log: AttemptLog
+  records: DeliveryRecords
+  allowHosts: readonly string[]
+  retries: Retries
+}
+
+function createResends({ log, records, allowHosts, retries }: ResendsOptions): Resends {
+  /** The number for a new attempt of the same delivery: one more than the highest number in the log. */
+  const nextNumber = ({ deliveryId, number }: Attempt): number =>
+    log
+      .list()
+      .filter((attempt) => attempt.deliveryId === deliveryId)
+      .reduce((highest, attempt) => Math.max(highest, attempt.number), number) + 1
+
+  return {
+    redeliver(attempt) {
+      const { deliveryId: id, webhookId, hookUrl, request } = attempt
+      const { host: _host, 'content-length': _length, ...headers } = request.headers
+      const target = toTarget(hookUrl, allowHosts)
+      const delivery = { id, webhookId, target, request: { ...request, headers }, fault: undefined }
+      return retries.resend({ ...delivery, record: records.get(id) }, () => nextNumber(attempt))
+    },
+    sendOnce(record, hookUrl, request) {
+      const { id: webhookId } = record.webhook
+      const target = toTarget(hookUrl, allowHosts)
+      return retries.resend(
+        { id: randomUUID(), webhookId, target, request, fault: undefined, record },
+        () => 1,
+      )
+    },
+  }
+}
+
+/** Returns the schedule by which a webhook gathers events; undefined if it does not gather them. */
+type ScheduleOf = (webhookId: string) => ScheduleInfo | undefined
+
+const createScheduleOf =
+  (webhooks: WebhookStore, options: Gathering): ScheduleOf =>
+  (webhookId) => {
+    const webhook = webhooks.get(webhookId)
+    if (!webhook || options.gather === 'never') return undefined
+    const schedule = shownSchedule(webhook, options)
+    return isSchedule(schedule) ? schedule : undefined
+  }
+
+const isSchedule = (schedule: Webhook['scheduleInfo']): schedule is ScheduleInfo =>
+  'recurrenceInfo' in schedule
 
 /** Turns events into deliveries. */
 export interface Engine extends Resends {
@@ -46,7 +123,7 @@ export interface Engine extends Resends {
 }
 
 /** Callbacks of the engine. */
-export interface EngineListeners {
+interface EngineListeners {
   /** Called when an attempt begins. */
   began(attempt: Attempt): void
   /** Called when an attempt has ended. */
@@ -196,4 +273,20 @@ export function createEngine(
 export async function collect(deliveries: readonly Promise<Attempt[]>[]): Promise<Attempt[]> {
   const [first] = deliveries
   return first && deliveries.length === 1 ? first : (await Promise.all(deliveries)).flat()
+}
+
+/**
+ * Announces a webhook of a portal to its payload URL. Of the body, only the member `WebhookRegistry` is known; it
+ * contains the `info` of deliveries (docs/decisions.md, "Mock service"). The attempt is in the log.
+ */
+export async function sendRegistration(
+  { sign, sendOnce }: Pick<Engine, 'sign' | 'sendOnce'>,
+  webhook: Readonly<Webhook>,
+  now: number,
+): Promise<Attempt> {
+  const { contentType, hookUrl } = webhook
+  const event = { changeType: 'register', subscriptions: [], when: now, layerIds: [0], generation: 0 }
+  const { info } = toPortalPayload(webhook, [event]) as { info: object }
+  const payload = writeBody({ WebhookRegistry: info }, { contentType })
+  return sendOnce({ webhook, payload, contentType }, hookUrl, await sign(webhook, payload, undefined))
 }

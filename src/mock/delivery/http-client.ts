@@ -2,7 +2,7 @@ import { Agent, type Dispatcher } from 'undici'
 import { describeCertificateError } from '../../adapters/certificate-errors.ts'
 import type { Trust } from '../../adapters/tls-trust.ts'
 import type { RawRequest } from '../../testing/signer.ts'
-import { isLoopback, toHostname } from '../http/hosts.ts'
+import { isLoopback, toHostname } from '../http/server.ts'
 import { createConnector } from './tls-connector.ts'
 
 /** A receiver's response. */
@@ -13,7 +13,7 @@ export interface Answer {
   readonly body: string
 }
 
-export type AnswerHeaders = Readonly<Record<string, string | string[] | undefined>>
+type AnswerHeaders = Readonly<Record<string, string | string[] | undefined>>
 
 /** Returns a frozen object, so that callers cannot change the response in the log. */
 export const toAnswer = (status: number, headers: AnswerHeaders, body: string): Answer =>
@@ -41,7 +41,7 @@ export function toTarget(hookUrl: string, allowHosts: readonly string[]): Target
 export type OutgoingRequest = Omit<RawRequest, 'method'> & { method: 'GET' | 'POST' }
 
 /** Options of {@link HttpClient.send}. */
-export interface SendOptions {
+interface SendOptions {
   /** Timeout in seconds, from connecting to the last byte of the response. */
   seconds: number
   /** True to close the connection when the response begins. */
@@ -137,7 +137,7 @@ export const timeoutError = (seconds: number): Error => new Error(`no answer wit
 export const MAX_ANSWER: number = 64 * 1024
 
 /** Collects the first 64 KiB of a response. */
-export interface TextReader {
+interface TextReader {
   /** @returns false if no more chunks are needed */
   add(chunk: Buffer): boolean
   end(): string

@@ -1,12 +1,12 @@
 import dayjs from 'dayjs'
 import utc from 'dayjs/plugin/utc.js'
-import type { Clock } from '../clock/clock.ts'
-import type { ScheduleInfo } from '../state/webhook.ts'
+import type { Clock } from '../clock.ts'
+import type { ScheduleInfo } from '../state/webhooks.ts'
 
 dayjs.extend(utc)
 
 /** Options of {@link createWindows}. */
-export interface WindowsOptions<E, R> {
+interface WindowsOptions<E, R> {
   clock: Clock
   /** The webhook's current schedule; undefined if the webhook currently gathers no events. */
   scheduleOf(webhookId: string): ScheduleInfo | undefined

@@ -7,10 +7,8 @@ import {
   type EditContext,
   EditError,
 } from './edits.ts'
-import { find } from './find-feature.ts'
-import type { StagedLayer } from './layer-data.ts'
-import { MAX_ATTACHMENT } from './limits.ts'
-import { type Attachment, type Change, type Feature, toGlobalId } from './model.ts'
+import { find, type StagedLayer } from './layer-data.ts'
+import { type Attachment, type Change, type Feature, MAX_ATTACHMENT, toGlobalId } from './model.ts'
 
 /** Checks whether the service has room for the bytes that the edits add. */
 export type RequireRoom = (bytes: number) => void

@@ -1,12 +1,9 @@
 import { randomUUID } from 'node:crypto'
 import { isDeepStrictEqual } from 'node:util'
 import { type EditContext, EditError } from './edits.ts'
-import { find, idOf, newGlobalId } from './find-feature.ts'
 import { readGeometry } from './geometry.ts'
-import type { StagedLayer } from './layer-data.ts'
-import { MAX_FEATURES } from './limits.ts'
-import type { Attributes, Change, Feature, Layer, Value } from './model.ts'
-import { readAttributes } from './values.ts'
+import { find, idOf, newGlobalId, readAttributes, type StagedLayer } from './layer-data.ts'
+import { type Attributes, type Change, type Feature, type Layer, MAX_FEATURES, type Value } from './model.ts'
 
 /** A change before it has a generation. */
 export type NewChange = Omit<Change, 'generation'>
@@ -122,7 +119,7 @@ export function withSystemValues(
 }
 
 /** @throws {EditError} 1001 for a field without a value that is not nullable */
-export function emptyValues({ fields }: StagedLayer['layer'], values: Attributes): Record<string, Value> {
+function emptyValues({ fields }: StagedLayer['layer'], values: Attributes): Record<string, Value> {
   const missing = fields.find(
     ({ name, editable, nullable }) => editable && !nullable && !Object.hasOwn(values, name),
   )

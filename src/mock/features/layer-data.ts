@@ -1,6 +1,17 @@
-import type { Reference } from './edits.ts'
-import type { Attachment, Feature, Layer } from './model.ts'
-import { Overlay } from './overlay.ts'
+import { type EditContext, EditError, type Reference } from './edits.ts'
+import { Overlay } from './geometry.ts'
+import {
+  type Attachment,
+  type Feature,
+  type Field,
+  type FieldType,
+  findField,
+  type Layer,
+  MAX_TEXT,
+  toGlobalId,
+  toIdText,
+  type Value,
+} from './model.ts'
 
 /** A layer with the indexes that edits use. */
 export interface LayerData extends Layer {
@@ -106,4 +117,127 @@ export function stage(layer: LayerData): StagedLayer {
       owners.commit()
     },
   }
+}
+
+/** The id of the feature that a row names: its object id or, with `useGlobalIds`, its global id. */
+export function idOf(
+  { layer }: StagedLayer,
+  attributes: Readonly<Record<string, unknown>>,
+  { useGlobalIds }: Pick<EditContext, 'useGlobalIds'>,
+): unknown {
+  const wanted = useGlobalIds ? layer.systemFields.globalId : layer.systemFields.objectId
+  const name = Object.keys(attributes).find((name) => findField(layer, name)?.name === wanted)
+  if (name !== undefined) return attributes[name]
+  throw useGlobalIds
+    ? new EditError(1020, 'Missing GlobalID.')
+    : new EditError(1011, `Object is missing: there is no ${wanted}.`)
+}
+
+/**
+ * Finds a feature by its object id or its global id; with `useGlobalIds`, only by its global id.
+ *
+ * @throws {EditError} 1011
+ */
+export function find(
+  staged: StagedLayer,
+  id: unknown,
+  { useGlobalIds }: Pick<EditContext, 'useGlobalIds'>,
+): Feature {
+  const globalId = toGlobalId(id)
+  const objectId = toObjectId(id)
+  const feature =
+    useGlobalIds || globalId !== undefined ? staged.withGlobalId(globalId ?? '') : staged.get(objectId ?? -1)
+  if (feature) return feature
+  throw new EditError(1011, `Object is missing: ${JSON.stringify(toIdText(id).slice(0, 64))}.`, {
+    objectId: objectId ?? null,
+    globalId: globalId ?? null,
+  })
+}
+
+/** Reads an object id, which a parameter writes as a text. */
+function toObjectId(id: unknown): number | undefined {
+  const isNumber = typeof id === 'number' || (typeof id === 'string' && /^\d{1,15}$/.test(id))
+  return isNumber && Number.isSafeInteger(Number(id)) ? Number(id) : undefined
+}
+
+/**
+ * Reads the global id that an added row brings.
+ *
+ * @throws {EditError} 1020, 1021, 1016 or 1022
+ */
+export function newGlobalId(staged: StagedLayer, attributes: Readonly<Record<string, unknown>>): string {
+  const given = idOf(staged, attributes, { useGlobalIds: true })
+  if (given === null || given === '') throw new EditError(1021, 'Empty GlobalID.')
+  const globalId = toGlobalId(given)
+  if (globalId === undefined)
+    throw new EditError(1016, 'Setting of value for GlobalID failed. It must be a UUID.')
+  if (staged.withGlobalId(globalId))
+    throw new EditError(
+      1022,
+      'Unique constraint violation error on inserting the value: the GlobalID exists.',
+    )
+  return globalId
+}
+
+const INTEGERS: Partial<Record<FieldType, number>> = {
+  esriFieldTypeSmallInteger: 32_767,
+  esriFieldTypeInteger: 2_147_483_647,
+  esriFieldTypeBigInteger: Number.MAX_SAFE_INTEGER,
+  esriFieldTypeDate: 8.64e15,
+  esriFieldTypeOID: Number.MAX_SAFE_INTEGER,
+}
+
+/**
+ * Checks a value of an attribute.
+ *
+ * @throws {EditError} 1001 for null in a field that is not nullable, 1016 for a value that the field cannot have
+ */
+export function readValue(field: Field, value: unknown): Value {
+  const { name, type, nullable, length = MAX_TEXT } = field
+  if (value === null) {
+    if (nullable) return null
+    throw new EditError(1001, `Field: ${name} is not nullable. Cannot set null value.`)
+  }
+  const limit = INTEGERS[type]
+  if (limit !== undefined) {
+    if (Number.isInteger(value) && Math.abs(value as number) <= limit) return value as number
+    throw cannotSet(
+      name,
+      type === 'esriFieldTypeDate' ? 'milliseconds since 1970' : `a whole number up to ${limit}`,
+    )
+  }
+  if (type === 'esriFieldTypeDouble' || type === 'esriFieldTypeSingle') {
+    if (typeof value === 'number' && Number.isFinite(value)) return value
+    throw cannotSet(name, 'a number')
+  }
+  if (type === 'esriFieldTypeGUID' || type === 'esriFieldTypeGlobalID') {
+    const id = toGlobalId(value)
+    if (id !== undefined) return id
+    throw cannotSet(name, 'a UUID')
+  }
+  if (typeof value === 'string' && value.length <= length) return value
+  throw cannotSet(name, `a text of at most ${length} characters`)
+}
+
+const cannotSet = (name: string, rule: string): EditError =>
+  new EditError(1016, `Setting of value for ${name} failed. It must be ${rule}.`)
+
+/**
+ * Checks the attributes of a row. Names are compared without regard to case.
+ *
+ * @returns the values of editable fields, by the name of the field
+ * @throws {EditError} 1000 for an unknown field name, and the errors of {@link readValue}
+ */
+export function readAttributes(
+  { fields }: Pick<Layer, 'fields'>,
+  attributes: Readonly<Record<string, unknown>>,
+): Record<string, Value> {
+  const byName = new Map(fields.map((field) => [field.name.toLowerCase(), field]))
+  const values: Record<string, Value> = {}
+  for (const [name, value] of Object.entries(attributes)) {
+    const field = byName.get(name.toLowerCase())
+    if (!field) throw new EditError(1000, `The layer has no field ${JSON.stringify(name.slice(0, 64))}.`)
+    if (field.editable) values[field.name] = readValue(field, value)
+  }
+  return values
 }

@@ -1,19 +1,178 @@
+import { geojsonToArcGIS } from '@terraformer/arcgis'
 import { z } from 'zod'
 import { configInvalid } from '../../errors.ts'
 import { check } from '../schemas.ts'
 import type { ServiceSeed } from '../state/services.ts'
-import { ANYONE } from '../state/webhook.ts'
+import { ANYONE } from '../state/webhooks.ts'
 import { createGlobalId, withSystemValues } from './apply-rows.ts'
-import { toField, withSystemFields } from './default-layer.ts'
 import { EditError } from './edits.ts'
-import { fromGeoJson } from './geojson.ts'
 import { readGeometry } from './geometry.ts'
-import { inferFields, inferGeometryType, toFieldValue } from './infer-fields.ts'
-import { type LayerData, toLayerData } from './layer-data.ts'
-import { MAX_FEATURES, MAX_FIELDS, MAX_LAYERS, MAX_TEXT } from './limits.ts'
-import { type Feature, FIELD_TYPES, GEOMETRY_TYPES, type Layer, toGlobalId, type Value } from './model.ts'
-import type { FeatureSeed, FieldSeed, LayerSeed } from './seed-types.ts'
-import { readValue } from './values.ts'
+import { type LayerData, readValue, toLayerData } from './layer-data.ts'
+import {
+  type Feature,
+  FIELD_TYPES,
+  type Field,
+  type FieldType,
+  GEOMETRY_TYPES,
+  type GeometryType,
+  type Layer,
+  MAX_FEATURES,
+  MAX_FIELDS,
+  MAX_LAYERS,
+  MAX_TEXT,
+  type SystemFields,
+  toGlobalId,
+  type Value,
+} from './model.ts'
+import type { FeatureSeed, FieldSeed, GeoJsonCollection, LayerSeed } from './seed-types.ts'
+
+/** Creates a field. System fields are not editable. */
+const toField = (name: string, type: FieldType, more: Partial<Field> = {}): Field => ({
+  name,
+  type,
+  alias: name,
+  nullable: true,
+  editable: true,
+  ...more,
+})
+
+const SYSTEM_FIELDS: readonly [
+  key: keyof SystemFields,
+  name: string,
+  type: FieldType,
+  more: Partial<Field>,
+][] = [
+  ['objectId', 'OBJECTID', 'esriFieldTypeOID', { nullable: false }],
+  ['globalId', 'GlobalID', 'esriFieldTypeGlobalID', { length: 38, nullable: false }],
+  ['creationDate', 'CreationDate', 'esriFieldTypeDate', {}],
+  ['creator', 'Creator', 'esriFieldTypeString', { length: 256 }],
+  ['editDate', 'EditDate', 'esriFieldTypeDate', {}],
+  ['editor', 'Editor', 'esriFieldTypeString', { length: 256 }],
+]
+
+/**
+ * Adds the fields that the service sets: the ids first, the editor fields last. A field of the type of an id, or with the
+ * name of an editor field, is used in place of a new one.
+ */
+function withSystemFields(given: readonly Field[]): Pick<Layer, 'fields' | 'systemFields'> {
+  const fields = [...given]
+  const names: Partial<Record<keyof SystemFields, string>> = {}
+  for (const [index, [key, name, type, more]] of SYSTEM_FIELDS.entries()) {
+    const isId = index < 2
+    const at = fields.findIndex((field) =>
+      isId ? field.type === type : field.name.toLowerCase() === name.toLowerCase() && field.type === type,
+    )
+    const field = { ...toField(name, type, more), ...fields[at], editable: false }
+    if (at >= 0) fields[at] = field
+    else if (isId) fields.splice(index, 0, field)
+    else fields.push(field)
+    names[key] = field.name
+  }
+  return { fields, systemFields: names as SystemFields }
+}
+
+/** The only layer of a service without layers in its seed. */
+export const defaultLayer = (name: string): Omit<Layer, 'features'> => ({
+  id: 0,
+  name,
+  geometryType: 'esriGeometryPoint',
+  ...withSystemFields([
+    toField('name', 'esriFieldTypeString', { length: 256 }),
+    toField('notes', 'esriFieldTypeString', { length: 4000 }),
+  ]),
+  hasAttachments: true,
+  spatialReference: { wkid: 4326 },
+})
+
+const GEOMETRIES: readonly unknown[] = [
+  'Point',
+  'MultiPoint',
+  'LineString',
+  'MultiLineString',
+  'Polygon',
+  'MultiPolygon',
+]
+
+/** Converts GeoJSON to Esri JSON. A whole number as id becomes the object id. @throws {WebhookError} `config_invalid` */
+const toSeeds = ({ features }: GeoJsonCollection, name: string): FeatureSeed[] =>
+  Array.from(features, (feature, index) => {
+    const { id, properties, geometry } = feature
+    return {
+      attributes: { ...(Number.isSafeInteger(id) ? { OBJECTID: id } : {}), ...properties },
+      geometry: toEsriGeometry(geometry, `${name}.features.${index}.geometry`),
+    }
+  })
+
+function toEsriGeometry(geometry: object | null | undefined, name: string): object | undefined {
+  if (geometry === null || geometry === undefined) return undefined
+  if (!GEOMETRIES.includes((geometry as { type?: unknown }).type))
+    throw configInvalid(`${name}: the type must be ${GEOMETRIES.join(', ')}`)
+  try {
+    return geojsonToArcGIS(geometry as Parameters<typeof geojsonToArcGIS>[0])
+  } catch {
+    throw configInvalid(`${name}: the coordinates are not valid`)
+  }
+}
+
+/** Converts values that fields cannot have: true and false to 1 and 0, objects and arrays to JSON. */
+function toFieldValue(value: unknown): unknown {
+  if (typeof value === 'boolean') return value ? 1 : 0
+  if (typeof value === 'object' && value !== null) return JSON.stringify(value)
+  return value ?? null
+}
+
+/** Names of fields that every layer has; their types are known. */
+const SYSTEM_NAMES = new Set(['objectid', 'globalid', 'creationdate', 'creator', 'editdate', 'editor'])
+
+/** Infers the fields from the attributes of all features, in the order in which the names occur. */
+function inferFields(rows: readonly Readonly<Record<string, unknown>>[]): Field[] {
+  const found = new Map<string, { type?: FieldType; length: number }>()
+  for (const row of rows) {
+    for (const [name, given] of Object.entries(row)) {
+      if (SYSTEM_NAMES.has(name.toLowerCase())) continue
+      const value = toFieldValue(given)
+      const field = found.get(name) ?? { length: 256 }
+      found.set(name, field)
+      if (value === null) continue
+      field.type = widen(field.type, typeOf(value))
+      field.length = Math.max(field.length, String(value).length)
+    }
+  }
+  return [...found].map(([name, { type = 'esriFieldTypeString', length }]) =>
+    type === 'esriFieldTypeString'
+      ? toField(name, type, { length: Math.min(length, MAX_TEXT) })
+      : toField(name, type),
+  )
+}
+
+const MAX_INTEGER = 2_147_483_647
+
+function typeOf(value: unknown): FieldType {
+  if (typeof value !== 'number') return 'esriFieldTypeString'
+  return Number.isInteger(value) && Math.abs(value) <= MAX_INTEGER
+    ? 'esriFieldTypeInteger'
+    : 'esriFieldTypeDouble'
+}
+
+/** The type that has the values of both types. */
+function widen(one: FieldType | undefined, other: FieldType): FieldType {
+  if (one === undefined || one === other) return other
+  const isText = one === 'esriFieldTypeString' || other === 'esriFieldTypeString'
+  return isText ? 'esriFieldTypeString' : 'esriFieldTypeDouble'
+}
+
+const COORDINATES: readonly [name: string, type: GeometryType][] = [
+  ['x', 'esriGeometryPoint'],
+  ['points', 'esriGeometryMultipoint'],
+  ['paths', 'esriGeometryPolyline'],
+  ['rings', 'esriGeometryPolygon'],
+]
+
+/** The type of the first geometry; undefined without geometries. */
+function inferGeometryType(geometries: readonly unknown[]): GeometryType | undefined {
+  const first = geometries.find((geometry) => typeof geometry === 'object' && geometry !== null)
+  return COORDINATES.find(([name]) => first !== undefined && Object.hasOwn(first as object, name))?.[1]
+}
 
 const fieldName = z
   .string()
@@ -29,7 +188,7 @@ const fieldSchema = z.strictObject({
 const attributes = z.record(z.string(), z.unknown())
 const featureSchema = z.object({ attributes, geometry: z.looseObject({}).nullish() })
 /** A GeoJSON FeatureCollection. */
-export const collectionSchema: z.ZodObject = z.looseObject({
+const collectionSchema: z.ZodObject = z.looseObject({
   type: z.literal('FeatureCollection'),
   features: z
     .array(
@@ -69,7 +228,7 @@ function toLayer(given: LayerSeed, index: number, name: string, now: number): La
   const isGeoJson = 'type' in features
   if (isGeoJson && spatialReference.wkid !== 4326)
     throw configInvalid(`${name}: GeoJSON needs the spatial reference 4326`)
-  const rows = isGeoJson ? fromGeoJson(features, name) : features
+  const rows = isGeoJson ? toSeeds(features, name) : features
   const layer: Omit<Layer, 'features'> = {
     id: seed.id ?? index,
     name: seed.name,
@@ -152,3 +311,48 @@ function readRow(
     throw error
   }
 }
+
+/** A GeoJSON Feature (RFC 7946). */
+export type GeoJsonFeature = GeoJsonCollection['features'][number]
+
+/** A feature in Esri JSON, for `applyEdits`. Its geometry has the spatial reference 4326. */
+export interface GeoJsonRow {
+  attributes: Record<string, unknown>
+  geometry?: object | undefined
+}
+
+/**
+ * Converts GeoJSON to Esri JSON. True and false become 1 and 0, and objects and arrays become JSON.
+ *
+ * @param objectIdField attribute for ids that are whole numbers. Default `'OBJECTID'`
+ * @throws {WebhookError} `config_invalid` if the value is not a Feature or FeatureCollection, or a geometry is invalid
+ * @example
+ * ```ts
+ * import { createMockService, fromGeoJson } from 'geohook/mock'
+ *
+ * const service = createMockService({ services: [{ serviceName: 'Parcels', serviceType: 'FeatureServer' }] })
+ * const geometry = { type: 'Point', coordinates: [7.1, 51.4] }
+ * const adds = fromGeoJson({ type: 'Feature', properties: { name: 'Oak' }, geometry })
+ * await service.features('Parcels').applyEdits({ adds }).attempts
+ * ```
+ */
+export function fromGeoJson(
+  geoJson: GeoJsonCollection | GeoJsonFeature,
+  objectIdField = 'OBJECTID',
+): GeoJsonRow[] {
+  const isFeature = (geoJson as Partial<GeoJsonFeature> | null)?.type === 'Feature'
+  const given = isFeature ? { type: 'FeatureCollection', features: [geoJson] } : geoJson
+  const { features, ...rest } = check<GeoJsonCollection>(collectionSchema, given, 'GeoJSON')
+  const ids = features.map(({ id }) => (Number.isSafeInteger(id) ? { [objectIdField]: id } : {}))
+  const withoutIds = { ...rest, features: features.map(({ id: _, ...feature }) => feature) }
+  return toSeeds(withoutIds, 'GeoJSON').map(({ attributes, geometry }, index) => ({
+    attributes: { ...ids[index], ...mapValues(attributes, toFieldValue) },
+    ...(geometry ? { geometry } : {}),
+  }))
+}
+
+const mapValues = (
+  values: Readonly<Record<string, unknown>>,
+  convertValue: (value: unknown) => unknown,
+): Record<string, unknown> =>
+  Object.fromEntries(Object.entries(values).map(([name, value]) => [name, convertValue(value)]))

@@ -1,13 +1,143 @@
-import { type Parameters, single } from '../admin/form-fields.ts'
-import { READ_METHODS } from '../admin/operation.ts'
 import { AdminError } from '../http/errors.ts'
-import { MAX_RECORDS, toFieldJson, toLayerJson } from './description.ts'
+import { optional, READ_METHODS } from '../http/operation.ts'
+import { type Parameters, parseJson, single } from '../http/request.ts'
+import type { Service } from '../state/services.ts'
+import type { FeatureData } from './feature-data.ts'
 import { isSameReference } from './geometry.ts'
-import type { Layer } from './model.ts'
-import { BOOLEAN, type FeatureOperation, layerOf, optional, readBoolean } from './operation.ts'
+import type { Field, Layer } from './model.ts'
+import {
+  BOOLEAN,
+  FEATURE,
+  type FeatureOperation,
+  layerOf,
+  QUERY_RESULT,
+  readBoolean,
+  readIds,
+} from './operation.ts'
 import { findFeatures, readOutFields, toFeatureJson } from './query.ts'
-import { readIds } from './read-edits.ts'
-import { FEATURE, QUERY_RESULT } from './schemas.ts'
+
+const CAPABILITIES = 'Query,Create,Update,Delete,Editing,ChangeTracking'
+
+/** Maximum number of features in one response of `query`. */
+export const MAX_RECORDS = 2000
+
+/** The description of a service, with the generations of its layers if `returnUpdates`. */
+function toServiceJson(
+  { serviceName }: Service,
+  { layers, generation, minGeneration, lastChange }: FeatureData,
+  extractChangesCapabilities: Readonly<Record<string, boolean>>,
+  returnUpdates: boolean,
+): object {
+  const all = [...layers.values()]
+  const summaries = all.map((layer) => ({
+    id: layer.id,
+    name: layer.name,
+    parentLayerId: -1,
+    defaultVisibility: true,
+    subLayerIds: null,
+    type: typeOf(layer),
+    ...(layer.geometryType ? { geometryType: layer.geometryType } : {}),
+  }))
+  return {
+    currentVersion: 11.3,
+    serviceDescription: serviceName,
+    hasVersionedData: false,
+    supportsApplyEditsWithGlobalIds: true,
+    maxRecordCount: MAX_RECORDS,
+    supportedQueryFormats: 'JSON',
+    capabilities: CAPABILITIES,
+    spatialReference: all[0]?.spatialReference ?? { wkid: 4326 },
+    allowGeometryUpdates: true,
+    changeTrackingEnabled: true,
+    syncEnabled: false,
+    extractChangesCapabilities,
+    ...(returnUpdates
+      ? {
+          changeTrackingInfo: {
+            lastSyncDate: lastChange,
+            layerServerGens: all.map(({ id }) => ({
+              id,
+              minServerGen: minGeneration,
+              serverGen: generation,
+            })),
+          },
+        }
+      : {}),
+    layers: summaries.filter((_, index) => all[index]?.geometryType),
+    tables: summaries.filter((_, index) => !all[index]?.geometryType),
+  }
+}
+
+const typeOf = ({ geometryType }: Layer): string => (geometryType ? 'Feature Layer' : 'Table')
+
+/** The description of a layer or table. */
+export function toLayerJson(layer: Layer): object {
+  const { id, name, geometryType, fields, systemFields, hasAttachments, spatialReference } = layer
+  const { objectId, globalId, creationDate, creator, editDate, editor } = systemFields
+  return {
+    currentVersion: 11.3,
+    id,
+    name,
+    type: typeOf(layer),
+    parentLayer: null,
+    ...(geometryType ? { geometryType, extent: { spatialReference } } : {}),
+    displayField: fields.find(({ type }) => type === 'esriFieldTypeString')?.name ?? objectId,
+    objectIdField: objectId,
+    objectIdFieldName: objectId,
+    globalIdField: globalId,
+    editFieldsInfo: {
+      creationDateField: creationDate,
+      creatorField: creator,
+      editDateField: editDate,
+      editorField: editor,
+    },
+    fields: fields.map(toFieldJson),
+    hasAttachments,
+    maxRecordCount: MAX_RECORDS,
+    capabilities: CAPABILITIES,
+    supportsRollbackOnFailureParameter: true,
+    supportsApplyEditsWithGlobalIds: true,
+    advancedQueryCapabilities: { supportsPagination: true, supportsOrderBy: true },
+    allowGeometryUpdates: true,
+    isDataVersioned: false,
+  }
+}
+
+/** A field in a description or in the response of a query. */
+const toFieldJson = ({ name, type, alias, length, nullable, editable }: Field): object => ({
+  name,
+  type,
+  alias,
+  ...(length === undefined ? {} : { length }),
+  nullable,
+  editable,
+  domain: null,
+  defaultValue: null,
+})
+
+const getService: FeatureOperation = {
+  name: 'getFeatureService',
+  path: '',
+  summary: 'Describe a feature service.',
+  methods: READ_METHODS,
+  parameters: [optional('returnUpdates', 'Whether the response has the generations of the layers.', BOOLEAN)],
+  response: { type: 'object' },
+  run: ({ context, service, data, parameters }) => ({
+    body: toServiceJson(
+      service,
+      data,
+      context.extractions.capabilities,
+      readBoolean(parameters, 'returnUpdates') ?? false,
+    ),
+  }),
+}
+
+const getServiceAdmin: FeatureOperation = {
+  ...getService,
+  name: 'getFeatureServiceAdmin',
+  area: 'admin',
+  summary: 'Describe a feature service to its administrators.',
+}
 
 const getLayer: FeatureOperation = {
   name: 'getLayer',
@@ -147,12 +277,8 @@ function refuseUnsupported(parameters: Parameters, layer: Layer): void {
 /** Reads a spatial reference: a number, or JSON with `wkid`. */
 export function readWkid(text: string): number | undefined {
   if (/^\d{1,9}$/.test(text)) return Number(text)
-  try {
-    const { wkid } = (JSON.parse(text) ?? {}) as { wkid?: unknown }
-    return typeof wkid === 'number' ? wkid : undefined
-  } catch {
-    return undefined
-  }
+  const { wkid } = (parseJson(text) ?? {}) as { wkid?: unknown }
+  return typeof wkid === 'number' ? wkid : undefined
 }
 
 /** @throws {AdminError} 400 */
@@ -164,3 +290,4 @@ function readCount(parameters: Parameters, name: string): number | undefined {
 }
 
 export const QUERY_OPERATIONS: readonly FeatureOperation[] = [getLayers, getLayer, query, getFeature]
+export const SERVICE_OPERATIONS: readonly FeatureOperation[] = [getService, getServiceAdmin]

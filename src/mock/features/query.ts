@@ -1,7 +1,6 @@
 import { AdminError } from '../http/errors.ts'
 import { type Attributes, type Feature, findField, type Layer, toGlobalId, toIdText } from './model.ts'
-import { parseWhere } from './where/parse.ts'
-import { WhereError } from './where/tokens.ts'
+import { parseWhere, WhereError } from './where.ts'
 
 /** Which features of a layer to find. All given conditions must apply. */
 export interface Selection {

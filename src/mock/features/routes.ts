@@ -1,80 +1,88 @@
-import { type Request, type Response, Router } from 'express'
-import { ANONYMOUS, identify } from '../admin/authorize.ts'
-import { readMethod, splitUrl } from '../admin/read-request.ts'
-import { initialFormat, readFormat } from '../admin/response-format.ts'
-import { refuseOtherOrigins } from '../http/browser-guard.ts'
-import { AdminError, toAdminError, waitForSave } from '../http/errors.ts'
-import { type BodyOptions, type Format, rootOf, sendBody } from '../http/response.ts'
+import { ANONYMOUS, identify } from '../admin/operation.ts'
+import { AdminError, waitForSave } from '../http/errors.ts'
+import { type Answer, contentOf, type Route, schemaRef } from '../http/operation.ts'
+import { type MountedRequest, originOf, splitUrl } from '../http/request.ts'
+import { createHandler, type Exchange, type Handler } from '../http/router.ts'
 import { servicePath } from '../state/services.ts'
-import type { FeatureAnswer, FeatureCall, FeatureContext } from './operation.ts'
-import { FEATURE_OPERATIONS } from './operations.ts'
-import { type FeatureMatch, type FeaturePath, matchFeaturePath, parseFeaturePath } from './paths.ts'
-import { readFeatureRequest } from './read-request.ts'
+import { ATTACHMENT_OPERATIONS, EDIT_OPERATIONS } from './edit-operations.ts'
+import { EXTRACT_OPERATIONS } from './extract/operations.ts'
+import type { FeatureCall, FeatureContext, FeatureOperation } from './operation.ts'
+import { QUERY_OPERATIONS, SERVICE_OPERATIONS } from './query-operations.ts'
+
+const TYPE = 'FeatureServer'
+
+/** All operations of feature services, with and without a folder. */
+export const FEATURE_ROUTES: readonly Route<FeatureOperation>[] = [
+  ...SERVICE_OPERATIONS,
+  ...EDIT_OPERATIONS,
+  ...QUERY_OPERATIONS,
+  ...ATTACHMENT_OPERATIONS,
+  ...EXTRACT_OPERATIONS,
+].flatMap((operation) =>
+  ['{serviceName}', '{folderName}/{serviceName}'].map((name, index): Route<FeatureOperation> => {
+    const { area, path } = operation
+    const below = `${area ? '/admin' : ''}/services/${name}/${TYPE}${path === '' ? '' : `/${path}`}`
+    return {
+      path: `/rest${below}`,
+      aliases: [below],
+      anyCase: path.split('/'),
+      operation,
+      tag: 'features',
+      idOf: (method) => `${operation.name}${method === 'GET' ? 'ByGet' : ''}${index === 1 ? 'InFolder' : ''}`,
+      responsesOf: () => {
+        const { response, summary } = operation
+        const error = schemaRef('ErrorObject')
+        const content =
+          typeof response === 'string'
+            ? { [response]: {}, 'application/json': { schema: error } }
+            : contentOf({ anyOf: [response, error] })
+        return { 200: { description: `${summary} Errors have this status too, except 405.`, content } }
+      },
+    }
+  }),
+)
 
 /** Handles the operations of feature services, and passes every other request on. */
-export function featureRouter(context: FeatureContext, hasInspector: boolean): Router {
-  return Router().use(async (req, res, next) => {
-    const { path, query } = splitUrl(req.url)
-    const place = parseFeaturePath(path)
-    const match = place && matchFeaturePath(FEATURE_OPERATIONS, place)
-    if (!match) return next()
-    const format = { current: initialFormat(req, query) }
-    const panel = hasInspector ? `${rootOf(path)}features` : undefined
-    try {
-      const answer = await answerRequest(context, req, res, { place, match, query, format })
-      if ('send' in answer) answer.send(res)
-      else sendBody(res, format.current, answer.body, { panel })
-    } catch (error) {
-      sendFailure(res, format.current, error, { panel })
-    }
+export const createFeatureHandler = (context: FeatureContext, hasInspector: boolean): Handler =>
+  createHandler<FeatureOperation>({
+    routes: FEATURE_ROUTES,
+    toPath: (path) => path.replace(/\/$/, ''),
+    limitOf: () => 16,
+    panel: hasInspector ? 'features' : undefined,
+    parameters: 'merged',
+    run: (exchange) => run(context, exchange),
+    // The HTTP status of an error is 200, as these services do. Clients of the vendor lose the message of an error with
+    // another status. Only a wrong method has its own status, 405.
+    toFailure({ status: code, messages }) {
+      const [message = '', ...details] = messages
+      return { status: code === 405 ? 405 : 200, body: { error: { code, message, details } } }
+    },
   })
-}
 
-interface Addressed {
-  place: FeaturePath
-  match: FeatureMatch
-  query: string
-  /** Set as soon as it is known, so that errors have it too. */
-  format: { current: Format }
-}
-
-async function answerRequest(
+async function run(
   context: FeatureContext,
-  req: Request,
-  res: Response,
-  { place, match: { operation, path }, query, format }: Addressed,
-): Promise<FeatureAnswer> {
-  refuseOtherOrigins(req.headers)
-  const method = readMethod(req, res, operation)
-  const { parameters, files } = await readFeatureRequest(req, res, method, query)
-  format.current = readFormat(parameters) ?? format.current
+  { req, operation, method, names, parameters, files }: Exchange<FeatureOperation>,
+): Promise<Answer> {
   const user = operation.isOpen?.(parameters) ? ANONYMOUS : await identify(context, parameters, req.headers)
-  const service = context.state.services.find(servicePath({ ...place, serviceType: 'FeatureServer' }))
+  const { folderName = '', serviceName = '', ...path } = names
+  const service = context.state.services.find(servicePath({ folderName, serviceName, serviceType: TYPE }))
   if (!service) throw new AdminError(404, 'the service does not exist')
   const data = context.state.features.of(service)
-  const serviceUrl = `${originOf(req)}${req.baseUrl}${place.servicePath}`
+  const serviceUrl = serviceUrlOf(req, operation)
   const call: FeatureCall = { context, service, data, user, method, parameters, files, path, serviceUrl }
   const answer = await operation.run(call)
   if ('send' in answer) return answer
   // Before the save: the change is made, even if it cannot be saved.
   if (answer.events && answer.events.length > 0) context.publish(service, answer.events)
   if (answer.changed) await waitForSave(context.save)
-  return answer
+  return { body: answer.body }
 }
 
-/**
- * Sends an error as these services do: the HTTP status is 200, and the code is in the body. Clients of the vendor lose
- * the message of an error with another status. Only a wrong method has its own status, 405.
- */
-function sendFailure(res: Response, format: Format, thrown: unknown, options: BodyOptions): void {
-  const { status: code, messages } = toAdminError(thrown)
-  const [message = '', ...details] = messages
-  sendBody(
-    res,
-    format,
-    { error: { code, message, details } },
-    { ...options, status: code === 405 ? 405 : 200 },
-  )
+/** The URL of the service as the client wrote it, without a slash at its end. */
+function serviceUrlOf(req: MountedRequest, { path }: FeatureOperation): string {
+  const segments = splitUrl(req.url ?? '')
+    .path.replace(/\/$/, '')
+    .split('/')
+  const below = path === '' ? 0 : path.split('/').length
+  return originOf(req) + (req.baseUrl ?? '') + segments.slice(0, segments.length - below).join('/')
 }
-
-const originOf = ({ protocol, headers }: Request): string => `${protocol}://${headers.host ?? 'localhost'}`

@@ -1,7 +1,14 @@
 import { z } from 'zod'
 import { pathPart, serviceName, time, user } from '../schema-parts.ts'
-import { MAX_ATTACHMENT, MAX_FEATURES, MAX_FIELDS, MAX_HISTORY, MAX_LAYERS } from './limits.ts'
-import { FIELD_TYPES, GEOMETRY_TYPES } from './model.ts'
+import {
+  FIELD_TYPES,
+  GEOMETRY_TYPES,
+  MAX_ATTACHMENT,
+  MAX_FEATURES,
+  MAX_FIELDS,
+  MAX_HISTORY,
+  MAX_LAYERS,
+} from './model.ts'
 
 const generation = z.int().min(0)
 const id = z.int().min(0)

@@ -1,4 +1,4 @@
-import type { ServerResponse } from 'node:http'
+import type { OutgoingHttpHeaders, ServerResponse } from 'node:http'
 import { renderDocument } from '../../inspector/html/page.ts'
 import { html } from '../../inspector/html/template.ts'
 
@@ -16,7 +16,7 @@ const HEADERS = {
 }
 
 /** Options of {@link sendBody}. */
-export interface BodyOptions {
+interface BodyOptions {
   /** Default 200. */
   status?: number | undefined
   /** Address of the inspector's panel, as a link on a page. Default: no link. */
@@ -37,6 +37,17 @@ export function sendBody(
     'content-length': Buffer.byteLength(text),
   })
   res.end(text)
+}
+
+/** Sends bytes, for example a file. */
+export function sendBytes(res: ServerResponse, bytes: Uint8Array, headers: OutgoingHttpHeaders): void {
+  res.writeHead(200, {
+    'cache-control': 'no-store',
+    'x-content-type-options': 'nosniff',
+    'content-length': bytes.length,
+    ...headers,
+  })
+  res.end(bytes)
 }
 
 /** Pages never show the keys of webhooks. */

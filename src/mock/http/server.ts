@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import {
   createServer,
+  type IncomingHttpHeaders,
   type IncomingMessage,
   type RequestListener,
   type Server,
@@ -8,7 +9,58 @@ import {
 } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { configInvalid } from '../../errors.ts'
-import { refuseOtherHosts } from './browser-guard.ts'
+import { AdminError } from './errors.ts'
+
+const LOOPBACK = /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/i
+
+/** True for `localhost` and loopback addresses, in the form of `URL.hostname`. */
+export const isLoopback = (hostname: string): boolean => LOOPBACK.test(hostname)
+
+/**
+ * Converts a host name or IP address to the form of `URL.hostname`: lower-case ASCII, IPv6 in brackets.
+ *
+ * @returns undefined if the host is invalid or has a port
+ */
+export function toHostname(host: string): string | undefined {
+  const url = `http://${host.includes(':') && !host.startsWith('[') ? `[${host}]` : host}`
+  if (!/^[^/?#@\\\s]+$/.test(host) || !URL.canParse(url)) return undefined
+  const { hostname, port } = new URL(url)
+  return port === '' ? hostname : undefined
+}
+
+/**
+ * Refuses requests that a page of another origin sends from the user's browser. Links from such a page are allowed.
+ *
+ * @throws {AdminError} 403
+ */
+export function refuseOtherOrigins(headers: IncomingHttpHeaders): void {
+  const { origin, host } = headers
+  const isOther = origin !== undefined && hostOf(origin) !== host?.toLowerCase()
+  const isEmbedded = headers['sec-fetch-site'] === 'cross-site' && headers['sec-fetch-mode'] !== 'navigate'
+  if (isOther || isEmbedded) throw new AdminError(403, 'pages of other sites may not use this service')
+}
+
+const hostOf = (origin: string): string | null => (URL.canParse(origin) ? new URL(origin).host : null)
+
+/**
+ * Refuses requests whose `host` header does not name this machine. Otherwise a web page whose host name resolves to
+ * 127.0.0.1 could reach the service under that name (DNS rebinding).
+ */
+const refuseOtherHosts =
+  (app: RequestListener): RequestListener =>
+  (req, res) => {
+    const { host } = req.headers
+    if (host !== undefined && !URL.canParse(`http://${host}`))
+      return refuse(res, 400, 'the host is not a valid host')
+    if (host !== undefined && !isLoopback(host.replace(/:\d*$/, '')))
+      return refuse(res, 403, 'the host is not this machine')
+    app(req, res)
+  }
+
+function refuse(res: ServerResponse, code: 400 | 403, message: string): void {
+  res.writeHead(code, { 'content-type': 'application/json', connection: 'close' })
+  res.end(JSON.stringify({ status: 'error', messages: [message], code }))
+}
 
 /** The HTTP server of a mock service. */
 export interface Listener {

@@ -1,9 +1,7 @@
 import type { Row, RowOutcome } from '../../inspector/source.ts'
 import { parsePayload } from '../../payload/parse.ts'
 import type { Redactor } from '../../shared/redact.ts'
-import { isSuccess } from '../delivery/attempt.ts'
-import type { Attempt } from '../delivery/attempt-log.ts'
-import type { DeliveryRecord } from '../delivery/delivery-records.ts'
+import { type Attempt, type DeliveryRecord, isSuccess } from '../delivery/attempt.ts'
 import type { Mock } from '../service.ts'
 import { servicePath } from '../state/services.ts'
 

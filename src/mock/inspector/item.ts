@@ -1,12 +1,11 @@
 import type { AttemptEntry, Item, SignatureFacts } from '../../inspector/source.ts'
 import type { Redactor } from '../../shared/redact.ts'
-import type { Attempt } from '../delivery/attempt-log.ts'
+import type { Attempt } from '../delivery/attempt.ts'
 import { FAULTS } from '../faults/faults.ts'
 import type { Mock } from '../service.ts'
 import { type Attempts, lastOf, OUTCOMES, outcomeOf, toRow } from './deliveries.ts'
 import { explainRefused } from './explain-refused.ts'
-import { redactAll } from './redact.ts'
-import { contentTypeOf, findSignature, signatureNameOf } from './signed.ts'
+import { contentTypeOf, findSignature, redactAll, signatureNameOf } from './signed.ts'
 
 /** A delivery with its last request and all attempts. Keys are hidden. */
 export function toItem(mock: Mock, attempts: Attempts): Item {

@@ -1,18 +1,128 @@
-import type { FilterChoices, Row, Source } from '../../inspector/source.ts'
+import { configInvalid } from '../../errors.ts'
+import { bodyFields, readBody } from '../../inspector/action.ts'
+import type { Action, Done, FilterChoices, Item, Row, Source } from '../../inspector/source.ts'
+import { bodyFormat } from '../../payload/parse.ts'
+import type { RawRequest } from '../../testing/signer.ts'
+import type { Attempt, DeliveryRecord } from '../delivery/attempt.ts'
+import { toTarget } from '../delivery/http-client.ts'
+import { HOOK_URL_RULE, isHookUrl } from '../schemas.ts'
 import type { Mock } from '../service.ts'
 import { servicePath } from '../state/services.ts'
+import type { Webhook } from '../state/webhooks.ts'
 import { has } from '../versions.ts'
-import { createActions } from './actions.ts'
-import { createRunOperation } from './administration.ts'
-import { findDelivery, listDeliveries, OUTCOMES, toRow } from './deliveries.ts'
+import { findDelivery, lastOf, listDeliveries, OUTCOMES, outcomeOf, toRow } from './deliveries.ts'
 import { toItem } from './item.ts'
-import { canAdvance, createClockPanel } from './panels/clock.ts'
-import { createFaultsPanel } from './panels/faults.ts'
 import { createFeaturesPanel } from './panels/features.ts'
-import { createSettingsPanel } from './panels/settings.ts'
+import { canAdvance, createClockPanel, createFaultsPanel, createSettingsPanel } from './panels/settings.ts'
 import { createTriggerPanel } from './panels/trigger.ts'
-import { createWebhooksPanel } from './panels/webhooks.ts'
-import { redactAll } from './redact.ts'
+import { createRunOperation, createWebhooksPanel } from './panels/webhooks.ts'
+import { findSignature, redactAll } from './signed.ts'
+
+const CONTENT_TYPES = ['application/json', 'application/x-www-form-urlencoded'] as const
+const MAX_CONTENT_TYPE = 256
+
+/** The actions on a delivery. Each makes one attempt and waits for it. */
+export function createActions(mock: Mock): Action<Item>[] {
+  const { engine, options, state } = mock
+
+  /** @throws {WebhookError} `config_invalid` */
+  function find(id: string): { last: Attempt; record: DeliveryRecord } {
+    const attempts = findDelivery(mock, id)
+    const record = engine.records.get(id)
+    if (!attempts || !record) throw configInvalid('the delivery is no longer in the attempt log')
+    return { last: lastOf(attempts), record }
+  }
+
+  function toDone(attempt: Attempt): Done {
+    const { answer, error = '', deliveryId, hookUrl } = attempt
+    const { text: hide } = redactAll(mock)
+    const message = answer
+      ? `Sent to ${hide(hookUrl)}. The receiver answered ${answer.status}.`
+      : `No response from ${hide(hookUrl)}: ${hide(error)}.`
+    return { message, ok: outcomeOf(attempt).tone === 'good', delivery: deliveryId }
+  }
+
+  /** Signs a body with the key of the webhook. The signature depends on whether the content type is that of a form. */
+  async function sign(webhook: Readonly<Webhook>, body: Uint8Array<ArrayBuffer>, contentType: string) {
+    const signedAs = bodyFormat(contentType) === 'form' ? CONTENT_TYPES[1] : CONTENT_TYPES[0]
+    const request = await engine.sign({ ...webhook, contentType: signedAs }, body, undefined)
+    return { ...request, headers: { ...request.headers, 'content-type': contentType } }
+  }
+
+  return [
+    {
+      name: 'resend',
+      label: 'Resend',
+      run: async ({ id }) => toDone(await engine.redeliver(find(id).last)),
+    },
+    {
+      name: 'edit',
+      label: 'Edit and sign',
+      question: ({ target }) =>
+        `Sends the edited body to ${target}, signed with the current key of the webhook.`,
+      fields(item) {
+        const attempts = findDelivery(mock, item.id)
+        const last = attempts && lastOf(attempts)
+        // The signature is added again, so its form field is not part of the body to edit.
+        const body = last?.request.body.subarray(0, findSignature(mock, last)?.fieldStart)
+        return [
+          ...bodyFields({ ...item, request: { ...item.request, body } }),
+          {
+            name: 'content-type',
+            label: 'Content type',
+            value: item.request.contentType,
+            choices: CONTENT_TYPES.map((text) => [text, text] as const),
+            isRequired: true,
+          },
+        ]
+      },
+      async run({ id }, values) {
+        const { webhookId } = find(id).last
+        const webhook = state.webhooks.get(webhookId)
+        if (!webhook)
+          throw configInvalid('the webhook of this delivery was deleted, so there is no key to sign with')
+        const contentType = readContentType(values['content-type'])
+        const body = readBody(values)
+        const request = await sign(webhook, body, contentType)
+        return toDone(
+          await engine.sendOnce({ webhook, payload: body, contentType }, webhook.hookUrl, request),
+        )
+      },
+    },
+    {
+      name: 'replay',
+      label: 'Send to another address',
+      fields: ({ target }) => [
+        {
+          name: 'to',
+          label: 'Address',
+          value: target,
+          hint: 'An http or https URL on this machine, or of a host in allowHosts. The same bytes and headers are sent.',
+          isRequired: true,
+        },
+      ],
+      async run({ id }, { to = '' }) {
+        if (!isHookUrl(to)) throw configInvalid(`the address ${HOOK_URL_RULE}`)
+        if (!toTarget(to, options.allowHosts).isAllowed)
+          throw configInvalid('the host of the address is not on this machine and not in allowHosts')
+        const { last, record } = find(id)
+        return toDone(await engine.sendOnce(record, to, withoutConnection(last)))
+      },
+    },
+  ]
+}
+
+/** @throws {WebhookError} `config_invalid` */
+function readContentType(text = ''): string {
+  if (text.length <= MAX_CONTENT_TYPE && /^[\x20-\x7e]+$/.test(text) && text.trim() === text) return text
+  throw configInvalid(`the content type must have 1 to ${MAX_CONTENT_TYPE} printable ASCII characters`)
+}
+
+/** The request without the headers that belong to its connection. */
+function withoutConnection({ request }: Attempt): RawRequest {
+  const { host: _host, 'content-length': _length, ...headers } = request.headers
+  return { ...request, headers }
+}
 
 /**
  * The deliveries of a mock service for the inspector.

@@ -11,7 +11,7 @@ import { check, eventSchema } from '../schemas.ts'
 import { has, type ServiceVersion } from '../versions.ts'
 import { type PortalOperation, portalSubscriptionsOf, toPortalOperation } from './portal.ts'
 import type { Service, ServiceReference } from './services.ts'
-import type { Webhook } from './webhook.ts'
+import type { Webhook } from './webhooks.ts'
 
 /** An event to trigger on a service. */
 export interface MockEvent extends ServiceReference {

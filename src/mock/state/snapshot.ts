@@ -1,13 +1,11 @@
 import type { DeliverySettings } from '../delivery-settings.ts'
-import type { FeatureStore } from '../features/feature-store.ts'
+import type { FeatureStore } from '../features/feature-data.ts'
 import type { ServiceDataSnapshot } from '../features/snapshot.ts'
 import { checkSnapshot } from '../schemas.ts'
 import { withoutUndefined } from '../without-undefined.ts'
-import type { FailureLog, FailureRecord } from './failures.ts'
-import type { HandshakeLog, HandshakeRecord } from './handshakes.ts'
+import type { FailureLog, FailureRecord, HandshakeLog, HandshakeRecord } from './records.ts'
 import { requireOnePortal, type Service, type ServiceRegistry, type ServiceSeed } from './services.ts'
-import type { Webhook, WebhookSeed } from './webhook.ts'
-import type { WebhookStore } from './webhooks.ts'
+import type { Webhook, WebhookSeed, WebhookStore } from './webhooks.ts'
 
 /** The state of a mock service, including the keys of its webhooks. */
 export interface Snapshot {

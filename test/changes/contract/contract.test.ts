@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { EXTRACTION_FAULTS } from '../../../src/mock/faults/extraction-faults.ts'
+import { EXTRACTION_FAULTS } from '../../../src/mock/faults/faults.ts'
 import { CASES } from './cases.ts'
 import { COVERED } from './fault-cases.ts'
 import { runHere } from './subject.ts'

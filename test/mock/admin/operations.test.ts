@@ -1,6 +1,7 @@
 import type { ServiceVersion } from 'geohook/mock'
 import { describe, expect, it } from 'vitest'
-import { COMMON_PARAMETERS, type Route, routesOf } from '../../../src/mock/admin/operations.ts'
+import { type Route, routesOf } from '../../../src/mock/admin/operations.ts'
+import { COMMON_PARAMETERS } from '../../../src/mock/http/operation.ts'
 import { send } from '../../helpers/http.ts'
 import { capture, FEATURE, post, same, seed, start } from '../support.ts'
 import { auth, tokenOf } from './support.ts'

@@ -1,7 +1,7 @@
 import { createMemoryDuplicates } from 'geohook/inbox'
 import type { FaultSeed } from 'geohook/mock'
 import { describe, expect, it } from 'vitest'
-import { DELIVERY_FAULTS } from '../../../src/mock/faults/delivery-faults.ts'
+import { DELIVERY_FAULTS } from '../../../src/mock/faults/faults.ts'
 import type { Recorder } from '../../helpers/recorder.ts'
 import { aim, type Form, forms } from './aim.ts'
 import { CREATED, statusesOf } from './support.ts'

@@ -1,23 +1,27 @@
-import type { Response } from 'express'
-import { type Parameters, single } from '../../admin/form-fields.ts'
+import type { ServerResponse } from 'node:http'
 import {
   EVERY_STEP_FAULTS,
   type ExtractionFaultName,
+  type FaultStore,
   isJobFault,
   JOB_FAULTS,
-} from '../../faults/extraction-faults.ts'
-import type { FaultStore } from '../../faults/faults.ts'
+} from '../../faults/faults.ts'
 import { AdminError } from '../../http/errors.ts'
+import { type Parameters, single } from '../../http/request.ts'
 import type { FeatureData } from '../feature-data.ts'
 import { type ChangeDocument, createDocument, toBytes } from './document.ts'
-import { answerFault } from './fault-answers.ts'
-import { toFields } from './fields.ts'
-import { createChangeFiles } from './files.ts'
-import { COMPLETED, createJobs, toJobJson } from './jobs.ts'
+import {
+  answerFault,
+  COMPLETED,
+  createChangeFiles,
+  createJobs,
+  sendFile,
+  sendRedirect,
+  sendSignedFile,
+  toJobJson,
+} from './jobs.ts'
 import { extractChangesCapabilities, type ResolvedExtractOptions } from './options.ts'
-import { type ExtractRequest, readExtractRequest } from './request.ts'
-import { sendFile, sendRedirect, sendSignedFile } from './send-file.ts'
-import { purgedError } from './windows.ts'
+import { type ExtractRequest, purgedError, readExtractRequest, toFields } from './request.ts'
 
 /** A request of a change extraction. */
 export interface ExtractionCall {
@@ -30,7 +34,7 @@ export interface ExtractionCall {
 }
 
 /** JSON, or a function that writes the response. */
-export type ExtractionAnswer = { body: object } | { send(res: Response): void }
+type ExtractionAnswer = { body: object } | { send(res: ServerResponse): void }
 
 /** Extracts changes: at once, or by jobs that write files. */
 export interface Extractions {

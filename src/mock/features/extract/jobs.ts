@@ -1,6 +1,9 @@
-import { randomUUID } from 'node:crypto'
-import type { JobFaultName } from '../../faults/extraction-faults.ts'
-import { responseType } from './document.ts'
+import { createHmac, randomBytes, randomUUID, timingSafeEqual } from 'node:crypto'
+import type { ServerResponse } from 'node:http'
+import type { ExtractionFaultName, JobFaultName } from '../../faults/faults.ts'
+import { AdminError } from '../../http/errors.ts'
+import { isLoopback } from '../../http/server.ts'
+import { MAX_DOCUMENT, responseType } from './document.ts'
 import type { ResolvedExtractOptions } from './options.ts'
 
 /** Maximum number of jobs. The oldest is removed first. */
@@ -105,4 +108,144 @@ const FAILURE = {
   code: 500,
   message: 'Unable to extract the changes.',
   description: 'Unable to extract the changes.',
+}
+
+/** Maximum number of files, and of all their bytes. The file that was not used for the longest time is removed first. */
+const MAX_FILES = 1000
+const MAX_BYTES = 2 * MAX_DOCUMENT
+
+/** The files with the results of jobs. */
+interface ChangeFiles {
+  /** @returns the id of the file */
+  add(bytes: Buffer): string
+  /** Returns a file, and prolongs its life. */
+  get(id: string): Buffer | undefined
+  remove(id: string): void
+  clear(): void
+  /** Returns the query of a signed URL, valid for the lifetime of a file. */
+  sign(id: string): string
+  /** Checks the query of a signed URL. */
+  verify(id: string, expires: string, signature: string): boolean
+}
+
+/** @param lifetime seconds */
+export function createChangeFiles(now: () => number, lifetime: number): ChangeFiles {
+  /** The least recently used file first. */
+  const files = new Map<string, { bytes: Buffer; usedAt: number }>()
+  const key = randomBytes(32)
+  let total = 0
+
+  function remove(id: string): void {
+    total -= files.get(id)?.bytes.length ?? 0
+    files.delete(id)
+  }
+
+  function removeOld(): void {
+    for (const [id, { usedAt }] of files) {
+      const isExpired = now() - usedAt >= lifetime * 1000
+      if (!isExpired && files.size <= MAX_FILES && total <= MAX_BYTES) return
+      remove(id)
+    }
+  }
+
+  const signatureOf = (id: string, expires: string): Buffer =>
+    createHmac('sha256', key).update(`${id} ${expires}`).digest()
+
+  return {
+    add(bytes) {
+      const id = randomUUID()
+      files.set(id, { bytes, usedAt: now() })
+      total += bytes.length
+      removeOld()
+      return id
+    },
+    get(id) {
+      removeOld()
+      const file = files.get(id)
+      if (!file) return undefined
+      files.delete(id)
+      files.set(id, { bytes: file.bytes, usedAt: now() })
+      return file.bytes
+    },
+    remove,
+    clear() {
+      files.clear()
+      total = 0
+    },
+    sign(id) {
+      const expires = String(now() + lifetime * 1000)
+      return `expires=${expires}&signature=${signatureOf(id, expires).toString('hex')}`
+    },
+    verify(id, expires, signature) {
+      const given = Buffer.from(signature, 'hex')
+      const right = signatureOf(id, expires)
+      return given.length === right.length && timingSafeEqual(given, right) && Number(expires) > now()
+    },
+  }
+}
+
+const HEADERS = {
+  'cache-control': 'no-store',
+  'content-type': 'application/json; charset=utf-8',
+  'x-content-type-options': 'nosniff',
+}
+
+/** @param isCut whether the connection ends in the middle of the file */
+export function sendFile(res: ServerResponse, bytes: Buffer, isCut: boolean): void {
+  res.writeHead(200, { ...HEADERS, 'content-length': bytes.length })
+  if (isCut) res.write(bytes.subarray(0, bytes.length >> 1), () => res.destroy())
+  else res.end(bytes)
+}
+
+/** Redirects to the same URL on another host: `localhost` and 127.0.0.1 are two names of this machine. */
+export function sendRedirect(res: ServerResponse, location: string): void {
+  const url = new URL(location)
+  if (isLoopback(url.hostname)) url.hostname = url.hostname === 'localhost' ? '127.0.0.1' : 'localhost'
+  res.writeHead(302, { 'cache-control': 'no-store', location: url.href }).end()
+}
+
+/** A request for a file by its signed URL. */
+interface SignedFile {
+  bytes: Buffer | undefined
+  isSigned: boolean
+  /** Whether the query has a token. */
+  hasToken: boolean
+  isCut(): boolean
+}
+
+/**
+ * Sends a file as a host for files does: the HTTP status is that of the error, and a token is an error, because it must
+ * not leave the service.
+ */
+export function sendSignedFile(res: ServerResponse, { bytes, isSigned, hasToken, isCut }: SignedFile): void {
+  const { headers } = res.req
+  if (hasToken || headers.authorization !== undefined || headers['x-esri-authorization'] !== undefined)
+    sendError(res, 400, 'the request has a token, which must not be sent to another host than the service')
+  else if (!isSigned) sendError(res, 403, 'the signature of the URL is invalid, or it has expired')
+  else if (!bytes) sendError(res, 404, 'the file does not exist, or it was removed')
+  else sendFile(res, bytes, isCut())
+}
+
+function sendError(res: ServerResponse, code: number, message: string): void {
+  res.writeHead(code, HEADERS).end(JSON.stringify({ error: { code, message, details: [] } }))
+}
+
+const PAGE = '<!doctype html><html lang="en"><title>Sign in</title><p>Sign in to see this page.</p></html>'
+
+/**
+ * Answers a request with a fault of every step.
+ *
+ * @returns undefined for another fault
+ * @throws {AdminError} for a fault that is an error
+ */
+export function answerFault(
+  fault: ExtractionFaultName | undefined,
+): { send(res: ServerResponse): void } | undefined {
+  if (fault === 'token_expired') throw new AdminError(498, 'Invalid token.')
+  if (fault === 'error_with_200') throw new AdminError(500, 'Unable to complete operation.')
+  return fault === 'html_answer' ? { send: sendPage } : undefined
+}
+
+function sendPage(res: ServerResponse): void {
+  res.writeHead(200, { 'cache-control': 'no-store', 'content-type': 'text/html; charset=utf-8' }).end(PAGE)
 }

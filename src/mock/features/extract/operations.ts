@@ -1,10 +1,143 @@
-import { single } from '../../admin/form-fields.ts'
-import { READ_METHODS } from '../../admin/operation.ts'
+import { z } from 'zod'
+import { AdminError } from '../../http/errors.ts'
+import { CHANGE_METHODS, optional, READ_METHODS } from '../../http/operation.ts'
+import { single } from '../../http/request.ts'
+import { check } from '../../schemas.ts'
 import { servicePath } from '../../state/services.ts'
-import { BOOLEAN, type FeatureCall, type FeatureOperation, optional } from '../operation.ts'
-import { CLEANUP } from './cleanup.ts'
+import type { FeatureData } from '../feature-data.ts'
+import { BOOLEAN, type FeatureCall, type FeatureOperation } from '../operation.ts'
 import type { ExtractionCall } from './extractions.ts'
-import { DOCUMENT_SCHEMA, JOB_SCHEMA, SUBMITTED_SCHEMA } from './response-schemas.ts'
+import { type Fields, readLayers, toFields } from './request.ts'
+
+const SECONDS = { seconds: 1, minutes: 60, hours: 3600, days: 86_400 } as const
+type Unit = keyof typeof SECONDS
+
+/** `cleanupChangeTracking`: drops old changes, so that windows which contain them cannot be extracted any more. */
+const CLEANUP: FeatureOperation = {
+  name: 'cleanupChangeTracking',
+  area: 'admin',
+  path: 'cleanupChangeTracking',
+  summary: 'Drop the changes up to a generation, or older than a period.',
+  methods: CHANGE_METHODS,
+  parameters: [
+    optional('layers', 'Ids of all layers. Default: all.'),
+    optional('minServerGen', 'The changes up to this generation are dropped.', { type: 'integer' }),
+    optional('retentionPeriod', 'The changes that are older are dropped.', { type: 'integer', minimum: 0 }),
+    optional('retentionPeriodUnits', 'Units of the period. Default days.', {
+      type: 'string',
+      enum: Object.keys(SECONDS),
+    }),
+  ],
+  response: { type: 'object', properties: { success: { const: true } }, required: ['success'] },
+  run({ data, parameters, context }) {
+    const fields = toFields(parameters)
+    refuseUnsupported(fields, data)
+    const generation = readGeneration(fields, data, context.options.clock.now())
+    data.cleanup(generation)
+    return { body: { success: true }, changed: true }
+  },
+}
+
+/** @throws {AdminError} 400 */
+function refuseUnsupported(fields: Fields, data: FeatureData): void {
+  const layers = readLayers(fields, data)
+  if (layers && layers.length < data.layers.size)
+    throw new AdminError(
+      400,
+      'layers: the mock keeps one history for all layers, so name all of them or none',
+    )
+  if (fields.text('replicaId') !== undefined) throw new AdminError(400, 'replicaId: the mock has no replicas')
+  if (fields.flag('async')) throw new AdminError(400, 'async: the mock answers this operation at once')
+}
+
+/** The last generation to drop: the later one, if both parameters are given. @throws {AdminError} 400 */
+function readGeneration(fields: Fields, data: FeatureData, now: number): number {
+  const minServerGen = fields.json('minServerGen')
+  const retentionPeriod = fields.json('retentionPeriod')
+  if (minServerGen === undefined && retentionPeriod === undefined)
+    throw new AdminError(400, 'minServerGen or retentionPeriod is required')
+  const generation = minServerGen === undefined ? 0 : check<number>(z.int(), minServerGen, 'minServerGen')
+  if (retentionPeriod === undefined) return generation
+  const period = check<number>(z.int().min(0).max(1_000_000_000), retentionPeriod, 'retentionPeriod')
+  const unit = (fields.text('retentionPeriodUnits') ?? 'days').toLowerCase()
+  if (!Object.hasOwn(SECONDS, unit))
+    throw new AdminError(400, `retentionPeriodUnits must be one of ${Object.keys(SECONDS).join(', ')}`)
+  const oldest = now - period * SECONDS[unit as Unit] * 1000
+  const expired = data
+    .changes({ min: data.minGeneration, max: data.generation })
+    .findLast(({ when }) => when < oldest)
+  return Math.max(generation, expired?.generation ?? 0)
+}
+
+type Schema = Readonly<Record<string, unknown>>
+
+const TEXT = { type: 'string' }
+const INTEGER = { type: 'integer' }
+const OBJECTS = { type: 'array', items: { type: 'object' } }
+const object = (properties: Schema, required: readonly string[] = Object.keys(properties)): Schema => ({
+  type: 'object',
+  properties,
+  required,
+})
+const RESPONSE_TYPE = {
+  enum: ['esriDataChangesResponseTypeEdits', 'esriDataChangesResponseTypeNoEdits'],
+}
+
+/** The answer to a request that becomes a job. */
+const SUBMITTED_SCHEMA: Schema = object({ statusUrl: TEXT })
+
+/** The description of a job. */
+const JOB_SCHEMA: Schema = object(
+  {
+    responseType: RESPONSE_TYPE,
+    resultUrl: { ...TEXT, description: 'Empty until there is a file' },
+    submissionTime: INTEGER,
+    lastUpdatedTime: INTEGER,
+    status: TEXT,
+    transportType: TEXT,
+    error: object({ code: INTEGER, message: TEXT, description: TEXT }),
+  },
+  ['responseType', 'resultUrl', 'submissionTime', 'lastUpdatedTime', 'status', 'transportType'],
+)
+
+const ids = { type: 'array', items: INTEGER }
+
+/** A change document. */
+const DOCUMENT_SCHEMA: Schema = object(
+  {
+    layerServerGens: { type: 'array', items: object({ id: INTEGER, serverGen: INTEGER }) },
+    transportType: TEXT,
+    responseType: RESPONSE_TYPE,
+    edits: {
+      type: 'array',
+      items: object(
+        {
+          id: INTEGER,
+          features: object(
+            {
+              adds: OBJECTS,
+              updates: OBJECTS,
+              deleteIds: { type: 'array', items: TEXT },
+              deletes: OBJECTS,
+              fieldUpdates: ids,
+            },
+            ['adds', 'updates', 'deleteIds'],
+          ),
+          objectIds: object({ adds: ids, updates: ids, deletes: ids, fieldUpdates: ids }, [
+            'adds',
+            'updates',
+            'deletes',
+          ]),
+          attachments: object({ adds: OBJECTS, updates: OBJECTS, deleteIds: { type: 'array', items: TEXT } }),
+          hasGeometryUpdates: { type: 'boolean' },
+        },
+        ['id'],
+      ),
+    },
+    extent: { type: ['object', 'null'] },
+  },
+  ['layerServerGens', 'transportType', 'responseType'],
+)
 
 const toCall = ({ data, service, parameters, serviceUrl }: FeatureCall): ExtractionCall => ({
   data,

@@ -3,7 +3,7 @@ import { z } from 'zod'
 /** A version of change extraction. Parameters of later versions are ignored, as unknown ones are. */
 export type ExtractVersion = '10.6.1' | '10.9' | '11.0' | '11.1'
 
-export const EXTRACT_VERSIONS: readonly ExtractVersion[] = ['10.6.1', '10.9', '11.0', '11.1']
+const EXTRACT_VERSIONS: readonly ExtractVersion[] = ['10.6.1', '10.9', '11.0', '11.1']
 
 /** Options of change extraction: how feature services answer `extractChanges`. */
 export interface ExtractChangesOptions {

@@ -1,10 +1,241 @@
+import { z } from 'zod'
 import { AdminError } from '../../http/errors.ts'
+import { type Parameters, single } from '../../http/request.ts'
+import { check } from '../../schemas.ts'
 import { findField, type Layer } from '../model.ts'
-import type { Fields } from './fields.ts'
-import { type Filter, readFilters } from './filters.ts'
+import { findFeatures } from '../query.ts'
 import { extractsSince, type ResolvedExtractOptions } from './options.ts'
-import { refuseUnsupported } from './unsupported.ts'
-import { type ExtractTarget, type LayerWindow, readWindows } from './windows.ts'
+
+/** Reads the parameters of a request. Their names are compared without regard to case, as clients spell one in three ways. */
+export interface Fields {
+  /** The value; undefined if it is absent or empty. @throws {AdminError} 400 for a repeated parameter */
+  text(name: string): string | undefined
+  /** @throws {AdminError} 400 for a value other than `true` and `false` */
+  flag(name: string): boolean | undefined
+  /** @throws {AdminError} 400 for a value that is not JSON */
+  json(name: string): unknown
+}
+
+export function toFields(parameters: Parameters): Fields {
+  const byName = new Map<string, string[]>()
+  for (const [name, values] of parameters) {
+    const lower = name.toLowerCase()
+    byName.set(lower, [...(byName.get(lower) ?? []), ...values])
+  }
+  const text = (name: string): string | undefined => {
+    const values = byName.get(name.toLowerCase()) ?? []
+    return single(new Map([[name, values]]), name)
+  }
+  return {
+    text,
+    flag(name) {
+      const value = text(name)?.trim().toLowerCase()
+      if (value === undefined) return undefined
+      if (value === 'true' || value === 'false') return value === 'true'
+      throw new AdminError(400, `${name} must be true or false`)
+    },
+    json(name) {
+      const value = text(name)
+      if (value === undefined) return undefined
+      try {
+        return JSON.parse(value)
+      } catch {
+        throw new AdminError(400, `${name} is not valid JSON`)
+      }
+    },
+  }
+}
+
+/** Object ids of the current features of a layer that a request wants. The layer has no filter if it is undefined. */
+export type Filter = ReadonlySet<number>
+
+const MAX_QUERIES = 100
+const querySchema = z.object({
+  where: z.string().max(10_000).optional(),
+  useGeometry: z.boolean().optional(),
+  includeRelated: z.boolean().optional(),
+  queryOption: z.enum(['none', 'useFilter', 'all']).optional(),
+})
+const queriesSchema = z.record(z.string(), z.unknown())
+
+/**
+ * Reads `layerQueries`. Deleted features have no attributes to compare, so they pass every filter.
+ *
+ * @throws {AdminError} 400
+ */
+export function readFilters(fields: Fields, layers: ReadonlyMap<number, Layer>): Map<number, Filter> {
+  const filters = new Map<number, Filter>()
+  const value = fields.json('layerQueries')
+  if (value === undefined || value === null) return filters
+  const queries = Object.entries(check<Record<string, unknown>>(queriesSchema, value, 'layerQueries'))
+  if (queries.length > MAX_QUERIES)
+    throw new AdminError(400, `layerQueries may have at most ${MAX_QUERIES} layers`)
+  for (const [id, query] of queries) {
+    const layer = /^\d{1,9}$/.test(id) ? layers.get(Number(id)) : undefined
+    if (!layer) throw new AdminError(400, 'layerQueries names a layer that does not exist')
+    const filter = toFilter(
+      layer,
+      check<z.infer<typeof querySchema>>(querySchema, query, `layerQueries.${id}`),
+    )
+    if (filter) filters.set(layer.id, filter)
+  }
+  return filters
+}
+
+/** @throws {AdminError} 400 for an invalid condition */
+function toFilter(
+  layer: Layer,
+  { where = '', queryOption = 'useFilter' }: z.infer<typeof querySchema>,
+): Filter | undefined {
+  if (queryOption === 'none') return new Set()
+  if (queryOption === 'all' || where.trim() === '') return undefined
+  return new Set(findFeatures(layer, { where }).map(({ objectId }) => objectId))
+}
+
+/** The data that a request is checked against. */
+interface ExtractTarget {
+  layers: ReadonlyMap<number, Layer>
+  generation: number
+  minGeneration: number
+}
+
+/** The generations of a layer that a request asks for: those after `min`, up to and including `max`. */
+interface LayerWindow {
+  id: number
+  min: number
+  /** At most the current generation of the service. */
+  max: number
+}
+
+const generation = z.int()
+const layerServerGensSchema = z
+  .array(z.object({ id: z.int().min(0), serverGen: generation }))
+  .min(1)
+  .max(100)
+const serverGensSchema = z.union([generation, z.tuple([generation]), z.tuple([generation, generation])])
+const layersSchema = z.array(z.int().min(0)).min(1).max(100)
+
+/**
+ * Reads `layers` with `layerServerGens` or `serverGens`.
+ *
+ * @param hasServerGens false for a version that ignores `serverGens`
+ * @throws {AdminError} 400 if they are missing, invalid, or name a window that is no longer kept
+ */
+function readWindows(fields: Fields, target: ExtractTarget, hasServerGens: boolean): LayerWindow[] {
+  const layers = readLayers(fields, target)
+  const layerServerGens = fields.json('layerServerGens')
+  const serverGens = hasServerGens ? fields.json('serverGens') : undefined
+  if (layerServerGens !== undefined && serverGens !== undefined)
+    throw new AdminError(400, 'give either layerServerGens or serverGens')
+  if (layerServerGens === undefined && serverGens === undefined)
+    throw new AdminError(
+      400,
+      hasServerGens ? 'layerServerGens or serverGens is required' : 'layerServerGens is required',
+    )
+  const windows =
+    layerServerGens === undefined
+      ? fromServerGens(serverGens, layers ?? [...target.layers.keys()], target)
+      : fromLayerServerGens(layerServerGens, layers, target)
+  const oldest = Math.min(...windows.map(({ min }) => min))
+  if (oldest < target.minGeneration) throw purgedError(target.minGeneration)
+  return windows
+}
+
+/** The error for a window that begins before the oldest change that is kept. */
+export const purgedError = (minGeneration: number): AdminError =>
+  new AdminError(
+    400,
+    'The changes of these generations are no longer kept: they begin before minServerGen. Query all features, then extract the changes after the current serverGen.',
+    `minServerGen: ${minGeneration}`,
+  )
+
+/** @throws {AdminError} 400 */
+export function readLayers(fields: Fields, target: Pick<ExtractTarget, 'layers'>): number[] | undefined {
+  const text = fields.text('layers')?.trim()
+  if (text === undefined) return undefined
+  const list = text.startsWith('[') ? fields.json('layers') : text.split(',').map(toNumber)
+  const layers = [...new Set(check<number[]>(layersSchema, list, 'layers'))]
+  requireLayers(layers, target)
+  return layers
+}
+
+const toNumber = (text: string): number => (text.trim() === '' ? Number.NaN : Number(text))
+
+/** @throws {AdminError} 400 */
+function fromServerGens(
+  value: unknown,
+  layers: readonly number[],
+  { generation }: ExtractTarget,
+): LayerWindow[] {
+  const gens = check<number | number[]>(serverGensSchema, value, 'serverGens')
+  const [min = 0, max = generation] = typeof gens === 'number' ? [gens] : gens
+  if (Array.isArray(gens) && gens.length === 2 && min > max)
+    throw new AdminError(400, 'serverGens: the first generation is after the last')
+  return layers.map((id) => ({ id, min, max: Math.min(max, generation) }))
+}
+
+/** @throws {AdminError} 400 */
+function fromLayerServerGens(
+  value: unknown,
+  layers: readonly number[] | undefined,
+  target: ExtractTarget,
+): LayerWindow[] {
+  const gens = check<{ id: number; serverGen: number }[]>(layerServerGensSchema, value, 'layerServerGens')
+  const ids = new Set(gens.map(({ id }) => id))
+  requireLayers([...ids], target)
+  // Live services refuse the whole request then (docs/decisions.md).
+  if (
+    ids.size !== gens.length ||
+    (layers && (layers.length !== ids.size || !layers.every((id) => ids.has(id))))
+  )
+    throw new AdminError(
+      400,
+      'Invalid Sync model type.',
+      'layers and layerServerGens must name the same layers',
+    )
+  return gens.map(({ id, serverGen }) => ({ id, min: serverGen, max: target.generation }))
+}
+
+/** @throws {AdminError} 400 */
+function requireLayers(ids: readonly number[], { layers }: Pick<ExtractTarget, 'layers'>): void {
+  const unknown = ids.find((id) => !layers.has(id))
+  if (unknown !== undefined) throw new AdminError(400, `the service has no layer ${unknown}`)
+}
+
+/**
+ * Refuses values that would change the answer, but that the mock does not support. Parameters that have no meaning here
+ * are ignored.
+ *
+ * @throws {AdminError} 400
+ */
+export function refuseUnsupported(fields: Fields, { layers }: ExtractTarget): void {
+  const dataFormat = fields.text('dataFormat')
+  if (dataFormat !== undefined && dataFormat.toLowerCase() !== 'json')
+    throw new AdminError(400, 'dataFormat: the mock supports only json')
+  if (fields.text('geometry') !== undefined)
+    throw new AdminError(400, 'geometry: the mock does not filter by geometry')
+  const version = fields.text('gdbVersion')
+  if (version !== undefined && version.toLowerCase() !== 'sde.default')
+    throw new AdminError(400, 'gdbVersion: the mock has only sde.DEFAULT')
+  const gridCell = fields.text('changesExtentGridCell')
+  if (gridCell !== undefined && gridCell.toLowerCase() !== 'none')
+    throw new AdminError(400, 'changesExtentGridCell: the mock supports only none')
+  const outSR = fields.text('outSR')
+  const isOther = ({ spatialReference }: { spatialReference: { wkid: number } }): boolean =>
+    spatialReference.wkid !== readWkid(outSR as string)
+  if (outSR !== undefined && [...layers.values()].some(isOther))
+    throw new AdminError(400, 'outSR: the mock does not project; leave it out, or use the wkid of the layers')
+}
+
+/** Reads a spatial reference: a number, or JSON with a `wkid`. Other forms are NaN. */
+function readWkid(text: string): number {
+  try {
+    const value = JSON.parse(text) as { wkid?: unknown } | number | null
+    return Number(typeof value === 'object' ? value?.wkid : value)
+  } catch {
+    return Number.NaN
+  }
+}
 
 /** A request for changes, with defaults. */
 export interface ExtractRequest {

@@ -1,8 +1,20 @@
+import { configInvalid } from '../../../errors.ts'
 import { html } from '../../../inspector/html/template.ts'
-import type { Panel } from '../../../inspector/source.ts'
-import { settingsFields } from '../../admin/settings-parameters.ts'
+import type { Field, Panel, Values } from '../../../inspector/source.ts'
+import { settingsFields } from '../../admin/fields.ts'
+import type { Clock } from '../../clock.ts'
+import {
+  EXTRACTION_STEPS,
+  type ExtractionStep,
+  FAULTS,
+  type Fault,
+  type FaultName,
+  isExtractionFault,
+  unitOf,
+} from '../../faults/faults.ts'
 import type { Mock } from '../../service.ts'
-import type { RunOperation } from '../administration.ts'
+import { webhookChoices, webhookName } from './trigger.ts'
+import type { RunOperation } from './webhooks.ts'
 
 /** How deliveries are retried, and when a webhook is deactivated. */
 export const createSettingsPanel = ({ state }: Mock, runOperation: RunOperation): Panel => ({
@@ -28,3 +40,191 @@ ${settingsFields(state.settings).map(
     },
   ],
 })
+
+/** A manual or a running clock. */
+interface AdvancingClock extends Clock {
+  advance(milliseconds: number): Promise<void>
+}
+
+export const canAdvance = (clock: Clock): clock is AdvancingClock =>
+  typeof (clock as Partial<AdvancingClock>).advance === 'function'
+
+const UNITS: ReadonlyMap<string, number> = new Map([
+  ['ms', 1],
+  ['s', 1_000],
+  ['m', 60_000],
+  ['h', 3_600_000],
+  ['d', 86_400_000],
+])
+const MAX_DURATION = 366 * 86_400_000
+
+/** @throws {WebhookError} `config_invalid` */
+function readDuration(text: string): number {
+  const [, digits, unit = ''] = /^\s*(\d{1,12})\s*(ms|s|m|h|d)\s*$/i.exec(text) ?? []
+  const milliseconds = Number(digits) * (UNITS.get(unit.toLowerCase()) ?? Number.NaN)
+  if (milliseconds <= MAX_DURATION) return milliseconds
+  throw configInvalid('the duration must be a number with a unit, such as 90s, 5m, 1h or 2d; at most 366d')
+}
+
+/** The clock of the service, which the user can advance. */
+export const createClockPanel = (clock: AdvancingClock): Panel => ({
+  name: 'clock',
+  title: 'Clock',
+  summary: async () => `${isoNow(clock).slice(11, 19)} UTC`,
+  render: async () =>
+    html`<p>The clock of the service shows <strong>${isoNow(clock)}</strong>. Windows, retries and tokens follow it.</p>`,
+  actions: [
+    {
+      name: 'advance',
+      label: 'Advance',
+      fields: () => [
+        {
+          name: 'duration',
+          label: 'Duration',
+          value: '1m',
+          choices: ['30s', '90s', '5m', '1h', '1d'].map((text) => [text, text] as const),
+          hint: 'For example 90s, 5m, 1h or 2d. Windows close and retries are made as if the time had passed.',
+          isRequired: true,
+        },
+      ],
+      async run(_entry, { duration = '' }) {
+        await clock.advance(readDuration(duration))
+        return { message: `The clock shows ${isoNow(clock)}.` }
+      },
+    },
+  ],
+})
+
+/** A clock of the user's own may show any number. */
+function isoNow(clock: Clock): string {
+  const now = new Date(clock.now())
+  return Number.isNaN(now.getTime()) ? 'an invalid time' : now.toISOString()
+}
+
+/** Faults of the next deliveries and change extractions. */
+export function createFaultsPanel(mock: Mock): Panel {
+  const { faults } = mock.engine
+  const row = ({ fault, webhookId, times, delay, step }: Fault) => [
+    fault,
+    FAULTS[fault],
+    isExtractionFault(fault) ? (step ?? '') : webhookId ? webhookName(mock, webhookId) : 'any webhook',
+    times === undefined ? 'until it is removed' : counted(times, fault),
+    delay === undefined ? '' : `${delay} ms`,
+  ]
+
+  return {
+    name: 'faults',
+    title: 'Faults',
+    async summary() {
+      const count = faults.list().length
+      return count === 0 ? 'none' : `${count} armed`
+    },
+    async render({ button }) {
+      const all = faults.list()
+      if (all.length === 0)
+        return html`<p>No faults are armed. A delivery, job or request gets the oldest fault that applies to it.</p>`
+      return html`<table>
+<thead><tr><th scope="col">Fault</th><th scope="col">Effect</th><th scope="col">Webhook or step</th><th scope="col">Remaining</th><th scope="col">Delay</th><td></td></tr></thead>
+<tbody>
+${all.slice(0, MAX_SHOWN).map(
+  (
+    fault,
+  ) => html`<tr>${row(fault).map((cell) => html`<td>${cell}</td>`)}<td>${button('remove', fault.id)}</td></tr>
+`,
+)}</tbody></table>
+${all.length > MAX_SHOWN ? html`<p>${all.length - MAX_SHOWN} more are not shown.</p>` : ''}`
+    },
+    actions: [
+      {
+        name: 'arm',
+        label: 'Arm a fault',
+        fields: () => armFields(mock),
+        async run(_entry, values) {
+          const { fault, times } = faults.add({
+            fault: (values.fault ?? '') as FaultName,
+            webhookId: values.webhook || undefined,
+            step: (values.step || undefined) as ExtractionStep | undefined,
+            times: readNumber('times', values),
+            delay: readNumber('delay', values),
+          })
+          const target =
+            times === undefined
+              ? `all ${PLURALS[unitOf(fault)]}`
+              : `the next ${times === 1 ? unitOf(fault) : counted(times, fault)}`
+          return { message: `The fault ${fault} is armed for ${target}.` }
+        },
+      },
+      {
+        name: 'clear',
+        label: 'Remove all',
+        question: () => 'Remove all armed faults?',
+        isAvailable: () => faults.list().length > 0,
+        async run() {
+          faults.clear()
+          return { message: 'All faults are removed.' }
+        },
+      },
+      {
+        name: 'remove',
+        label: 'Remove',
+        isOnEntry: true,
+        run: async (id) =>
+          faults.remove(id)
+            ? { message: 'The fault is removed.' }
+            : { message: 'The fault was already removed or used.', ok: false },
+      },
+    ],
+  }
+}
+
+const MAX_SHOWN = 200
+
+const PLURALS = { delivery: 'deliveries', job: 'jobs', request: 'requests' } as const
+
+const counted = (times: number, fault: FaultName): string =>
+  `${times} ${times === 1 ? unitOf(fault) : PLURALS[unitOf(fault)]}`
+
+const armFields = (mock: Mock): Field[] => [
+  {
+    name: 'fault',
+    label: 'Fault',
+    kind: 'choice',
+    choices: Object.entries(FAULTS).map(([name, effect]) => [name, `${name}: ${effect}`] as const),
+    isRequired: true,
+  },
+  {
+    name: 'webhook',
+    label: 'Webhook',
+    kind: 'choice',
+    choices: [['', 'any webhook'], ...webhookChoices(mock)],
+    hint: 'Only for faults of deliveries.',
+  },
+  {
+    name: 'step',
+    label: 'Step of a change extraction',
+    kind: 'choice',
+    choices: [['', 'any step'], ...EXTRACTION_STEPS.map((step) => [step, step] as const)],
+    hint: 'Only for token_expired, html_answer and error_with_200.',
+  },
+  {
+    name: 'times',
+    label: 'Number of deliveries, jobs or requests',
+    kind: 'number',
+    value: '1',
+    hint: 'Leave empty for all of them until the fault is removed.',
+  },
+  {
+    name: 'delay',
+    label: 'Delay in milliseconds',
+    kind: 'number',
+    hint: 'For reordered, delayed and slow_drip. Leave empty for the default.',
+  },
+]
+
+/** @throws {WebhookError} `config_invalid` */
+function readNumber(name: string, values: Values): number | undefined {
+  const text = values[name]?.trim() ?? ''
+  if (text === '') return undefined
+  if (/^\d{1,12}$/.test(text)) return Number(text)
+  throw configInvalid(`${name} must be a whole number`)
+}

@@ -1,17 +1,52 @@
-import { type Html, html, renderFacts, toDuration } from '../../../inspector/html/template.ts'
+import { configInvalid } from '../../../errors.ts'
+import { type Html, html, renderFacts, toCount, toDuration } from '../../../inspector/html/template.ts'
 import { InspectorError } from '../../../inspector/http.ts'
-import type { Panel, PanelTools, Values } from '../../../inspector/source.ts'
+import type { Done, Panel, PanelTools, Values } from '../../../inspector/source.ts'
+import { createFields, editFields } from '../../admin/fields.ts'
 import { PORTAL, SERVICES, webhooksPath } from '../../admin/paths.ts'
-import { createFields, editFields } from '../../admin/webhook-fields.ts'
-import { needsHandshake } from '../../delivery/handshake.ts'
+import { type Administer, createAdminister } from '../../admin/routes.ts'
+import { needsHandshake } from '../../delivery/handshakes.ts'
 import type { OpenWindow } from '../../delivery/windows.ts'
+import { AdminError } from '../../http/errors.ts'
 import type { Mock } from '../../service.ts'
 import { type Service, servicePath } from '../../state/services.ts'
-import type { Webhook } from '../../state/webhook.ts'
-import type { RunOperation } from '../administration.ts'
-import { redactAll } from '../redact.ts'
-import { handshakeText } from './handshake-text.ts'
-import { MAX_LISTED } from './webhook-names.ts'
+import type { Webhook } from '../../state/webhooks.ts'
+import { redactAll } from '../signed.ts'
+import { MAX_LISTED } from './trigger.ts'
+
+/** Runs an operation of the administration as an action of the page. */
+export type RunOperation = (path: string, values: Values, message: string) => Promise<Done>
+
+/** Status of an error after which the change is made, but not saved. */
+const NOT_SAVED = 500
+
+export function createRunOperation(mock: Mock): RunOperation {
+  const administer: Administer = createAdminister(mock)
+  return async (path, values, message) => {
+    try {
+      await administer(path, values)
+      return { message }
+    } catch (error) {
+      if (!(error instanceof AdminError)) throw error
+      if (error.status === NOT_SAVED) return { message: error.message, ok: false }
+      throw configInvalid(error.message)
+    }
+  }
+}
+
+/** The handshake of a webhook in words; undefined if the service makes no handshakes. */
+function handshakeText({ engine }: Mock, webhookId: string): string | undefined {
+  const state = engine.handshakes?.stateOf(webhookId)
+  if (state === undefined) return undefined
+  if (state === 'unsigned') return 'none: the webhook has no key'
+  if (state === 'portal') return 'none: a portal sends a registration instead'
+  if (state === 'due') return 'due before the next delivery'
+  if (state === 'in flight') return 'in flight: deliveries wait for it'
+  const { when, reason, notSent = 0 } = state
+  const time = new Date(when).toISOString()
+  if (reason === undefined) return `succeeded at ${time}`
+  return `failed at ${time}: ${reason}. Deliveries are stopped; ${toCount(notSent, 'event')} not sent.`
+}
 
 /** Services with their webhooks. Its actions are operations of the administration. */
 export function createWebhooksPanel(mock: Mock, runOperation: RunOperation): Panel {
@@ -112,7 +147,7 @@ export function createWebhooksPanel(mock: Mock, runOperation: RunOperation): Pan
 }
 
 const pathOfService = (service: Service): string =>
-  `/${webhooksPath(service.serviceType === 'Portal' ? PORTAL : SERVICES, servicePath(service))}`
+  webhooksPath(service.serviceType === 'Portal' ? PORTAL : SERVICES, servicePath(service))
 
 const createPath = (service: Service): string =>
   `${pathOfService(service)}/${service.serviceType === 'Portal' ? 'createWebhook' : 'create'}`

@@ -1,6 +1,6 @@
 import type { ExtractionFaultName, FaultSeed } from 'geohook/mock'
 import { describe, expect, it } from 'vitest'
-import { EXTRACTION_FAULTS } from '../../../../src/mock/faults/extraction-faults.ts'
+import { EXTRACTION_FAULTS } from '../../../../src/mock/faults/faults.ts'
 import { createReader, type Document, type ReaderOptions } from './reader.ts'
 import { type Parcels, START, startParcels } from './support.ts'
 

@@ -1,0 +1,97 @@
+import type { ServerResponse } from 'node:http'
+import type { z } from 'zod'
+import type { ErrorFormat } from './errors.ts'
+
+export type Method = 'GET' | 'POST' | 'DELETE'
+
+/** A parameter as the OpenAPI document describes it. */
+export interface ParameterDescription {
+  name: string
+  required: boolean
+  description: string
+  /** A JSON Schema object. */
+  schema: Readonly<Record<string, unknown>>
+}
+
+/** An operation, without the code that runs it. The router and the OpenAPI document are generated from these. */
+export interface OperationDescription {
+  summary: string
+  /** The first version of the service with this operation. Default: every version. */
+  since?: string
+  /** GET includes HEAD. */
+  methods: readonly Method[]
+  /** Parameters in addition to {@link COMMON_PARAMETERS}. */
+  parameters: readonly ParameterDescription[]
+  /** Names of the fields that can have a file, as `multipart/form-data`. Default: none. */
+  files?: readonly string[]
+  /** Schema of a body of JSON. Default: a POST request has a form. */
+  body?: z.ZodType
+  /** True if the parameters change the state, so that only a POST request can have them. */
+  changes?: boolean
+}
+
+/** A path, and its operation. */
+export interface Route<Operation extends OperationDescription = OperationDescription> {
+  /** OpenAPI path, for example `/services/{service}/webhooks/{webhookId}/edit`. */
+  path: string
+  /** Further paths, which the OpenAPI document does not contain. */
+  aliases?: readonly string[]
+  /** Words of the path that requests can write in any letter case. */
+  anyCase?: readonly string[]
+  operation: Operation
+  tag: 'administration' | 'features' | 'control'
+  /** Id of the operation in the OpenAPI document, unique for each path and method. */
+  idOf(method: Method): string
+  /** The responses in the OpenAPI document, by HTTP status. */
+  responsesOf(errors: ErrorOptions): object
+}
+
+/** How errors of the administration are sent. */
+export interface ErrorOptions {
+  errorFormat: ErrorFormat
+  httpStatus: 'rest' | 'always200'
+}
+
+/** A reference to a schema of the OpenAPI document. */
+export const schemaRef = (name: string): object => ({ $ref: `#/components/schemas/${name}` })
+
+/** The content of a response in every format. */
+export const contentOf = (schema: object): object => ({
+  'application/json': { schema },
+  'text/html': { schema: { type: 'string' } },
+})
+
+/** Names in a path by their parameter, decoded. */
+export type PathNames = Readonly<Record<string, string>>
+
+/** The result of an operation: JSON, or a response that the operation sends itself. */
+export type Answer =
+  | { body: object /** Default 200. */; status?: number }
+  | { send(res: ServerResponse): void }
+
+/** Methods of operations that read. With POST, clients can keep the token out of the URL. */
+export const READ_METHODS: readonly ('GET' | 'POST')[] = ['GET', 'POST']
+export const CHANGE_METHODS: readonly 'POST'[] = ['POST']
+
+/** Parameters of every operation except those of the control API. */
+export const COMMON_PARAMETERS: readonly ParameterDescription[] = [
+  {
+    name: 'f',
+    required: false,
+    description: 'Format of the response. Default: html for browsers, otherwise json.',
+    schema: { type: 'string', enum: ['json', 'pjson', 'html'] },
+  },
+  {
+    name: 'token',
+    required: false,
+    description: 'The token of the user, if the service uses tokens. A header can carry it too.',
+    schema: { type: 'string' },
+  },
+]
+
+/** Describes a parameter that is not required. */
+export const optional = (
+  name: string,
+  description: string,
+  schema: ParameterDescription['schema'] = { type: 'string' },
+): ParameterDescription => ({ name, required: false, description, schema })

@@ -1,0 +1,255 @@
+import type { IncomingMessage } from 'node:http'
+import { promisify } from 'node:util'
+import { brotliDecompress, gunzip, inflate } from 'node:zlib'
+import { toText } from '../../payload/json.ts'
+import { bodyFormat, decodePayload, parseForm } from '../../payload/parse.ts'
+import { AdminError, quote } from './errors.ts'
+import type { Format } from './response.ts'
+
+/** A file of a form. */
+export interface UploadedFile {
+  name: string
+  contentType: string
+  bytes: Uint8Array
+}
+
+/** The parts of a `multipart/form-data` form. */
+interface MultipartForm {
+  /** The values of each field without a file. */
+  parameters: Map<string, string[]>
+  files: Map<string, UploadedFile>
+}
+
+const MAX_PARTS = 1000
+
+/** True for the media type `multipart/form-data`. */
+const isMultipart = (contentType: string | undefined): contentType is string =>
+  /^multipart\/form-data\s*;/i.test(contentType ?? '')
+
+/**
+ * Parses `multipart/form-data` (RFC 7578).
+ *
+ * @param bytes a body whose size is already limited
+ * @throws {AdminError} 400 for an invalid body, more than 1000 parts, or two files with the same name of a field
+ */
+async function readMultipart(bytes: Uint8Array, contentType: string): Promise<MultipartForm> {
+  const parameters = new Map<string, string[]>()
+  const files = new Map<string, UploadedFile>()
+  let parts = 0
+  for (const [name, value] of await parse(bytes, contentType)) {
+    parts += 1
+    if (parts > MAX_PARTS) throw new AdminError(400, `the form has more than ${MAX_PARTS} parts`)
+    if (typeof value === 'string') {
+      parameters.set(name, [...(parameters.get(name) ?? []), value])
+    } else {
+      if (files.has(name)) throw new AdminError(400, 'the form has two files in one field')
+      const { name: fileName, type } = value
+      const content = new Uint8Array(await value.arrayBuffer())
+      const contentType = type.split(';', 1)[0]?.trim() || 'application/octet-stream'
+      files.set(name, { name: fileName, contentType, bytes: content })
+    }
+  }
+  return { parameters, files }
+}
+
+/** @throws {AdminError} 400 */
+async function parse(bytes: Uint8Array, contentType: string): Promise<Iterable<[string, string | File]>> {
+  try {
+    // A copy, because the types of `Response` do not accept shared memory.
+    return await new Response(Uint8Array.from(bytes), { headers: { 'content-type': contentType } }).formData()
+  } catch {
+    throw new AdminError(400, 'the body is not valid multipart/form-data')
+  }
+}
+
+/** The values of each form field. */
+export type Parameters = ReadonlyMap<string, readonly string[]>
+
+/** A form: the values of its fields, and its files by the name of the field. */
+export interface Form {
+  parameters: Parameters
+  files: ReadonlyMap<string, UploadedFile>
+}
+
+/** A request, possibly with what Express and its parsers add to it. */
+export type MountedRequest = IncomingMessage & {
+  body?: unknown
+  baseUrl?: string
+  originalUrl?: string
+  protocol?: string
+}
+
+/** Splits a URL without decoding. The URL may include scheme and host (RFC 9112, section 3.2.2). */
+export function splitUrl(url: string): { path: string; query: string } {
+  const [, path = '', query = ''] = /^(?:https?:\/\/[^/?]*)?([^?]*)\??(.*)$/is.exec(url) ?? []
+  return { path, query }
+}
+
+/** Scheme and host as the client sees them. */
+export const originOf = ({ protocol = 'http', headers }: MountedRequest): string =>
+  `${protocol}://${headers.host ?? 'localhost'}`
+
+const DECODERS: Readonly<
+  Record<string, (body: Buffer, options: { maxOutputLength: number }) => Promise<Buffer>>
+> = {
+  identity: async (body) => body,
+  gzip: promisify(gunzip),
+  deflate: promisify(inflate),
+  br: promisify(brotliDecompress),
+}
+
+/**
+ * Reads the body; returns undefined if there is none.
+ *
+ * @param limit maximum size in MB
+ * @throws {AdminError} 413 if it is too large, 415 for an unknown encoding, 400 if it is incomplete or cannot be decoded,
+ *   500 if other code has read the body
+ */
+export async function readBody(req: MountedRequest, limit: number): Promise<Uint8Array | undefined> {
+  if (req.body instanceof Uint8Array) return req.body
+  if (req.body !== undefined)
+    throw new AdminError(500, 'something read the body before the mock service; mount the mock service first')
+  const { 'content-length': length, 'transfer-encoding': chunked, 'content-encoding': given } = req.headers
+  if (length === undefined && chunked === undefined) return undefined
+  const encoding = given?.toLowerCase() || 'identity'
+  const decode = Object.hasOwn(DECODERS, encoding) ? DECODERS[encoding] : undefined
+  if (!decode) throw new AdminError(415, `unsupported content encoding ${quote(encoding)}`)
+  const tooLarge = new AdminError(413, `the body is too large: the limit is ${limit} MB`)
+  const maxBytes = limit * 1024 * 1024
+  if (Number(length) > maxBytes) throw tooLarge
+  const chunks: Buffer[] = []
+  let bytes = 0
+  await new Promise<void>((resolve, reject) => {
+    req.on('data', (chunk: Buffer) => {
+      bytes += chunk.length
+      if (bytes <= maxBytes) chunks.push(chunk)
+      else reject(tooLarge)
+    })
+    req.once('end', resolve)
+    req.once('error', () => reject(new AdminError(400, 'the request was aborted')))
+  })
+  try {
+    return await decode(Buffer.concat(chunks), { maxOutputLength: maxBytes })
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException
+    throw code === 'ERR_BUFFER_TOO_LARGE' ? tooLarge : new AdminError(400, message)
+  }
+}
+
+/**
+ * Parses a form (docs/specification.md, "Endpoints"), URL-encoded or multipart. An empty body has no parameters.
+ *
+ * @throws {AdminError} 415 if the media type is not that of a form, 400 for an invalid form
+ */
+export async function readForm(body: Uint8Array | undefined, contentType: string | undefined): Promise<Form> {
+  if (!body || body.length === 0) return { parameters: new Map(), files: new Map() }
+  if (isMultipart(contentType)) return readMultipart(body, contentType)
+  if (bodyFormat(contentType) !== 'form') {
+    throw new AdminError(
+      415,
+      'parameters must be sent as application/x-www-form-urlencoded or multipart/form-data, in UTF-8',
+    )
+  }
+  return { parameters: orBadRequest(() => parseForm(toText(body))), files: new Map() }
+}
+
+/**
+ * Parses a body of JSON. Refuses object keys that could change a prototype.
+ *
+ * @throws {AdminError} 415 if the media type is not JSON, so that web pages cannot submit forms; 400 for an empty body
+ *   or invalid JSON
+ */
+export function readJsonBody(body: Uint8Array | undefined, contentType: string | undefined): unknown {
+  if (!body || body.length === 0) throw new AdminError(400, 'a body of JSON is required')
+  if (bodyFormat(contentType) !== 'json') throw new AdminError(415, 'send application/json, in UTF-8')
+  return orBadRequest(() => decodePayload(body, contentType, ''))
+}
+
+/** @throws {AdminError} 400 for an invalid query */
+export const readQuery = (query: string): Parameters =>
+  query === '' ? new Map() : orBadRequest(() => parseForm(query))
+
+/** @throws {AdminError} 400 */
+function orBadRequest<T>(read: () => T): T {
+  try {
+    return read()
+  } catch (error) {
+    throw new AdminError(400, (error as Error).message)
+  }
+}
+
+/**
+ * Returns the value of a parameter; undefined if it is absent or empty.
+ *
+ * @throws {AdminError} 400 for a repeated parameter
+ */
+export function single(parameters: Parameters, name: string): string | undefined {
+  const values = parameters.get(name) ?? []
+  if (values.length > 1) throw new AdminError(400, `${name} is given more than once`)
+  return values[0] === '' ? undefined : values[0]
+}
+
+/** @returns undefined for invalid JSON */
+export function parseJson(value: string): unknown {
+  try {
+    return JSON.parse(value)
+  } catch {
+    return undefined
+  }
+}
+
+const FORMATS: readonly string[] = ['json', 'pjson', 'html'] satisfies Format[]
+
+/**
+ * Reads `f`, in any letter case.
+ *
+ * @throws {AdminError} 400 for an unknown format
+ */
+export function readFormat(parameters: Parameters): Format | undefined {
+  const f = single(parameters, 'f')?.toLowerCase()
+  if (f === undefined) return undefined
+  if (!FORMATS.includes(f)) throw new AdminError(400, 'f must be json, pjson or html')
+  return f as Format
+}
+
+/**
+ * Returns the format to use before the parameters are read, and afterwards if they contain no `f`: the `f` of the
+ * query, otherwise HTML for clients that prefer HTML to JSON.
+ */
+export function initialFormat(accept: string | undefined, query: string): Format {
+  try {
+    const format = readFormat(readQuery(query))
+    if (format) return format
+  } catch {
+    // The query is read again later, and its errors are reported then.
+  }
+  const [json, page] = ['application/json', 'text/html'].map((type) => preferenceOf(type, accept ?? ''))
+  return comparePreferences(page, json) > 0 ? 'html' : 'json'
+}
+
+/** What an `accept` header says about a media type (RFC 9110, section 12.5.1). */
+interface Preference {
+  quality: number
+  /** 2 for the type itself, 1 for all of its main type, 0 for all types. */
+  precision: number
+  /** Counts down from the first media type of the header. */
+  rank: number
+}
+
+function preferenceOf(type: string, accept: string): Preference | undefined {
+  const ranges = [`*/*`, `${type.split('/')[0]}/*`, type]
+  const found = accept.split(',').flatMap((entry, index): Preference[] => {
+    const [range = '', ...parameters] = entry.split(';').map((part) => part.trim().toLowerCase())
+    const precision = ranges.indexOf(range)
+    const [q, ...others] = parameters
+    if (precision === -1 || others.length > 0 || (q !== undefined && !q.startsWith('q='))) return []
+    return [{ quality: q === undefined ? 1 : Number(q.slice(2)), precision, rank: -index }]
+  })
+  const best = found.sort((a, b) => b.precision - a.precision)[0]
+  return best && best.quality > 0 ? best : undefined
+}
+
+function comparePreferences(one: Preference | undefined, other: Preference | undefined): number {
+  if (!one || !other) return one ? 1 : -1
+  return one.quality - other.quality || one.precision - other.precision || one.rank - other.rank
+}

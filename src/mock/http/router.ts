@@ -1,0 +1,252 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { AdminError, toAdminError } from './errors.ts'
+import type { Answer, Method, OperationDescription, PathNames, Route } from './operation.ts'
+import {
+  initialFormat,
+  type MountedRequest,
+  type Parameters,
+  readBody,
+  readForm,
+  readFormat,
+  readJsonBody,
+  readQuery,
+  splitUrl,
+  type UploadedFile,
+} from './request.ts'
+import { type Format, rootOf, sendBody } from './response.ts'
+import { refuseOtherOrigins } from './server.ts'
+
+/** Handles a request, or passes it on to `next`. */
+export type Handler = (req: IncomingMessage, res: ServerResponse, next?: () => unknown) => Promise<void>
+
+/** A request for an operation. */
+export interface Exchange<Operation extends OperationDescription> {
+  req: MountedRequest
+  operation: Operation
+  method: Method
+  names: PathNames
+  parameters: Parameters
+  /** Files of a form, by the name of the field. */
+  files: ReadonlyMap<string, UploadedFile>
+  /** The body, for an operation with JSON. */
+  json: unknown
+}
+
+/** A set of operations that are served alike. */
+interface Area<Operation extends OperationDescription> {
+  routes: readonly Route<Operation>[]
+  /** Returns the path to look up. Default: the path of the request. */
+  toPath?(path: string): string
+  /** Maximum size of a body in MB. */
+  limitOf(operation: Operation): number
+  /** Panel of the inspector to link on pages; undefined for no link. */
+  panel: string | undefined
+  /** How parameters are sent. Default `separate`: GET has a query, and POST a form. */
+  parameters?: 'query' | 'merged' | undefined
+  run(exchange: Exchange<Operation>): Promise<Answer>
+  /** The HTTP status and body of an error. */
+  toFailure(error: AdminError, path: string): { status: number; body: object }
+}
+
+/** Creates a handler that runs the operations of an area. Without `next`, unknown paths get 404. */
+export function createHandler<Operation extends OperationDescription>(area: Area<Operation>): Handler {
+  const match = createMatcher(area.routes)
+  const { toPath = (path: string) => path } = area
+
+  return async (req: MountedRequest, res, next) => {
+    const { path: requested, query } = splitUrl(req.url ?? '/')
+    const path = toPath(requested)
+    const found = match(path)
+    if (!found && next) {
+      next()
+      return
+    }
+    const isControl = area.parameters === 'query'
+    const format = { current: isControl ? 'json' : initialFormat(req.headers.accept, query) } as CurrentFormat
+    const panel = area.panel && rootOf(requested) + area.panel
+    try {
+      refuseOtherOrigins(req.headers)
+      if (!found) throw new AdminError(404, 'there is nothing here')
+      const { method, operation } = findOperation(req, res, found.routes)
+      const given = await read(area, { req, operation, method, query, format })
+      const answer = await area.run({ req, operation, method, names: found.names, ...given })
+      if ('send' in answer) answer.send(res)
+      else sendBody(res, format.current, answer.body, { status: answer.status, panel })
+    } catch (error) {
+      const { status, body } = area.toFailure(toAdminError(error), path)
+      sendBody(res, format.current, body, { status, panel })
+    }
+  }
+}
+
+/** The format of the response, set as soon as it is known, so that errors have it too. */
+interface CurrentFormat {
+  current: Format
+}
+
+/** @throws {AdminError} 405 */
+function findOperation<Operation extends OperationDescription>(
+  req: IncomingMessage,
+  res: ServerResponse,
+  routes: readonly Route<Operation>[],
+): { method: Method; operation: Operation } {
+  const wanted = req.method === 'HEAD' ? 'GET' : req.method
+  for (const { operation } of routes) {
+    const method = operation.methods.find((name) => name === wanted)
+    if (method) return { method, operation }
+  }
+  const methods = routes.flatMap(({ operation }) => operation.methods)
+  const allowed = methods.flatMap((name) => (name === 'GET' ? ['GET', 'HEAD'] : [name]))
+  res.setHeader('allow', allowed.join(', '))
+  throw new AdminError(405, `use ${allowed.join(' or ')}`)
+}
+
+/**
+ * Reads the parameters. In the query of a POST request, a token has no effect, because URLs are logged; in an area that
+ * does not merge the query with the form, only `f` has one.
+ */
+async function read<Operation extends OperationDescription>(
+  area: Area<Operation>,
+  {
+    req,
+    operation,
+    method,
+    query,
+    format,
+  }: { req: MountedRequest; operation: Operation; method: Method; query: string; format: CurrentFormat },
+): Promise<Pick<Exchange<Operation>, 'parameters' | 'files' | 'json'>> {
+  const inQuery = readQuery(query)
+  const none = { files: new Map<string, UploadedFile>(), json: undefined }
+  const contentType = req.headers['content-type']
+  if (area.parameters === 'query') {
+    refuseUnknown(inQuery, operation)
+    if (!operation.body) return { ...none, parameters: inQuery }
+    return {
+      ...none,
+      parameters: inQuery,
+      json: readJsonBody(await readBody(req, area.limitOf(operation)), contentType),
+    }
+  }
+  if (!area.parameters) updateFormat(format, inQuery)
+  if (method === 'GET') {
+    format.current = readFormat(inQuery) ?? format.current
+    return { ...none, parameters: inQuery }
+  }
+  const form = await readForm(await readBody(req, area.limitOf(operation)), contentType)
+  if (form.files.size > 0 && area.parameters !== 'merged')
+    throw new AdminError(400, 'the administration accepts no files')
+  const others = area.parameters ? [...inQuery].filter(([name]) => name !== 'token') : []
+  const parameters = new Map([...others, ...form.parameters])
+  if (area.parameters) format.current = readFormat(parameters) ?? format.current
+  else updateFormat(format, parameters)
+  return { ...none, files: form.files, parameters }
+}
+
+/** Sets the format of the response. If the requested format is unknown, the error response is JSON. */
+function updateFormat(format: CurrentFormat, parameters: Parameters): void {
+  try {
+    format.current = readFormat(parameters) ?? format.current
+  } catch (error) {
+    format.current = 'json'
+    throw error
+  }
+}
+
+/** @throws {AdminError} 400 for an unknown or repeated parameter */
+function refuseUnknown(query: Parameters, operation: OperationDescription): void {
+  for (const [name, values] of query) {
+    if (!operation.parameters.some((parameter) => parameter.name === name))
+      throw new AdminError(400, 'there is a query parameter that is not known here')
+    if (values.length > 1) throw new AdminError(400, `${name} is given more than once`)
+  }
+}
+
+/** What the parameters of some names must look like. A folder may be named like a service (`Parcels.FeatureServer`). */
+const PATTERNS: Readonly<Record<string, RegExp>> = {
+  service: /.\.(FeatureServer|GPServer)$/s,
+  webhookId: /^(?!.+\.(FeatureServer|GPServer)$)/s,
+  layerId: /^\d{1,15}$/,
+  objectId: /^\d{1,15}$/,
+  attachmentId: /^\d{1,15}$/,
+}
+
+/** Name of the parameter in a segment of an OpenAPI path; undefined for a word. */
+const parameterOf = (segment: string | undefined): string | undefined =>
+  /^\{(\w+)\}$/.exec(segment ?? '')?.[1]
+
+/** The routes of a path, which differ in their methods, and the names in the path. */
+interface Match<Operation extends OperationDescription> {
+  routes: readonly Route<Operation>[]
+  names: PathNames
+}
+
+/**
+ * Returns a function that finds the routes of a path. The function returns undefined for other paths. Words have
+ * precedence over parameters: in `webhooks/<word>`, the word is an operation if the service has one with this name,
+ * otherwise a webhook id.
+ */
+export function createMatcher<Operation extends OperationDescription>(
+  routes: readonly Route<Operation>[],
+): (path: string) => Match<Operation> | undefined {
+  const byPath = new Map<string, Route<Operation>[]>()
+  for (const route of routes)
+    for (const path of [route.path, ...(route.aliases ?? [])])
+      byPath.set(path, [...(byPath.get(path) ?? []), route])
+  const table = new Map<number, { template: string[]; routes: Route<Operation>[] }[]>()
+  for (const [path, routes] of byPath) {
+    const template = path.slice(1).split('/')
+    table.set(template.length, [...(table.get(template.length) ?? []), { template, routes }])
+  }
+  for (const entries of table.values()) entries.sort((a, b) => compareTemplates(a.template, b.template))
+  return (path) => {
+    const segments = decodeSegments(path) ?? []
+    for (const { template, routes } of table.get(segments.length) ?? []) {
+      const names = matchSegments(segments, template, routes[0]?.anyCase)
+      if (names) return { routes, names }
+    }
+    return undefined
+  }
+}
+
+/** @returns undefined if a segment is empty, invalid or contains an encoded slash */
+function decodeSegments(path: string): string[] | undefined {
+  if (!path.startsWith('/')) return undefined
+  try {
+    const parts = path.slice(1).split('/').map(decodeURIComponent)
+    return parts.every((part) => part !== '' && !part.includes('/')) ? parts : undefined
+  } catch {
+    return undefined
+  }
+}
+
+function matchSegments(
+  segments: readonly string[],
+  template: readonly string[],
+  anyCase: readonly string[] = [],
+): PathNames | undefined {
+  const names: Record<string, string> = {}
+  for (const [index, expected] of template.entries()) {
+    const segment = segments[index] as string
+    const name = parameterOf(expected)
+    if (name === undefined) {
+      const isEqual =
+        segment === expected ||
+        (anyCase.includes(expected) && segment.toLowerCase() === expected.toLowerCase())
+      if (!isEqual) return undefined
+    } else {
+      if (PATTERNS[name]?.test(segment) === false) return undefined
+      names[name] = segment
+    }
+  }
+  return names
+}
+
+/** Orders paths so that a word comes before a parameter at the same position. */
+function compareTemplates(one: readonly string[], other: readonly string[]): number {
+  const rank = (segment: string | undefined): number => (parameterOf(segment) === undefined ? 0 : 1)
+  for (const [index, segment] of one.entries()) {
+    const difference = rank(segment) - rank(other[index])
+    if (difference !== 0) return difference
+  }
+  return 0
+}
