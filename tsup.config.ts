@@ -97,7 +97,8 @@ export default defineConfig([
     removeNodeProtocol: false,
   },
   {
-    entry: { cli: 'src/cli/main.ts' },
+    // The tests import cli-run. It is no entry of the package.
+    entry: { cli: 'src/cli/main.ts', 'cli-run': 'src/cli/run.ts' },
     format: 'esm',
     // Creates a chunk for each dynamic import, so that commands are loaded on demand.
     splitting: true,

@@ -6,9 +6,8 @@ import { expect, it } from 'vitest'
 import { createRedactor } from '../src/shared/redact.ts'
 import { type Reply, redirect, startHostile } from './changes/contract/hostile-server.ts'
 import { FAST, toEvent } from './changes/support.ts'
-import { createFolder, startGeohook } from './helpers/cli.ts'
+import { createFolder, geohook, startGeohook } from './helpers/cli.ts'
 import { captureJson } from './helpers/cli-captures.ts'
-import { useGeohook } from './helpers/cli-host.ts'
 import { JSON_TYPE, payloadOf, signatureOf } from './helpers/deliver.ts'
 import { expectTimes } from './helpers/expect-times.ts'
 import { send } from './helpers/http.ts'
@@ -74,7 +73,6 @@ function requestWith(url: string, texts: readonly string[]): [url: string, heade
   ]
 }
 
-const { geohook } = useGeohook()
 const folder = createFolder()
 
 it('each secret has 40 spellings, in which it is found and hidden', () => {

@@ -2,6 +2,8 @@
 // Sets the process title first. Until then, the process list shows a key that was given as an option.
 const [, , command = ''] = process.argv
 process.title = /^[a-z]{1,10}$/.test(command) ? `geohook ${command}` : 'geohook'
+// Hides warnings, for example about Redis without persistence: only the process that receives deliveries needs them.
+if (command === 'inbox') process.removeAllListeners('warning')
 
 for (const stream of [process.stdout, process.stderr]) {
   stream.on('error', (error: NodeJS.ErrnoException) => {
@@ -12,8 +14,23 @@ for (const stream of [process.stdout, process.stderr]) {
   })
 }
 
-const { run, exitOnUnexpectedError } = await import('./program.ts')
-process.on('uncaughtException', exitOnUnexpectedError)
-process.exitCode = await run(process.argv)
+const { fail, Io, onStopSignal, run } = await import('./run.ts')
+const io = new Io({
+  stdout: process.stdout,
+  stderr: process.stderr,
+  env: process.env,
+  get stdin() {
+    return process.stdin
+  },
+  /** Only servers read it. Until then, Ctrl-C ends the process at once, even while it computes. */
+  get signal() {
+    const controller = new AbortController()
+    onStopSignal(() => controller.abort())
+    return controller.signal
+  },
+})
+process.on('uncaughtException', (error) => process.exit(fail(io, error)))
+const exitCode = await run(process.argv.slice(2), io)
+process.exitCode ??= exitCode
 
 export {}

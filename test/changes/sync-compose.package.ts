@@ -45,7 +45,7 @@ await describeWith(POSTGRES, (connectionString) => {
     writeFileSync(file, seed.replace(`:${PORT}/`, `:${port}/`))
     const [, command = ''] = /^npx geohook (.*)$/.exec(mock?.command ?? '') ?? []
     const service = startGeohook([...command.replace('seed.json', file).split(' '), '--port', `${mockPort}`])
-    context.onTestFinished(async () => void (await service.stop('SIGKILL')))
+    context.onTestFinished(async () => void (await service.stop()))
     await app.printed(/copied all features/)
 
     const text = readFileSync(`${folder}/compose.yaml`, 'utf8')

@@ -1,17 +1,14 @@
 import { readFileSync } from 'node:fs'
 import type { Command } from 'commander'
 import { describe, expect, it } from 'vitest'
-import { createProgram } from '../../src/cli/program.ts'
-import { useGeohook } from '../helpers/cli-host.ts'
-
-const { geohook } = useGeohook()
+import { geohook, newProgram } from '../helpers/cli.ts'
 
 const docs = readFileSync(new URL('../../docs/cli.md', import.meta.url), 'utf8')
 const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as {
   version: string
 }
 
-const commands = createProgram().commands
+const commands = newProgram().commands
 const names = commands.map((command) => command.name())
 
 /** Names of all commands, including subcommands like `inbox list`. */
@@ -45,7 +42,7 @@ const words = (line: string): string[] =>
 
 /** Parses a command line without running the command, and returns the name of the command. */
 async function parse(line: string): Promise<string> {
-  const program = createProgram()
+  const program = newProgram()
   let called = ''
   const replace = (command: Command, path: string): void => {
     for (const subcommand of command.commands) replace(subcommand, `${path} ${subcommand.name()}`)
@@ -112,7 +109,7 @@ describe.concurrent('wrong usage', () => {
     ['an unknown option', ['--verion'], 'unknown option --verion\nDid you mean --version?'],
     ['a missing value', ['key', '--bytes'], "option '--bytes <n>' argument missing"],
     ['an invalid choice', ['mock', '--dialect', 'x'], '--dialect <name>: Allowed choices are'],
-    ['an invalid URL in the environment', ['list'], '--url <url>: must be a URL that begins with http'],
+    ['an invalid URL in the environment', ['list'], 'GEOHOOK_URL is not a URL that begins with http'],
   ])('reports %s in an error and a hint, with exit code 2', async (_, args, message) => {
     const { code, stdout, stderr } = await geohook(args, { env: { GEOHOOK_URL: 'nonsense' } })
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' })

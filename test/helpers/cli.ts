@@ -1,8 +1,9 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { Readable } from 'node:stream'
 import { afterAll, vi } from 'vitest'
-import { type Started, startNode } from './process.ts'
+import { createTranscript, type Printed, type Started, startNode } from './process.ts'
 
 /** Path of the built command line. */
 export const CLI = new URL('../../dist/cli.js', import.meta.url).pathname
@@ -21,7 +22,10 @@ export const CLEAN_ENV = {
 export interface RunOptions {
   env?: Record<string, string>
   stdin?: string | Uint8Array
-  cwd?: string
+  /** Factor for intervals and time limits. */
+  pace?: number
+  /** Prints to a terminal of this width. */
+  columns?: number | undefined
 }
 
 export interface RunResult {
@@ -30,21 +34,68 @@ export interface RunResult {
   stderr: string
 }
 
-/** Starts `geohook`. The caller must stop it. */
-export const startGeohook = (args: readonly string[], { env, stdin, cwd }: RunOptions = {}): Started =>
-  startNode([CLI, ...args], { ...CLEAN_ENV, ...env }, { stdin, cwd })
+/** The built command line, so that no test transforms its sources. */
+const { createProgram, Io, runCli }: typeof import('../../src/cli/run.ts') = await import(
+  new URL('../../dist/cli-run.js', import.meta.url).href
+)
 
-export type Run = (args: readonly string[], options?: RunOptions) => Promise<RunResult>
+const NOWHERE = { stdout: { write() {} }, stderr: { write() {} } }
+
+/** A command line that runs in this process. */
+export interface Running extends Printed {
+  /** Resolves with the exit code. */
+  readonly exited: Promise<number>
+  /** Stops a server, as Ctrl-C does. */
+  stop(): Promise<number>
+}
+
+/** Runs `geohook` in this process. */
+export function startGeohook(
+  args: readonly string[],
+  { env, stdin = '', pace = 1, columns }: RunOptions = {},
+): Running {
+  const transcript = createTranscript()
+  const stopping = new AbortController()
+  const terminal = columns === undefined ? {} : { isTTY: true, columns }
+  const exited = runCli(args, {
+    stdin: Readable.from([Buffer.from(stdin)]),
+    stdout: { ...terminal, write: (text) => transcript.add('stdout', text) },
+    stderr: { ...terminal, write: (text) => transcript.add('stderr', text) },
+    env: { PATH: process.env.PATH, ...env },
+    signal: stopping.signal,
+    pace,
+  }).finally(transcript.end)
+  return Object.assign(transcript, {
+    exited,
+    async stop() {
+      stopping.abort()
+      return exited
+    },
+  })
+}
+
+/** Starts `geohook` in its own process. */
+export const startProcess = (
+  args: readonly string[],
+  { env, stdin, cwd }: Pick<RunOptions, 'env' | 'stdin'> & { cwd?: string } = {},
+): Started => startNode([CLI, ...args], { ...CLEAN_ENV, ...env }, { stdin, cwd })
 
 /** Removes progress reports. Any command that takes over a second prints them, for example on a busy machine. */
 export const withoutProgress = (stderr: string): string => stderr.replace(/^.* \(\d+ s\)\n/gm, '')
 
-/** Runs `geohook` in its own process. */
-export const geohook: Run = async (args, options) => {
-  const started = startGeohook(args, options)
-  const code = await started.exited
-  return { code, stdout: started.stdout, stderr: withoutProgress(started.stderr) }
+/** Runs `geohook` in this process until it ends. */
+export async function geohook(args: readonly string[], options?: RunOptions): Promise<RunResult> {
+  const running = startGeohook(args, options)
+  const code = await running.exited
+  return { code, stdout: running.stdout, stderr: withoutProgress(running.stderr) }
 }
+
+/** Creates the program with all commands, to look at them. It prints nothing. */
+export const newProgram = (): ReturnType<typeof createProgram> => createProgram(newIo())
+
+/** Creates an object that modules of the command line need. It prints nothing. */
+export const newIo = (): InstanceType<typeof Io> =>
+  new Io({ ...NOWHERE, stdin: Readable.from([]), env: {}, signal: AbortSignal.abort() })
 
 /** Parses the result of a command with `--json`. */
 export const parseStdout = ({ stdout }: Pick<RunResult, 'stdout'>) => JSON.parse(stdout)
@@ -79,9 +130,9 @@ export async function untilProcessTitle(pid: number | undefined, title: string):
 /** Starts `geohook listen` on a free port, passes its URL to a test, and stops it. */
 export async function withListener(
   args: readonly string[],
-  use: (url: string, listener: Started) => Promise<void>,
+  use: (url: string, listener: Running) => Promise<void>,
   options: RunOptions = {},
-): Promise<{ code: number | null; listener: Started }> {
+): Promise<{ code: number; listener: Running }> {
   const listener = startGeohook(['listen', '--port', '0', ...args], options)
   try {
     const [, url = ''] = await listener.printed(/(http:\/\/[^\s"]+)/)
@@ -95,21 +146,21 @@ export async function withListener(
 /** A running mock service, and a function that runs `geohook` with the service's address. */
 export interface Mock {
   url: string
-  mock: Started
+  mock: Running
   geohook(...args: string[]): Promise<RunResult>
 }
 
-/** Starts `geohook mock` on a free port, passes it to a test, and stops it. `run` runs the test's other commands. */
+/** Starts `geohook mock` on a free port, passes it to a test, and stops it. */
 export async function withMock(
   args: readonly string[],
   use: (mock: Mock) => Promise<void>,
-  run: Run = geohook,
-): Promise<Started> {
-  const mock = startGeohook(['mock', '--port', '0', ...args])
+  options?: RunOptions,
+): Promise<Running> {
+  const mock = startGeohook(['mock', '--port', '0', ...args], options)
   try {
     const [, url = ''] = await mock.printed(/(http:\/\/[\d.:]+)/)
     const env = { GEOHOOK_URL: url }
-    await use({ url, mock, geohook: (...more: string[]) => run(more, { env }) })
+    await use({ url, mock, geohook: (...more: string[]) => geohook(more, { env }) })
   } finally {
     await mock.stop()
   }

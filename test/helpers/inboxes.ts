@@ -1,7 +1,6 @@
 import { join } from 'node:path'
 import { createSqliteInbox } from 'geohook/sqlite'
-import { createFolder, type RunResult } from './cli.ts'
-import { useGeohook } from './cli-host.ts'
+import { createFolder, geohook, type RunResult } from './cli.ts'
 import { fill, handleAll, ONE_ATTEMPT, payloads } from './dead-letters.ts'
 
 /** A valid id that no delivery has. */
@@ -26,7 +25,6 @@ type WithInbox = (
 /** Creates a folder for one test file, and a function that gives a test an inbox with deliveries in given states. */
 export function createInboxes(): { folder: string; withInbox: WithInbox } {
   const { path: folder } = createFolder()
-  const { geohook } = useGeohook()
   let number = 0
   return {
     folder,

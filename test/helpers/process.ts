@@ -1,18 +1,60 @@
 import { type ChildProcess, spawn } from 'node:child_process'
-import { once } from 'node:events'
+import { EventEmitter, once } from 'node:events'
 
-/** A program that a test has started. */
-export interface Started {
+/** What a program or a command line prints. */
+export interface Printed {
   /** stdout and stderr combined, in order of arrival. */
   readonly output: string
   readonly stdout: string
   readonly stderr: string
-  readonly child: ChildProcess
   /** Resolves with the match once the output matches `pattern`. Rejects if the program exits first. */
   printed(pattern: RegExp): Promise<RegExpExecArray>
+}
+
+/** A program that a test has started. */
+export interface Started extends Printed {
+  readonly child: ChildProcess
   /** Resolves when the program has ended and all output is read. The value is the exit code, or null after a signal. */
   readonly exited: Promise<number | null>
   stop(signal?: NodeJS.Signals): Promise<number | null>
+}
+
+/** Records what is printed until `end` is called. */
+export function createTranscript(): Printed & {
+  add(stream: 'stdout' | 'stderr', text: string): void
+  end(): void
+} {
+  const changes = new EventEmitter()
+  const texts = { output: '', stdout: '', stderr: '' }
+  let hasEnded = false
+  return {
+    add(stream, text) {
+      texts.output += text
+      texts[stream] += text
+      changes.emit('change')
+    },
+    end() {
+      hasEnded = true
+      changes.emit('change')
+    },
+    get output() {
+      return texts.output
+    },
+    get stdout() {
+      return texts.stdout
+    },
+    get stderr() {
+      return texts.stderr
+    },
+    async printed(pattern) {
+      for (;;) {
+        const match = pattern.exec(texts.output)
+        if (match) return match
+        if (hasEnded) throw new Error(`the program exited without printing ${pattern}:\n${texts.output}`)
+        await once(changes, 'change')
+      }
+    },
+  }
 }
 
 interface StartOptions {
@@ -42,45 +84,19 @@ export function startProgram(
   // Ignores errors, because the program may exit before it has read all of stdin.
   child.stdin?.on('error', () => {})
   if (stdin !== 'open') child.stdin?.end(stdin)
-  let output = ''
-  let stdout = ''
-  let stderr = ''
-  child.stdout?.setEncoding('utf8').on('data', (text: string) => {
-    output += text
-    stdout += text
-  })
-  child.stderr?.setEncoding('utf8').on('data', (text: string) => {
-    output += text
-    stderr += text
-  })
-  let hasEnded = false
+  const transcript = createTranscript()
+  for (const name of ['stdout', 'stderr'] as const)
+    child[name]?.setEncoding('utf8').on('data', (text: string) => transcript.add(name, text))
   const exited = once(child, 'close').then(([code]) => {
-    hasEnded = true
+    transcript.end()
     return code as number | null
   })
-  return {
+  return Object.assign(transcript, {
     child,
-    get output() {
-      return output
-    },
-    get stdout() {
-      return stdout
-    },
-    get stderr() {
-      return stderr
-    },
-    async printed(pattern) {
-      for (;;) {
-        const match = pattern.exec(output)
-        if (match) return match
-        if (hasEnded) throw new Error(`the program exited without printing ${pattern}:\n${output}`)
-        await Promise.race([once(child.stdout ?? child, 'data'), once(child.stderr ?? child, 'data'), exited])
-      }
-    },
     exited,
-    async stop(signal = 'SIGTERM') {
+    async stop(signal: NodeJS.Signals = 'SIGTERM') {
       child.kill(signal)
       return exited
     },
-  }
+  })
 }

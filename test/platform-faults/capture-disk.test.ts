@@ -2,7 +2,7 @@ import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, it, onTestFinished } from 'vitest'
 import { readCaptures } from '../../src/cli/captures/files.ts'
-import { withListener } from '../helpers/cli.ts'
+import { newIo, withListener } from '../helpers/cli.ts'
 import { JSON_TYPE, KEY, signatureOf } from '../helpers/deliver.ts'
 import { send } from '../helpers/http.ts'
 import { createDisk, describeWithDisks } from '../helpers/tmpfs.ts'
@@ -40,7 +40,7 @@ await describeWithDisks(() => {
       },
       options,
     )
-    const saved = await readCaptures([captures])
+    const saved = await readCaptures(newIo(), [captures])
     expect(saved.map(({ body }) => Buffer.from(body).toString())).toEqual([BODY])
   })
 })

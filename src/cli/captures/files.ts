@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { type CliError, usageError } from '../errors.ts'
 import { unreadable } from '../io/files.ts'
 import { readJson } from '../io/json.ts'
+import type { Io } from '../terminal/io.ts'
 import { type Capture, parseCapture, toCaptureJson } from './capture.ts'
 
 /** Maximum file size in bytes: enough for a 64 MiB body in base64 plus the other members. */
@@ -58,10 +59,11 @@ export async function saveCapture(file: string, capture: Capture): Promise<void>
  *
  * @throws {CliError} exit code 2; the message names the file and the invalid member
  */
-export async function readCaptures(paths: readonly string[]): Promise<CaptureFile[]> {
+export async function readCaptures(io: Io, paths: readonly string[]): Promise<CaptureFile[]> {
   const files = (await Promise.all(paths.map(filesIn))).flat()
   const captures: CaptureFile[] = []
-  for (const file of files) captures.push({ file, ...parseCapture(await readJson(file, MAX_BYTES), file) })
+  for (const file of files)
+    captures.push({ file, ...parseCapture(await readJson(io, file, MAX_BYTES), file) })
   return captures
 }
 

@@ -1,34 +1,25 @@
 import { Command, Option } from 'commander'
 import { createFetch } from '../io/fetch.ts'
 import { type CaOptions, caOption, readTrust } from '../options/ca.ts'
-import {
-  addServiceTokenOptions,
-  readServiceToken,
-  type ServiceTokenOptions,
-} from '../options/service-token.ts'
+import { addServiceTokenOptions, readServiceToken, type TokenOptions } from '../options/tokens.ts'
 import { duration, originList, wholeNumber } from '../options/values.ts'
 import { addExamples } from '../terminal/help.ts'
-import { print, printSafe } from '../terminal/output.ts'
-import { toPrintableJson } from '../terminal/printable.ts'
-import { withProgress } from '../terminal/progress.ts'
+import type { Io } from '../terminal/io.ts'
 import { toChangesError } from './errors.ts'
 import { readSource } from './source.ts'
 import { toChangesText } from './text.ts'
 
-interface Options extends ServiceTokenOptions, CaOptions {
+interface Options extends TokenOptions, CaOptions {
   origin?: string[]
   after?: number
   attachments?: true
   timeout: number
-  json?: true
 }
 
 /** Maximum size of a response in bytes. */
 const LIMIT = 256 * 1024 * 1024
-/** Shorter than the default, because a person waits for the result. */
-const POLL_INTERVAL = { min: 250, max: 3_000 }
 
-export function createChangesCommand(): Command {
+export function createChangesCommand(io: Io): Command {
   const command = new Command('changes')
     .summary('print the edits behind a delivery of a feature service')
     .description(
@@ -60,29 +51,30 @@ export function createChangesCommand(): Command {
     "geohook changes 'http://127.0.0.1:4000/rest/services/Parcels/FeatureServer/extractChanges?serverGens=[1770600,1770625]'",
     'geohook changes http://127.0.0.1:4000/rest/services/Parcels/FeatureServer --after 1770625 --json',
   ])
-  return command.action(printChanges)
+  return command.action((source, options) => printChanges(io, source, options))
 }
 
-async function printChanges(text: string, options: Options): Promise<void> {
-  const token = await readServiceToken(options)
-  const { fetch, failure } = createFetch(await readTrust(options), LIMIT)
-  const { events, origins } = await readSource(text, options)
+async function printChanges(io: Io, text: string, options: Options): Promise<void> {
+  const token = await readServiceToken(io, options)
+  const { fetch, failure } = createFetch(await readTrust(io, options), LIMIT)
+  const { events, origins } = await readSource(io, text, options)
   const { createChanges, editor } = await import('../../changes/index.ts')
   const { timeout, attachments } = options
   const changes = createChanges({
     ...(token === undefined ? {} : { token }),
     origins,
-    timeout,
+    timeout: io.wait(timeout),
     attachments,
     limit: LIMIT,
-    pollInterval: POLL_INTERVAL,
+    // Shorter than the default, because a person waits for the result.
+    pollInterval: { min: io.wait(250), max: io.wait(3_000) },
     fetch,
   })
-  const output = await withProgress('waiting for the changes', options.json === true, async () => {
-    const found = await changes.of(events).catch((error: unknown) => {
+  const found = await io.withProgress('waiting for the changes', () =>
+    changes.of(events).catch((error: unknown) => {
       throw toChangesError(error, { failure: failure(), hasToken: token !== undefined })
-    })
-    return options.json ? toPrintableJson(found, 2) : toChangesText(found, editor)
-  })
-  options.json ? printSafe(output) : print(output)
+    }),
+  )
+  if (io.json) io.printJson(found)
+  else io.print(await toChangesText(io, found, editor))
 }

@@ -5,7 +5,7 @@ import type {
   Feature,
   LayerChanges,
 } from '../../changes/index.ts'
-import { count } from '../terminal/output.ts'
+import { count } from '../terminal/io.ts'
 
 /** Maximum length of the attributes of a row: wider than any terminal. */
 const MAX_TEXT = 1_000

@@ -3,6 +3,7 @@ import { parseChangesUrl, writeChangesUrl } from '../../payload/changes-url.ts'
 import { readCaptures } from '../captures/files.ts'
 import { type CliError, usageError } from '../errors.ts'
 import { isLoopback } from '../options/values.ts'
+import type { Io } from '../terminal/io.ts'
 
 /** The events whose changes are wanted, and the origins that may get the token. */
 export interface Source {
@@ -25,11 +26,12 @@ const URL_START = /^https?(?::|%3a)/i
  * @throws {CliError} exit code 2
  */
 export async function readSource(
+  io: Io,
   text: string,
   { origin, after }: { origin?: readonly string[] | undefined; after?: number | undefined },
 ): Promise<Source> {
   const isUrl = URL_START.test(text)
-  const found = isUrl ? [fromUrl(text, after)] : await fromCaptures(text)
+  const found = isUrl ? [fromUrl(text, after)] : await fromCaptures(io, text)
   const events = after === undefined ? found : found.flatMap((event) => beginAfter(event, after))
   if (events.length === 0)
     throw usageError('--after is later than the end of every window', 'Give an earlier generation.')
@@ -62,8 +64,8 @@ function serviceOf(text: string): string | undefined {
 }
 
 /** Reads the events with a `changesUrl`. In a folder, other requests, such as handshakes, are skipped. */
-async function fromCaptures(path: string): Promise<ChangesEvent[]> {
-  const captures = await readCaptures([path])
+async function fromCaptures(io: Io, path: string): Promise<ChangesEvent[]> {
+  const captures = await readCaptures(io, [path])
   const events = captures.flatMap(({ body, headers }) =>
     read(body, headers.find(([name]) => name.toLowerCase() === 'content-type')?.[1]),
   )

@@ -1,37 +1,36 @@
 import type { Changes, editor as editorFunction, LayerChanges } from '../../changes/index.ts'
-import { colours, count } from '../terminal/output.ts'
-import { shortened } from '../terminal/printable.ts'
+import { count, type Io } from '../terminal/io.ts'
 import { toTable } from '../terminal/table.ts'
 import { toRows } from './rows.ts'
 
 const COLUMNS = ['layer', 'change', 'id', 'editor', 'when'] as const
 
-/** Maximum number of characters of the attributes if the output is not a terminal. */
-const ATTRIBUTES_LENGTH = 80
-const MIN_ATTRIBUTES_LENGTH = 20
 const ID_LENGTH = 40
 const EDITOR_LENGTH = 30
 
 /** Formats changes as a table with a row for each edit, and a summary. */
-export async function toChangesText(changes: Changes, editor: typeof editorFunction): Promise<string> {
+export async function toChangesText(
+  io: Io,
+  changes: Changes,
+  editor: typeof editorFunction,
+): Promise<string> {
   const rows = toRows(changes, editor)
   const next = toNext(changes)
-  if (rows.length === 0) return `there are no changes${colours.dim(next)}`
+  if (rows.length === 0) return `there are no changes${io.colours.dim(next)}`
   const cells = rows.map(({ layer, change, id, editor, when }) => [
-    shortened(layer, ID_LENGTH),
+    io.shortened(layer, ID_LENGTH),
     change,
-    shortened(id, ID_LENGTH),
-    shortened(editor, EDITOR_LENGTH),
+    io.shortened(id, ID_LENGTH),
+    io.shortened(editor, EDITOR_LENGTH),
     when,
   ])
-  const { isTTY, columns } = process.stdout
-  const rest = (columns || ATTRIBUTES_LENGTH) - widthOf(cells)
-  const length = isTTY ? Math.max(MIN_ATTRIBUTES_LENGTH, rest) : ATTRIBUTES_LENGTH
+  const length = io.restOfLine(widthOf(cells))
   const table = await toTable(
+    io,
     [...COLUMNS, 'attributes'],
-    cells.map((row, index) => [...row, shortened(rows[index]?.attributes ?? '', length)]),
+    cells.map((row, index) => [...row, io.shortened(rows[index]?.attributes ?? '', length)]),
   )
-  return `${table}\n${colours.dim(`${summarize(changes)}${next}`)}`
+  return `${table}\n${io.colours.dim(`${summarize(changes)}${next}`)}`
 }
 
 /** Counts the edits, for example `2 adds, 1 update, 0 deletes`. */

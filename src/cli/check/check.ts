@@ -8,7 +8,7 @@ import { addKeyOptions, type KeyOptions, requireKey } from '../options/keys.ts'
 import { choice, type Dialect, dialectOption } from '../options/sender.ts'
 import { headerLine, headerName, httpUrl, wholeNumber } from '../options/values.ts'
 import { addExamples } from '../terminal/help.ts'
-import { withProgress } from '../terminal/progress.ts'
+import type { Io } from '../terminal/io.ts'
 import { nameList } from './names.ts'
 import { commandObserver, commandSwitch, urlObserver } from './observers.ts'
 import { printScenarios } from './print-scenarios.ts'
@@ -32,7 +32,6 @@ interface Options extends KeyOptions, CaOptions {
   timeout: number
   header?: HeaderPairs
   format: Format
-  json?: true
   report?: string[]
   list?: true
 }
@@ -44,7 +43,7 @@ const EXIT_CODES: Readonly<Record<Conclusion, ExitCode>> = {
   undecided: EXIT.undecided,
 }
 
-export function createCheckCommand(): Command {
+export function createCheckCommand(io: Io): Command {
   const command = new Command('check')
     .summary('check whether a receiver conforms')
     .description(
@@ -87,7 +86,11 @@ export function createCheckCommand(): Command {
     .option('--skip <names>', 'skip these scenarios or groups, separated by commas; repeatable', nameList)
     .option('--strict', 'a should counts like a must')
     .option('--timeout <seconds>', 'seconds to wait for each response, 1 to 60', wholeNumber(1, 60), 10)
-    .option('--header <line>', "additional header for each request, as 'name: value'; repeatable", headerLine)
+    .option(
+      '--header <line>',
+      "additional header for each request, as 'name: value'; repeatable",
+      headerLine(io),
+    )
     .addOption(choice('--format <name>', 'format on standard output', FORMATS, 'text'))
     .option('--json', 'print JSON, as --format json does')
     .option(
@@ -106,20 +109,21 @@ export function createCheckCommand(): Command {
     'geohook check --list',
   ])
   return command.action(async (url: URL | undefined, options: Options) => {
-    const format = options.json ? 'json' : options.format
-    if (options.list) return printScenarios(format === 'json')
+    const format = io.json ? 'json' : options.format
+    io.json = format === 'json'
+    if (options.list) return printScenarios(io)
     if (!url) throw usageError('the URL of the receiver is missing', 'Give the payload URL, or --list.')
-    const report = await run(url, options, format !== 'text')
-    printReport(report, format) // first, so that a file that cannot be written does not lose the result of the run
+    const report = await run(io, url, options)
+    printReport(io, report, format) // first, so that a file that cannot be written does not lose the result of the run
     for (const file of options.report ?? []) await writeReport(file, report)
-    process.exitCode = EXIT_CODES[report.conclusion]
+    io.exitCode = EXIT_CODES[report.conclusion]
   })
 }
 
-async function run(url: URL, options: Options, quiet: boolean): Promise<CheckReport> {
-  const signatureKey = await requireKey(options)
-  const ca = await readCas(options)
-  return withProgress(`checking ${url.origin}`, quiet, (progress) =>
+async function run(io: Io, url: URL, options: Options): Promise<CheckReport> {
+  const signatureKey = await requireKey(io, options)
+  const ca = await readCas(io, options)
+  return io.withProgress(`checking ${url.origin}`, (progress) =>
     checkReceiver({
       url,
       signatureKey,
@@ -131,8 +135,8 @@ async function run(url: URL, options: Options, quiet: boolean): Promise<CheckRep
       prefix: options.prefix,
       changeType: options.changeType,
       sideEffects: options.sideEffects,
-      observer: toObserver(options, createTrust(ca)),
-      failHandler: options.failCommand === undefined ? undefined : commandSwitch(options.failCommand),
+      observer: toObserver(io, options, createTrust(ca)),
+      failHandler: options.failCommand === undefined ? undefined : commandSwitch(io, options.failCommand),
       unknownUrl: options.unknownUrl,
       only: options.only,
       skip: options.skip,
@@ -155,9 +159,9 @@ function toHeaders(pairs: HeaderPairs = []): Record<string, string> {
 }
 
 /** @throws {CliError} exit code 2 if there are two observers */
-function toObserver({ observer, observerCommand }: Options, trust: Trust): Observer | undefined {
+function toObserver(io: Io, { observer, observerCommand }: Options, trust: Trust): Observer | undefined {
   if (observer === undefined && observerCommand === undefined) return undefined
   if (observer !== undefined && observerCommand !== undefined)
     throw usageError('give either --observer or --observer-command')
-  return observer ? urlObserver(observer, trust) : commandObserver(observerCommand as string)
+  return observer ? urlObserver(observer, trust) : commandObserver(io, observerCommand as string)
 }

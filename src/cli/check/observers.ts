@@ -3,6 +3,7 @@ import { promisify } from 'node:util'
 import type { Trust } from '../../adapters/tls-trust.ts'
 import type { HandlerSwitch, Observer } from '../../check/index.ts'
 import { sendRequest } from '../io/http.ts'
+import type { Io } from '../terminal/io.ts'
 
 /** Milliseconds for one call of an observer. */
 const TIMEOUT = 10_000
@@ -25,19 +26,24 @@ export function urlObserver(url: URL, trust: Trust): Observer {
 
 /** Reads the number from the output of a shell command. */
 export const commandObserver =
-  (command: string): Observer =>
+  (io: Io, command: string): Observer =>
   async (id) =>
-    toCount(await run('observer', command, { GEOHOOK_CHECK_ID: id }))
+    toCount(await run(io, 'observer', command, { GEOHOOK_CHECK_ID: id }))
 
 /** Makes the handler fail or work again, by a shell command. */
 export const commandSwitch =
-  (command: string): HandlerSwitch =>
+  (io: Io, command: string): HandlerSwitch =>
   (id, fails) =>
-    run('fail', command, { GEOHOOK_CHECK_ID: id, GEOHOOK_CHECK_FAIL: fails ? '1' : '0' })
+    run(io, 'fail', command, { GEOHOOK_CHECK_ID: id, GEOHOOK_CHECK_FAIL: fails ? '1' : '0' })
 
-async function run(name: string, command: string, variables: Record<string, string>): Promise<string> {
+async function run(
+  io: Io,
+  name: string,
+  command: string,
+  variables: Record<string, string>,
+): Promise<string> {
   try {
-    const options = { timeout: TIMEOUT, maxBuffer: MAX_OUTPUT, env: { ...process.env, ...variables } }
+    const options = { timeout: TIMEOUT, maxBuffer: MAX_OUTPUT, env: { ...io.host.env, ...variables } }
     return (await promisify(exec)(command, options)).stdout
   } catch (error) {
     throw new Error(`the ${name} command failed: ${whyFailed(error as ExecException)}`)

@@ -1,49 +1,53 @@
 import type { CheckReport, CheckResult, Verdict } from '../../check/index.ts'
-import { colours, count, print } from '../terminal/output.ts'
+import { count, type Io } from '../terminal/io.ts'
 import { printable } from '../terminal/printable.ts'
 
 const MARKS: Readonly<Record<Verdict, string>> = { passed: '✓', failed: '✗', undecided: '?', skipped: '-' }
 
 /** Prints a report: one line per scenario that ran, more for those that failed, and then those that did not run. */
-export function printText(report: CheckReport): void {
+export function printText(io: Io, report: CheckReport): void {
   if (report.results.length > 0) {
-    printGroups(report)
-    printNotRun(report.results)
+    printGroups(io, report)
+    printNotRun(io, report.results)
     const { passed, failed, undecided, skipped } = report.counts
     const numbers = `${count(passed, 'scenario')} passed, ${failed} failed, ${undecided} undecided, ${skipped} skipped`
-    print(colours.dim(`\n${numbers}, in ${(report.duration / 1000).toFixed(1)} s`))
+    io.print(io.colours.dim(`\n${numbers}, in ${(report.duration / 1000).toFixed(1)} s`))
   }
-  const { green, red, yellow } = colours
+  const { green, red, yellow } = io.colours
   const colour = { conforms: green, fails: red, undecided: yellow, unreachable: red }[report.conclusion]
-  print(colour(printable(report.summary)))
+  io.print(colour(printable(report.summary)))
 }
 
-function printGroups(report: CheckReport): void {
+function printGroups(io: Io, report: CheckReport): void {
   let last: string | undefined
   for (const result of report.results) {
     if (reasonNotRun(result) !== undefined) continue
-    if (result.group !== last) print(colours.bold(result.group))
+    if (result.group !== last) io.print(io.colours.bold(result.group))
     last = result.group
-    printResult(result, report)
+    printResult(io, result, report)
   }
 }
 
-function printResult(result: CheckResult, report: CheckReport): void {
+function printResult(io: Io, result: CheckResult, report: CheckReport): void {
   const { id, level, title, verdict, evidence, reason, fix } = result
-  const mark = colourOf(result, report)(MARKS[verdict])
-  print(`  ${mark} ${id}  ${level === 'must' ? '' : `(${level}) `}${title}`)
+  const mark = colourOf(io, result, report)(MARKS[verdict])
+  io.print(`  ${mark} ${id}  ${level === 'must' ? '' : `(${level}) `}${title}`)
   if (verdict === 'passed') return
-  print(colours.dim(`      ${printable(evidence)}`))
+  io.print(io.colours.dim(`      ${printable(evidence)}`))
   if (verdict !== 'failed') return
-  print(colours.dim(`      why: ${reason}`))
-  print(`      fix: ${fix}`)
+  io.print(io.colours.dim(`      why: ${reason}`))
+  io.print(`      fix: ${fix}`)
 }
 
-function colourOf({ verdict, level }: CheckResult, { strict }: CheckReport): (text: string) => string {
-  if (verdict === 'passed') return colours.green
+function colourOf(
+  io: Io,
+  { verdict, level }: CheckResult,
+  { strict }: CheckReport,
+): (text: string) => string {
+  if (verdict === 'passed') return io.colours.green
   return verdict === 'failed' && (level === 'must' || (strict && level === 'should'))
-    ? colours.red
-    : colours.yellow
+    ? io.colours.red
+    : io.colours.yellow
 }
 
 /** Returns why a scenario did not run, or undefined if it did. */
@@ -51,13 +55,13 @@ const reasonNotRun = ({ verdict, evidence }: CheckResult): string | undefined =>
   verdict === 'skipped' || evidence.startsWith('not run:') ? evidence.replace(/^not run: /, '') : undefined
 
 /** Prints the scenarios that did not run, one line per reason. */
-function printNotRun(results: readonly CheckResult[]): void {
+function printNotRun(io: Io, results: readonly CheckResult[]): void {
   const ids = new Map<string, string[]>()
   for (const result of results) {
     const reason = reasonNotRun(result)
     if (reason === undefined || reason === 'not selected') continue
     ids.set(reason, [...(ids.get(reason) ?? []), result.id])
   }
-  if (ids.size > 0) print(colours.bold('not run'))
-  for (const [reason, names] of ids) print(colours.dim(`  - ${printable(reason)}: ${names.join(', ')}`))
+  if (ids.size > 0) io.print(io.colours.bold('not run'))
+  for (const [reason, names] of ids) io.print(io.colours.dim(`  - ${printable(reason)}: ${names.join(', ')}`))
 }

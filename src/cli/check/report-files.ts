@@ -4,7 +4,7 @@ import { InvalidArgumentError } from 'commander'
 import { type CheckReport, toHtml, toJUnit } from '../../check/index.ts'
 import { usageError } from '../errors.ts'
 import { reasonOf } from '../io/files.ts'
-import { printJson } from '../terminal/output.ts'
+import type { Io } from '../terminal/io.ts'
 import { printText } from './print-text.ts'
 
 export type Format = 'text' | 'json' | 'junit' | 'html'
@@ -34,8 +34,8 @@ export async function writeReport(file: string, report: CheckReport): Promise<vo
 }
 
 /** Prints a report to standard output. */
-export function printReport(report: CheckReport, format: Format): void {
-  if (format === 'text') printText(report)
-  else if (format === 'json') printJson(report)
-  else process.stdout.write({ junit: toJUnit, html: toHtml }[format](report))
+export function printReport(io: Io, report: CheckReport, format: Format): void {
+  if (format === 'text') printText(io, report)
+  else if (format === 'json') io.printJson(report)
+  else io.host.stdout.write({ junit: toJUnit, html: toHtml }[format](report))
 }

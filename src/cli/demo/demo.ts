@@ -1,9 +1,10 @@
 import { Command } from 'commander'
 import { CliError, EXIT } from '../errors.ts'
 import { addExamples } from '../terminal/help.ts'
+import type { Io } from '../terminal/io.ts'
 
 /** Creates the command `demo`, which `npm start` also runs. */
-export function createDemoCommand(): Command {
+export function createDemoCommand(io: Io): Command {
   const command = new Command('demo')
     .summary('show how deliveries are signed, verified and refused')
     .description(
@@ -16,7 +17,7 @@ export function createDemoCommand(): Command {
     // Imported here, so that other commands do not load Express and the mock service.
     const { playStory } = await import('./story.ts')
     try {
-      await playStory(open)
+      await playStory(io, open)
     } catch (error) {
       throw new CliError(EXIT.failure, 'demo_failed', `the demo failed: ${(error as Error).message}`)
     }

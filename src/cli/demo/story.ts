@@ -8,8 +8,7 @@ import { webhook } from '../../adapters/express.ts'
 import { createReceiver, type Receiver } from '../../index.ts'
 import { createMockService, type MockService } from '../../mock/index.ts'
 import { createPayload, createSigner } from '../../testing/index.ts'
-import { untilStopped } from '../io/server.ts'
-import { print } from '../terminal/output.ts'
+import type { Io } from '../terminal/io.ts'
 
 const WEBHOOK_ID = 'c4a7db24-0c5e-4a00-9103-0c7d2fdc03b4'
 const SERVICE = { serviceName: 'Parcels', serviceType: 'FeatureServer' } as const
@@ -20,15 +19,19 @@ const SERVICE = { serviceName: 'Parcels', serviceType: 'FeatureServer' } as cons
  * @param open keeps the servers running until Ctrl-C, to look at the deliveries in the inspector
  * @throws {AssertionError}
  */
-export async function playStory(open: boolean): Promise<void> {
-  const stopped = open ? untilStopped() : undefined
-  print('geohook: how a signed delivery reaches your handler, and a forged one does not')
+export async function playStory(io: Io, open: boolean): Promise<void> {
+  const stopped = open ? io.untilStopped() : undefined
+  const tell = createNarrator(io)
+  io.print('geohook: how a signed delivery reaches your handler, and a forged one does not')
   const firstKey = newKey()
   const secondKey = newKey()
   const results: string[] = []
   const app = express()
-  app.post('/hooks/parcels', webhook(createPrintingReceiver('/hooks/parcels', firstKey, results)))
-  app.post('/hooks/parcels-v2', webhook(createPrintingReceiver('/hooks/parcels-v2', secondKey, results)))
+  app.post('/hooks/parcels', webhook(createPrintingReceiver(tell, '/hooks/parcels', firstKey, results)))
+  app.post(
+    '/hooks/parcels-v2',
+    webhook(createPrintingReceiver(tell, '/hooks/parcels-v2', secondKey, results)),
+  )
   const server = createServer(app).listen(0, '127.0.0.1')
   await once(server, 'listening')
   const receiverUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
@@ -46,15 +49,15 @@ export async function playStory(open: boolean): Promise<void> {
     ],
   })
   try {
-    await playSteps(service, receiverUrl, secondKey, results)
-    print('\nEvery step succeeded.')
+    await playSteps(tell, service, receiverUrl, secondKey, results)
+    io.print('\nEvery step succeeded.')
     if (stopped) {
-      await sendMore(service, `${receiverUrl}/hooks/parcels-v2`, secondKey)
-      print(`The inspector shows the deliveries at ${service.url}/ (Ctrl-C stops it)`)
+      await sendMore(tell, service, `${receiverUrl}/hooks/parcels-v2`, secondKey)
+      io.print(`The inspector shows the deliveries at ${service.url}/ (Ctrl-C stops it)`)
       await stopped
-    } else if (process.stdout.isTTY) {
-      print(`The inspector showed the deliveries at ${service.url}/`)
-      print('To keep it running: npm start -- --open, or geohook demo --open')
+    } else if (io.host.stdout.isTTY) {
+      io.print(`The inspector showed the deliveries at ${service.url}/`)
+      io.print('To keep it running: npm start -- --open, or geohook demo --open')
     }
   } finally {
     await service.close()
@@ -63,7 +66,12 @@ export async function playStory(open: boolean): Promise<void> {
 }
 
 /** Leaves a webhook, so that the page can trigger events, and a delivery that was refused. */
-async function sendMore(service: MockService, hookUrl: string, signatureKey: string): Promise<void> {
+async function sendMore(
+  { step }: Narrator,
+  service: MockService,
+  hookUrl: string,
+  signatureKey: string,
+): Promise<void> {
   await post(`${service.url}/services/Parcels.FeatureServer/webhooks/create`, {
     name: 'parcel edits',
     hookUrl,
@@ -77,11 +85,13 @@ async function sendMore(service: MockService, hookUrl: string, signatureKey: str
 }
 
 async function playSteps(
+  tell: Narrator,
   service: MockService,
   receiverUrl: string,
   secondKey: string,
   results: string[],
 ): Promise<void> {
+  const { step, say } = tell
   step('A map service and your app start. They share a secret key.')
   const serviceUrl = await service.listen()
   say('service', `${serviceUrl} has the feature service Parcels, and one webhook that points at your app`)
@@ -120,11 +130,11 @@ async function playSteps(
   const signer = createSigner({ signatureKey: secondKey })
   const { method, headers, bytes } = await signer.sign(createPayload('FeaturesCreated'))
   bytes[bytes.length - 20] = (bytes[bytes.length - 20] as number) ^ 1
-  await sendForged(`${receiverUrl}/hooks/parcels-v2`, { method, headers, body: bytes })
+  await sendForged(tell, `${receiverUrl}/hooks/parcels-v2`, { method, headers, body: bytes })
   assert.deepEqual(results.splice(0), ['refused signature_mismatch at /hooks/parcels-v2'])
 
   step('An attacker sends a delivery without a signature.')
-  await sendForged(`${receiverUrl}/hooks/parcels-v2`, {
+  await sendForged(tell, `${receiverUrl}/hooks/parcels-v2`, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
     body: JSON.stringify(createPayload('FeaturesCreated')),
@@ -145,7 +155,12 @@ async function playSteps(
 }
 
 /** Creates a receiver that prints each result and appends it to `results`. */
-function createPrintingReceiver(path: string, signatureKey: string, results: string[]): Receiver {
+function createPrintingReceiver(
+  { say }: Narrator,
+  path: string,
+  signatureKey: string,
+  results: string[],
+): Receiver {
   return createReceiver({
     signatureKey,
     observer: {
@@ -160,7 +175,7 @@ function createPrintingReceiver(path: string, signatureKey: string, results: str
   })
 }
 
-async function sendForged(url: string, request: RequestInit): Promise<void> {
+async function sendForged({ say }: Narrator, url: string, request: RequestInit): Promise<void> {
   const response = await fetch(url, request)
   say('attacker', `received ${response.status} ${await response.text()}`)
   assert.equal(response.status, 401)
@@ -179,6 +194,16 @@ async function close(server: Server): Promise<void> {
 
 const newKey = (): string => randomBytes(24).toString('hex')
 
-let steps = 0
-const step = (title: string): void => print(`\n${++steps}. ${title}`)
-const say = (who: string, what: string): void => print(`   ${who.padEnd(9)} ${what}`)
+/** Prints the steps of the demo with their numbers, and who does what in them. */
+interface Narrator {
+  step(title: string): void
+  say(who: string, what: string): void
+}
+
+function createNarrator(io: Io): Narrator {
+  let steps = 0
+  return {
+    step: (title) => io.print(`\n${++steps}. ${title}`),
+    say: (who, what) => io.print(`   ${who.padEnd(9)} ${what}`),
+  }
+}

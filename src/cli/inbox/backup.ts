@@ -1,12 +1,12 @@
 import { Command } from 'commander'
 import { usageError } from '../errors.ts'
 import { addExamples } from '../terminal/help.ts'
-import { print, printJson } from '../terminal/output.ts'
+import type { Io } from '../terminal/io.ts'
 import { printable } from '../terminal/printable.ts'
 import { withStore } from './store/open.ts'
 import { addStoreOptions, type StoreOptions } from './store/options.ts'
 
-export function createInboxBackupCommand(): Command {
+export function createInboxBackupCommand(io: Io): Command {
   const command = new Command('backup')
     .summary('copy the file of a SQLite inbox, even while it is in use')
     .description(
@@ -17,7 +17,7 @@ export function createInboxBackupCommand(): Command {
   addStoreOptions(command)
   addExamples(command, ['geohook inbox backup backup.db --store inbox.db'])
   return command.action(async (file: string, options: StoreOptions) => {
-    await withStore(options, async ({ engine, text }, progress) => {
+    await withStore(io, options, async ({ engine, text }, progress) => {
       if (engine !== 'sqlite')
         throw usageError(
           'this command can back up only SQLite inboxes',
@@ -27,7 +27,7 @@ export function createInboxBackupCommand(): Command {
       progress.update('copying the file')
       await backupSqliteInbox(text, file)
     })
-    if (options.json) printJson({ file })
-    else print(`saved as ${printable(file)}`)
+    if (io.json) io.printJson({ file })
+    else io.print(`saved as ${printable(file)}`)
   })
 }

@@ -1,6 +1,5 @@
 import type { DurableInbox, InboxState } from '../../inbox/index.ts'
-import { colours, count, print } from '../terminal/output.ts'
-import type { Progress } from '../terminal/progress.ts'
+import { count, type Io, type Progress } from '../terminal/io.ts'
 
 /** A delivery that a command could not process. `state` is undefined if the delivery is not in the inbox. */
 export interface RefusedDelivery {
@@ -46,6 +45,7 @@ export async function applyToEach(
  * @param existing ids of deliveries that an earlier export has already written
  */
 export function printEach(
+  io: Io,
   ids: readonly string[],
   refused: readonly RefusedDelivery[],
   verb: string,
@@ -53,18 +53,18 @@ export function printEach(
 ): void {
   const states = new Map(refused.map(({ id, state }) => [id, state]))
   for (const id of ids) {
-    if (existing.has(id)) print(`already there ${id}`)
-    else if (!states.has(id)) print(`${colours.green(verb)} ${id}`)
-    else print(`${colours.red(`not ${verb}`)} ${id}: ${whyRefused(states.get(id))}`)
+    if (existing.has(id)) io.print(`already there ${id}`)
+    else if (!states.has(id)) io.print(`${io.colours.green(verb)} ${id}`)
+    else io.print(`${io.colours.red(`not ${verb}`)} ${id}: ${whyRefused(states.get(id))}`)
   }
   const rest = existing.size > 0 ? `, ${existing.size} already there` : ''
   const done = ids.length - refused.length - existing.size
-  print(colours.dim(`${countDeliveries(done)} ${verb}${rest}, of ${ids.length}`))
+  io.print(io.colours.dim(`${countDeliveries(done)} ${verb}${rest}, of ${ids.length}`))
 }
 
 /** Prints how many dead letters a command has processed. */
-export function printDeadLetters(number: number, verb: string): void {
-  print(number === 0 ? 'there are no dead letters' : `${count(number, 'dead letter')} ${verb}`)
+export function printDeadLetters(io: Io, number: number, verb: string): void {
+  io.print(number === 0 ? 'there are no dead letters' : `${count(number, 'dead letter')} ${verb}`)
 }
 
 /** Returns for example `1 delivery` or `2 deliveries`. */

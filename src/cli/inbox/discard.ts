@@ -1,7 +1,7 @@
 import { Command } from 'commander'
 import { EXIT, usageError } from '../errors.ts'
 import { addExamples } from '../terminal/help.ts'
-import { printJson } from '../terminal/output.ts'
+import type { Io } from '../terminal/io.ts'
 import { applyToEach, printDeadLetters, printEach, type RefusedDelivery, toRefusedJson } from './batch.ts'
 import { withInbox } from './store/open.ts'
 import { addStoreOptions, type StoreOptions } from './store/options.ts'
@@ -12,7 +12,7 @@ interface Options extends StoreOptions {
   yes?: true
 }
 
-export function createInboxDiscardCommand(): Command {
+export function createInboxDiscardCommand(io: Io): Command {
   const command = new Command('discard')
     .summary('remove deliveries permanently')
     .description(
@@ -28,21 +28,21 @@ export function createInboxDiscardCommand(): Command {
     'geohook inbox discard --dead --yes --store inbox.db',
   ])
   return command.action(async (ids: string[] = [], options: Options) => {
-    const { dead, yes, json } = options
+    const { dead, yes } = options
     requireTargets(ids, dead)
     if (dead && !yes)
       throw usageError('--dead discards all dead letters permanently', 'Add --yes to confirm.')
     let refused: RefusedDelivery[] = []
-    const discarded = await withInbox(options, async (inbox, progress) => {
+    const discarded = await withInbox(io, options, async (inbox, progress) => {
       // Uses purge(), because discard() would also remove a dead letter that another process has just retried.
       if (dead) return inbox.purge({ state: 'dead' })
       const discard = (id: string): Promise<boolean> => inbox.discard(id)
       refused = await applyToEach(inbox, ids, discard, { progress, verb: 'discarding' })
       return ids.length - refused.length
     })
-    if (json) printJson({ discarded, refused: toRefusedJson(refused) })
-    else if (dead) printDeadLetters(discarded, 'discarded')
-    else printEach(ids, refused, 'discarded')
-    if (refused.length > 0) process.exitCode = EXIT.failure
+    if (io.json) io.printJson({ discarded, refused: toRefusedJson(refused) })
+    else if (dead) printDeadLetters(io, discarded, 'discarded')
+    else printEach(io, ids, refused, 'discarded')
+    if (refused.length > 0) io.exitCode = EXIT.failure
   })
 }

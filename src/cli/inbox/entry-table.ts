@@ -1,41 +1,32 @@
 import type { InboxEntry } from '../../inbox/index.ts'
-import { shortened } from '../terminal/printable.ts'
+import type { Io } from '../terminal/io.ts'
 import { toTable } from '../terminal/table.ts'
 
 const COLUMNS = ['id', 'state', 'attempts', 'received', 'next or end', 'change types', 'size'] as const
 
-/** Maximum number of characters of an error if the output is not a terminal. */
-const ERROR_LENGTH = 80
-const MIN_ERROR_LENGTH = 20
 const CHANGE_TYPES_LENGTH = 60
 
 /** Formats entries as a table. The last column contains the error, truncated to the width of the terminal. */
-export function toEntryTable(entries: readonly InboxEntry[]): Promise<string> {
-  const rows = entries.map(toRow)
-  const { isTTY, columns } = process.stdout
-  const length = isTTY ? Math.max(MIN_ERROR_LENGTH, (columns || ERROR_LENGTH) - widthOf(rows)) : ERROR_LENGTH
+export function toEntryTable(io: Io, entries: readonly InboxEntry[]): Promise<string> {
+  const rows = entries.map((entry) => toRow(io, entry))
+  const length = io.restOfLine(widthOf(rows))
   return toTable(
+    io,
     [...COLUMNS, 'error'],
-    rows.map((row, index) => [...row, shortened(toOneLine(entries[index]?.error ?? ''), length)]),
+    rows.map((row, index) => [...row, io.shortened(toOneLine(entries[index]?.error ?? ''), length)]),
   )
 }
 
-const toRow = ({
-  id,
-  state,
-  attempts,
-  receivedAt,
-  dueAt,
-  endedAt,
-  changeTypes,
-  size,
-}: InboxEntry): string[] => [
-  shortened(id),
+const toRow = (
+  io: Io,
+  { id, state, attempts, receivedAt, dueAt, endedAt, changeTypes, size }: InboxEntry,
+): string[] => [
+  io.shortened(id),
   state,
   String(attempts),
   receivedAt.toISOString(),
   (dueAt ?? endedAt)?.toISOString() ?? '',
-  shortened(changeTypes.join(','), CHANGE_TYPES_LENGTH),
+  io.shortened(changeTypes.join(','), CHANGE_TYPES_LENGTH),
   String(size),
 ]
 

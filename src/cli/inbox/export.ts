@@ -5,9 +5,8 @@ import { type Capture, toCaptureJson } from '../captures/capture.ts'
 import { requireFolder, saveCapture, toCaptureFile } from '../captures/files.ts'
 import { EXIT, usageError } from '../errors.ts'
 import { addExamples } from '../terminal/help.ts'
-import { count, print, printJson } from '../terminal/output.ts'
+import { count, type Io, type Progress } from '../terminal/io.ts'
 import { printable } from '../terminal/printable.ts'
-import type { Progress } from '../terminal/progress.ts'
 import { printDeadLetters, printEach, type RefusedDelivery, toRefusedJson } from './batch.ts'
 import { headersOf } from './item.ts'
 import { withInbox } from './store/open.ts'
@@ -19,7 +18,7 @@ interface Options extends StoreOptions {
   out?: string
 }
 
-export function createInboxExportCommand(): Command {
+export function createInboxExportCommand(io: Io): Command {
   const command = new Command('export')
     .summary('write deliveries as captures for replay')
     .description(
@@ -39,30 +38,30 @@ export function createInboxExportCommand(): Command {
   return command.action(async (ids: string[] = [], options: Options) => {
     const { dead, out } = options
     requireTargets(ids, dead)
-    if (out !== undefined) return exportTo(out, ids, options)
+    if (out !== undefined) return exportTo(io, out, ids, options)
     const [id, ...rest] = ids
     if (id === undefined || rest.length > 0)
       throw usageError('only one capture can be printed', 'Give a folder with --out.')
-    const item = await withInbox(options, (inbox) => inbox.get(id))
+    const item = await withInbox(io, options, (inbox) => inbox.get(id))
     if (!item) throw deliveryNotFound(id)
-    printJson(toCaptureJson(toCapture(item)))
+    io.printJson(toCaptureJson(toCapture(io, item)))
   })
 }
 
-async function exportTo(folder: string, named: readonly string[], options: Options): Promise<void> {
-  const { dead, json } = options
+async function exportTo(io: Io, folder: string, named: readonly string[], options: Options): Promise<void> {
+  const { dead } = options
   const result: ExportResult = { exported: [], alreadyThere: [], missing: [] }
-  await withInbox(options, async (inbox, progress) => {
+  await withInbox(io, options, async (inbox, progress) => {
     await requireFolder(folder)
     for await (const ids of dead ? deadLetters(inbox) : [named])
-      await exportEach(inbox, ids, { folder, progress, result })
+      await exportEach(io, inbox, ids, { folder, progress, result })
   })
   const { exported, alreadyThere, missing } = result
   // With --dead, a dead letter that another process has just removed does not count as a failure.
   const refused = dead ? [] : missing
-  if (json) printJson({ exported, alreadyThere, refused: toRefusedJson(refused) })
-  else printResult(named, result, dead)
-  if (refused.length > 0) process.exitCode = EXIT.failure
+  if (io.json) io.printJson({ exported, alreadyThere, refused: toRefusedJson(refused) })
+  else printResult(io, named, result, dead)
+  if (refused.length > 0) io.exitCode = EXIT.failure
 }
 
 /** A delivery with the path of its capture file. */
@@ -79,18 +78,20 @@ interface ExportResult {
 }
 
 function printResult(
+  io: Io,
   named: readonly string[],
   { exported, alreadyThere, missing }: ExportResult,
   dead?: true,
 ): void {
-  for (const { file } of exported) print(printable(file))
+  for (const { file } of exported) io.print(printable(file))
   const existing = alreadyThere.length
-  if (!dead) printEach(named, missing, 'exported', new Set(alreadyThere.map(({ id }) => id)))
-  else if (existing === 0) printDeadLetters(exported.length, 'exported')
-  else print(`${count(exported.length, 'dead letter')} exported, ${existing} already there`)
+  if (!dead) printEach(io, named, missing, 'exported', new Set(alreadyThere.map(({ id }) => id)))
+  else if (existing === 0) printDeadLetters(io, exported.length, 'exported')
+  else io.print(`${count(exported.length, 'dead letter')} exported, ${existing} already there`)
 }
 
 async function exportEach(
+  io: Io,
   inbox: DurableInbox,
   ids: readonly string[],
   { folder, progress, result }: { folder: string; progress: Progress; result: ExportResult },
@@ -98,7 +99,7 @@ async function exportEach(
   for (const [index, id] of ids.entries()) {
     const item = await inbox.get(id)
     if (item) {
-      const { file, isNew } = await save(item, folder)
+      const { file, isNew } = await save(toCapture(io, item), item.id, folder)
       result[isNew ? 'exported' : 'alreadyThere'].push({ id, file })
     } else result.missing.push({ id, state: undefined })
     progress.update(`exporting, ${index + 1} of ${ids.length}`)
@@ -106,9 +107,8 @@ async function exportEach(
 }
 
 /** Saves a delivery. Every export gives it the same file name, so an existing file is from an earlier export. */
-async function save(item: InboxItem, folder: string): Promise<{ file: string; isNew: boolean }> {
-  const capture = toCapture(item)
-  const file = toCaptureFile(folder, capture, toLabel(item.id))
+async function save(capture: Capture, id: string, folder: string): Promise<{ file: string; isNew: boolean }> {
+  const file = toCaptureFile(folder, capture, toLabel(id))
   try {
     await saveCapture(file, capture)
     return { file, isNew: true }
@@ -124,11 +124,11 @@ const toLabel = (id: string): string =>
   /^[\da-f]{32}$/.test(id) ? id : createHash('sha256').update(id).digest('hex')
 
 /** Inboxes store no method or URL, so captures get fixed ones: deliveries are POST, and `replay` requires a URL. */
-const toCapture = (item: InboxItem): Capture => ({
+const toCapture = (io: Io, item: InboxItem): Capture => ({
   receivedAt: item.receivedAt.toISOString(),
   method: 'POST',
   url: '/',
-  headers: headersOf(item).map(([name, value]) => [name, toBytes(value)] as const),
+  headers: headersOf(io, item).map(([name, value]) => [name, toBytes(value)] as const),
   body: item.delivery.rawBody,
   outcome: { status: 202 },
 })

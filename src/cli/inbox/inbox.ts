@@ -1,5 +1,6 @@
 import { Command } from 'commander'
 import { addExamples } from '../terminal/help.ts'
+import type { Io } from '../terminal/io.ts'
 import { createInboxBackupCommand } from './backup.ts'
 import { createInboxDiscardCommand } from './discard.ts'
 import { createInboxExportCommand } from './export.ts'
@@ -10,7 +11,7 @@ import { createInboxShowCommand } from './show.ts'
 import { createInboxStatsCommand } from './stats.ts'
 import { createInboxUiCommand } from './ui.ts'
 
-export function createInboxCommand(): Command {
+export function createInboxCommand(io: Io): Command {
   const command = new Command('inbox')
     .summary('manage the deliveries in a durable inbox')
     .description(
@@ -24,15 +25,15 @@ export function createInboxCommand(): Command {
     'geohook inbox ui --store inbox.db',
   ])
   const commands = [
-    createInboxStatsCommand(),
-    createInboxListCommand(),
-    createInboxShowCommand(),
-    createInboxRetryCommand(),
-    createInboxDiscardCommand(),
-    createInboxPurgeCommand(),
-    createInboxExportCommand(),
-    createInboxBackupCommand(),
-    createInboxUiCommand(),
+    createInboxStatsCommand(io),
+    createInboxListCommand(io),
+    createInboxShowCommand(io),
+    createInboxRetryCommand(io),
+    createInboxDiscardCommand(io),
+    createInboxPurgeCommand(io),
+    createInboxExportCommand(io),
+    createInboxBackupCommand(io),
+    createInboxUiCommand(io),
   ]
   for (const subcommand of commands) command.addCommand(subcommand)
   return command

@@ -2,16 +2,15 @@ import { isUtf8 } from 'node:buffer'
 import type { InboxItem } from '../../inbox/index.ts'
 import { createRedactor } from '../../shared/redact.ts'
 import type { HeaderPairs } from '../io/http.ts'
-import { count, print } from '../terminal/output.ts'
+import { count, type Io } from '../terminal/io.ts'
 import { printable, printableLines } from '../terminal/printable.ts'
-import { knownSecrets } from '../terminal/secrets.ts'
 
 /** Maximum number of body bytes to print. */
 const MAX_PRINTED = 16 * 1024
 
 /** Returns the headers of a delivery as in captures: a name and value pair for each value. Redacts secrets. */
-export const headersOf = ({ delivery }: InboxItem): HeaderPairs =>
-  createRedactor(knownSecrets()).headers(delivery.headers)
+export const headersOf = (io: Io, { delivery }: InboxItem): HeaderPairs =>
+  createRedactor(io.secrets).headers(delivery.headers)
 
 /** Returns the start of a text body, or undefined for a binary body. */
 function startOfText(body: Uint8Array): string | undefined {
@@ -22,7 +21,7 @@ function startOfText(body: Uint8Array): string | undefined {
 }
 
 /** Converts a delivery to JSON. `body` contains the exact bytes in base64, as in a capture. */
-export function toItemJson(item: InboxItem): object {
+export function toItemJson(io: Io, item: InboxItem): object {
   const { delivery, ...entry } = item
   const { contentType, profile, keyIndex, tenant, rawBody } = delivery
   return {
@@ -31,13 +30,13 @@ export function toItemJson(item: InboxItem): object {
     profile,
     keyIndex,
     tenant,
-    headers: headersOf(item),
+    headers: headersOf(io, item),
     text: startOfText(rawBody),
     body: Buffer.from(rawBody).toString('base64'),
   }
 }
 
-export function printItem(item: InboxItem): void {
+export function printItem(io: Io, item: InboxItem): void {
   const { id, state, attempts, changeTypes, receivedAt, dueAt, endedAt, error, size, delivery } = item
   const members: [string, string | undefined][] = [
     ['id', id],
@@ -54,18 +53,19 @@ export function printItem(item: InboxItem): void {
     ['size', count(size, 'byte')],
   ]
   for (const [name, value] of members)
-    if (value !== undefined) print(`${name.padEnd(12)}  ${printable(value)}`)
-  if (error !== undefined) printSection('error', printableLines(error))
+    if (value !== undefined) io.print(`${name.padEnd(12)}  ${printable(value)}`)
+  if (error !== undefined) printSection(io, 'error', printableLines(error))
   printSection(
+    io,
     'headers',
-    headersOf(item).map(([name, value]) => printable(`${name}: ${value}`)),
+    headersOf(io, item).map(([name, value]) => printable(`${name}: ${value}`)),
   )
-  printSection('body', bodyLines(delivery.rawBody))
+  printSection(io, 'body', bodyLines(delivery.rawBody))
 }
 
-function printSection(title: string, lines: readonly string[]): void {
-  print(title)
-  for (const line of lines) print(`  ${line}`)
+function printSection(io: Io, title: string, lines: readonly string[]): void {
+  io.print(title)
+  for (const line of lines) io.print(`  ${line}`)
 }
 
 function bodyLines(body: Uint8Array): string[] {

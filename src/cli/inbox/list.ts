@@ -2,7 +2,7 @@ import { Command, Option } from 'commander'
 import type { InboxState } from '../../inbox/index.ts'
 import { wholeNumber } from '../options/values.ts'
 import { addExamples } from '../terminal/help.ts'
-import { colours, print, printJson } from '../terminal/output.ts'
+import type { Io } from '../terminal/io.ts'
 import { printable } from '../terminal/printable.ts'
 import { toEntryTable } from './entry-table.ts'
 import { withInbox } from './store/open.ts'
@@ -14,7 +14,7 @@ interface Options extends StoreOptions {
   after?: string
 }
 
-export function createInboxListCommand(): Command {
+export function createInboxListCommand(io: Io): Command {
   const command = new Command('list')
     .summary('list the deliveries of an inbox')
     .description('Lists the deliveries of an inbox, oldest first.')
@@ -34,10 +34,11 @@ export function createInboxListCommand(): Command {
     'geohook inbox list --limit 1000 --json --store-file store.txt',
   ])
   return command.action(async (options: Options) => {
-    const { state, limit, after, json } = options
-    const page = await withInbox(options, (inbox) => inbox.list({ state, limit, after }))
-    if (json) return printJson(page)
-    print(page.entries.length === 0 ? 'there are no deliveries' : await toEntryTable(page.entries))
-    if (page.next !== undefined) print(colours.dim(`there may be more: --after ${printable(page.next)}`))
+    const { state, limit, after } = options
+    const page = await withInbox(io, options, (inbox) => inbox.list({ state, limit, after }))
+    if (io.json) return io.printJson(page)
+    io.print(page.entries.length === 0 ? 'there are no deliveries' : await toEntryTable(io, page.entries))
+    if (page.next !== undefined)
+      io.print(io.colours.dim(`there may be more: --after ${printable(page.next)}`))
   })
 }

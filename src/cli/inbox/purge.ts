@@ -1,7 +1,7 @@
 import { Command, Option } from 'commander'
 import { duration } from '../options/values.ts'
 import { addExamples } from '../terminal/help.ts'
-import { print, printJson } from '../terminal/output.ts'
+import type { Io } from '../terminal/io.ts'
 import { countDeliveries } from './batch.ts'
 import { withInbox } from './store/open.ts'
 import { addStoreOptions, type StoreOptions } from './store/options.ts'
@@ -11,7 +11,7 @@ interface Options extends StoreOptions {
   olderThan?: number
 }
 
-export function createInboxPurgeCommand(): Command {
+export function createInboxPurgeCommand(io: Io): Command {
   const command = new Command('purge')
     .summary('remove done deliveries or dead letters')
     .description(
@@ -34,12 +34,12 @@ export function createInboxPurgeCommand(): Command {
     'geohook inbox purge --state dead --older-than 12h --store-file store.txt',
   ])
   return command.action(async (options: Options) => {
-    const { state, olderThan, json } = options
-    const removed = await withInbox(options, (inbox, progress) => {
+    const { state, olderThan } = options
+    const removed = await withInbox(io, options, (inbox, progress) => {
       progress.update(`removing ${state} deliveries`)
       return inbox.purge({ state, olderThan })
     })
-    if (json) printJson({ removed })
-    else print(`${countDeliveries(removed)} removed`)
+    if (io.json) io.printJson({ removed })
+    else io.print(`${countDeliveries(removed)} removed`)
   })
 }

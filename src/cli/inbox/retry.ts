@@ -1,7 +1,7 @@
 import { Command } from 'commander'
 import { EXIT } from '../errors.ts'
 import { addExamples } from '../terminal/help.ts'
-import { printJson } from '../terminal/output.ts'
+import type { Io } from '../terminal/io.ts'
 import { applyToEach, printDeadLetters, printEach, type RefusedDelivery, toRefusedJson } from './batch.ts'
 import { withInbox } from './store/open.ts'
 import { addStoreOptions, type StoreOptions } from './store/options.ts'
@@ -11,7 +11,7 @@ interface Options extends StoreOptions {
   dead?: true
 }
 
-export function createInboxRetryCommand(): Command {
+export function createInboxRetryCommand(io: Io): Command {
   const command = new Command('retry')
     .summary('retry dead letters')
     .description(
@@ -26,11 +26,11 @@ export function createInboxRetryCommand(): Command {
     'geohook inbox retry --dead --store-file store.txt',
   ])
   return command.action(async (named: string[] = [], options: Options) => {
-    const { dead, json } = options
+    const { dead } = options
     requireTargets(named, dead)
     let tried = 0
     const refused: RefusedDelivery[] = []
-    await withInbox(options, async (inbox, progress) => {
+    await withInbox(io, options, async (inbox, progress) => {
       const retry = (id: string): Promise<boolean> => inbox.retry(id)
       for await (const ids of dead ? deadLetters(inbox) : [named]) {
         tried += ids.length
@@ -40,9 +40,9 @@ export function createInboxRetryCommand(): Command {
     const retried = tried - refused.length
     // With --dead, a dead letter that another process has just retried or removed does not count as a failure.
     const failed = dead ? [] : refused
-    if (json) printJson({ retried, refused: toRefusedJson(failed) })
-    else if (dead) printDeadLetters(retried, 'retried')
-    else printEach(named, refused, 'retried')
-    if (failed.length > 0) process.exitCode = EXIT.failure
+    if (io.json) io.printJson({ retried, refused: toRefusedJson(failed) })
+    else if (dead) printDeadLetters(io, retried, 'retried')
+    else printEach(io, named, refused, 'retried')
+    if (failed.length > 0) io.exitCode = EXIT.failure
   })
 }

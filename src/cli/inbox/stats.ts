@@ -1,11 +1,11 @@
 import { Command } from 'commander'
 import { addExamples } from '../terminal/help.ts'
-import { print, printJson } from '../terminal/output.ts'
+import type { Io } from '../terminal/io.ts'
 import { toTable } from '../terminal/table.ts'
 import { withInbox } from './store/open.ts'
 import { addStoreOptions, type StoreOptions } from './store/options.ts'
 
-export function createInboxStatsCommand(): Command {
+export function createInboxStatsCommand(io: Io): Command {
   const command = new Command('stats')
     .summary('count the deliveries of an inbox by state')
     .description(
@@ -14,13 +14,13 @@ export function createInboxStatsCommand(): Command {
   addStoreOptions(command)
   addExamples(command, ['geohook inbox stats --store inbox.db'])
   return command.action(async (options: StoreOptions) => {
-    const { waiting, active, done, dead, oldest } = await withInbox(options, (inbox) => inbox.stats())
+    const { waiting, active, done, dead, oldest } = await withInbox(io, options, (inbox) => inbox.stats())
     const counts = { waiting, active, done, dead }
     const age = oldest && Math.max(0, Date.now() - oldest.getTime())
-    if (options.json) return printJson({ ...counts, oldest, age })
+    if (io.json) return io.printJson({ ...counts, oldest, age })
     const rows = Object.entries(counts).map(([state, number]) => [state, String(number)])
-    print(await toTable(['state', 'deliveries'], rows))
-    if (oldest && age !== undefined) print(`oldest waiting: ${oldest.toISOString()}, ${toAge(age)} ago`)
+    io.print(await toTable(io, ['state', 'deliveries'], rows))
+    if (oldest && age !== undefined) io.print(`oldest waiting: ${oldest.toISOString()}, ${toAge(age)} ago`)
   })
 }
 

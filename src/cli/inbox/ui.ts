@@ -1,23 +1,19 @@
 import { Command } from 'commander'
 import type { DurableInbox } from '../../inbox/index.ts'
-import { startServer, untilStopped } from '../io/server.ts'
-import {
-  addInspectorTokenOptions,
-  type InspectorTokenOptions,
-  readInspectorToken,
-} from '../options/inspector-token.ts'
+import { startServer } from '../io/server.ts'
+import { addInspectorTokenOptions, readInspectorToken, type TokenOptions } from '../options/tokens.ts'
 import { port } from '../options/values.ts'
 import { addExamples } from '../terminal/help.ts'
-import { colours, print, printJson } from '../terminal/output.ts'
+import type { Io } from '../terminal/io.ts'
 import { withInbox } from './store/open.ts'
 import { addStoreOptions, type StoreOptions } from './store/options.ts'
 
-interface Options extends StoreOptions, InspectorTokenOptions {
+interface Options extends StoreOptions, TokenOptions {
   port: number
   host: string
 }
 
-export function createInboxUiCommand(): Command {
+export function createInboxUiCommand(io: Io): Command {
   const command = new Command('ui')
     .summary('show the deliveries in a browser')
     .description(
@@ -33,22 +29,22 @@ export function createInboxUiCommand(): Command {
     'geohook inbox ui --port 0 --store-file store.txt --json',
     'geohook inbox ui --host 0.0.0.0 --token-file token.txt --store-file store.txt',
   ])
-  return command.action(showInbox)
+  return command.action((options) => showInbox(io, options))
 }
 
-async function showInbox(options: Options): Promise<void> {
-  const token = await readInspectorToken(options, options.host)
+async function showInbox(io: Io, options: Options): Promise<void> {
+  const token = await readInspectorToken(io, options, options.host)
   const { inspector } = await import('../../inspector/index.ts')
-  await withInbox(options, async (inbox, progress) => {
+  await withInbox(io, options, async (inbox, progress) => {
     await inbox.stats() // fails now if the store is unreachable
     const page = inspector(withoutLimit(inbox), { token })
     // Called before the address is printed, because a script may stop the server as soon as it has read the address.
-    const stopped = untilStopped()
+    const stopped = io.untilStopped()
     const server = await startServer((req, res) => void page(req, res), options.port, options.host)
     progress.stop()
     const url = `${server.url}/`
-    if (options.json) printJson({ event: 'listening', url }, 0)
-    else print(`inspector of the inbox on ${colours.bold(url)}${colours.dim(' (Ctrl-C stops it)')}`)
+    if (io.json) io.printEvent({ event: 'listening', url })
+    else io.print(`inspector of the inbox on ${io.colours.bold(url)}${io.colours.dim(' (Ctrl-C stops it)')}`)
     await stopped
     await server.close()
   })

@@ -1,4 +1,5 @@
 import { usageError } from '../errors.ts'
+import type { Io } from '../terminal/io.ts'
 import { readText } from './files.ts'
 
 /**
@@ -7,8 +8,8 @@ import { readText } from './files.ts'
  * @param maximum maximum size in bytes
  * @throws {CliError} exit code 2
  */
-export async function readJson(name: string, maximum?: number): Promise<unknown> {
-  const text = await readText(name, maximum)
+export async function readJson(io: Io, name: string, maximum?: number): Promise<unknown> {
+  const text = await readText(io, name, maximum)
   try {
     return JSON.parse(text)
   } catch (error) {

@@ -2,7 +2,6 @@ import { once } from 'node:events'
 import * as http from 'node:http'
 import * as https from 'node:https'
 import type { AddressInfo, Socket } from 'node:net'
-import { onStopSignal } from '../../adapters/shutdown.ts'
 import { type CliError, usageError } from '../errors.ts'
 
 /** A listening HTTP server. */
@@ -85,9 +84,3 @@ export function toPortError(error: unknown, port: number, host: string, option =
   if (code === 'EACCES') return usageError(`port ${port} requires privileges`, `Give a ${option} above 1023.`)
   return usageError(`cannot listen on ${host}: ${code ?? message}`, 'Give an address of this machine.')
 }
-
-/**
- * Resolves on the first SIGINT (Ctrl-C) or SIGTERM. Another signal terminates the process immediately; within a second
- * it counts as the same one.
- */
-export const untilStopped = (): Promise<void> => new Promise(onStopSignal)

@@ -1,6 +1,6 @@
 import type { InspectorHandler, Reception, ReceptionOptions } from '../../inspector/index.ts'
 import { startServer } from '../io/server.ts'
-import { colours, print, printJson } from '../terminal/output.ts'
+import type { Io } from '../terminal/io.ts'
 import type { ReceivedRequest } from './request-listener.ts'
 
 /** The server of `--inspect`, on this machine only. */
@@ -9,7 +9,7 @@ export interface Inspection {
   begin(options: ReceptionOptions): void
   add(request: ReceivedRequest): void
   /** Prints the address. */
-  print(json: boolean): void
+  print(): void
   /** Closes all connections, also those that wait for changes. */
   close(): Promise<void>
 }
@@ -18,7 +18,7 @@ const HOST = '127.0.0.1'
 const DEFAULT_PORT = 4040
 
 /** @param port true for the default one. @throws {CliError} exit code 2 if the server cannot listen on the port */
-export async function startInspection(port: number | true): Promise<Inspection> {
+export async function startInspection(io: Io, port: number | true): Promise<Inspection> {
   const { createReception, inspector } = await import('../../inspector/index.ts')
   let reception: Reception | undefined
   let page: InspectorHandler | undefined
@@ -36,10 +36,10 @@ export async function startInspection(port: number | true): Promise<Inspection> 
     add(request) {
       reception?.add({ ...request, milliseconds: Date.now() - request.receivedAt.getTime() })
     },
-    print(json) {
+    print() {
       const url = `${server.url}/`
-      if (json) printJson({ event: 'inspector', url }, 0)
-      else print(`inspector on ${colours.bold(url)}`)
+      if (io.json) io.printEvent({ event: 'inspector', url })
+      else io.print(`inspector on ${io.colours.bold(url)}`)
     },
     close: server.close,
   }

@@ -4,12 +4,12 @@ import { createTrust } from '../../adapters/tls-trust.ts'
 import { createReceiver, type SignedOptions } from '../../index.ts'
 import { requireFolder } from '../captures/files.ts'
 import { usageError } from '../errors.ts'
-import { startServer, untilStopped } from '../io/server.ts'
+import { startServer } from '../io/server.ts'
 import { readCas } from '../options/ca.ts'
 import { readKeys, requireKeys } from '../options/keys.ts'
 import { toReceiverProof } from '../options/signature.ts'
 import { addExamples } from '../terminal/help.ts'
-import { colours, print, printJson, printNote } from '../terminal/output.ts'
+import type { Io } from '../terminal/io.ts'
 import { printable } from '../terminal/printable.ts'
 import { isLoop } from './forward.ts'
 import { startInspection } from './inspect.ts'
@@ -20,7 +20,7 @@ import { type AcceptedDeliveries, createRequestListener, storeAcceptedIn } from 
 import { createSelection, warningsAbout } from './selection.ts'
 import { createTlsReporter, readCredentials } from './tls.ts'
 
-export function createListenCommand(): Command {
+export function createListenCommand(io: Io): Command {
   const command = new Command('listen')
     .summary('receive deliveries and print them')
     .description(
@@ -38,19 +38,18 @@ export function createListenCommand(): Command {
     'geohook listen --key-file key.txt --inspect',
     'geohook listen --key-file key.txt --tls-cert cert.pem --tls-key key.pem',
   ])
-  return command.action(listen)
+  return command.action((options) => listen(io, options))
 }
 
 /** Maximum milliseconds to wait for requests in flight after a stop. */
 const GRACE = 3_000
 
 /** Receives and reports requests until Ctrl-C, or until `count` requests have arrived. */
-async function listen(options: ListenOptions): Promise<void> {
+async function listen(io: Io, options: ListenOptions): Promise<void> {
   requireConsistent(options)
   const { limit, unsigned, path, forwardTo, forwardRefused, save, events, answer } = options
-  const json = options.json === true
   const proof = toReceiverProof(options)
-  const signatureKey = await (unsigned === 'accept' ? readKeys(options) : requireKeys(options))
+  const signatureKey = await (unsigned === 'accept' ? readKeys(io, options) : requireKeys(io, options))
   const accepted: AcceptedDeliveries = new WeakMap()
   const keys = signatureKey.length > 0 ? { signatureKey } : {}
   const receiverOptions = { ...keys, ...proof, limit, unsigned }
@@ -59,9 +58,9 @@ async function listen(options: ListenOptions): Promise<void> {
     observer: storeAcceptedIn(accepted),
   }).on('*', () => {})
   const count = options.once ? 1 : options.count
-  const reporter = createReporter({ receiverOptions, json, save, count })
-  const ca = await readCas(options)
-  const credentials = await readCredentials(options)
+  const reporter = createReporter(io, { receiverOptions, save, count })
+  const ca = await readCas(io, options)
+  const credentials = await readCredentials(io, options)
   const stopping = new AbortController()
   const forwarding = new AbortController()
   const requestListener = createRequestListener({
@@ -85,23 +84,23 @@ async function listen(options: ListenOptions): Promise<void> {
       reporter.add(request)
       inspection?.add(request)
     },
-    onOtherPath: (request) => printOtherPath(request, path, json),
+    onOtherPath: (request) => printOtherPath(io, request, path),
   })
   if (save !== undefined) await requireFolder(save)
-  if (!json) for (const warning of warningsAbout(events)) printNote(printable(warning))
+  if (!io.json) for (const warning of warningsAbout(events)) io.note(printable(warning))
   // Called before the address is printed, because a script may stop the listener as soon as it has read the address.
-  const stopped = untilStopped()
-  const inspection = options.inspect === undefined ? undefined : await startInspection(options.inspect)
+  const stopped = io.untilStopped()
+  const inspection = options.inspect === undefined ? undefined : await startInspection(io, options.inspect)
   try {
     const server = await startServer(requestListener, options.port, options.host, {
-      tls: credentials && { ...credentials, onError: createTlsReporter(json) },
+      tls: credentials && { ...credentials, onError: createTlsReporter(io) },
     })
     const url = server.url + (path ?? '/')
     inspection?.begin({ ...receiverOptions, title: `geohook listen ${url}`, resendTo: server.url, ca })
     // At once, because a script may stop the listener when it has read the address.
-    if (json) printJson({ event: 'listening', url }, 0)
-    else print(`listening on ${colours.bold(url)}${colours.dim(' (Ctrl-C stops it)')}`)
-    inspection?.print(json)
+    if (io.json) io.printEvent({ event: 'listening', url })
+    else io.print(`listening on ${io.colours.bold(url)}${io.colours.dim(' (Ctrl-C stops it)')}`)
+    inspection?.print()
     if (forwardTo && isLoop(forwardTo, server.url)) {
       await server.close()
       throw usageError(
@@ -114,7 +113,7 @@ async function listen(options: ListenOptions): Promise<void> {
     stopping.abort()
     const answered = receiver.close()
     // Limits the wait, because a client may never read its response, and a target may never respond.
-    await Promise.race([answered, delay(GRACE, undefined, { ref: false })])
+    await Promise.race([answered, delay(io.wait(GRACE), undefined, { ref: false })])
     forwarding.abort()
     await server.close()
     await answered

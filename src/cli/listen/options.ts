@@ -27,7 +27,6 @@ export interface ListenOptions extends KeyOptions, TlsOptions, CaOptions {
   once?: true
   /** True without a port. */
   inspect?: number | true
-  json?: true
 }
 
 /**

@@ -1,14 +1,13 @@
 import { type Diagnosis, type ExplainOptions, explain } from '../../index.ts'
 import { noteOnSecretHeader } from '../captures/capture.ts'
 import type { ReceiverProof } from '../options/signature.ts'
-import { colours, count, print, printJson, printNote } from '../terminal/output.ts'
-import { printable, shortened } from '../terminal/printable.ts'
+import { count, type Io } from '../terminal/io.ts'
+import { printable } from '../terminal/printable.ts'
 import type { OtherPathRequest, ReceivedRequest } from './request-listener.ts'
 
 export interface ReportOptions {
   /** Options of the receiver, except those that decide about no single request. */
   receiverOptions: Pick<ExplainOptions, 'signatureKey' | 'limit' | 'unsigned'> & ReceiverProof
-  json: boolean
 }
 
 /** How the receiver classified a request. */
@@ -41,9 +40,9 @@ export interface RequestReport {
   capture: string | undefined
 }
 
-export function printReport(report: RequestReport, json: boolean): void {
-  if (json) printJson(toEvent(report), 0)
-  else printText(report)
+export function printReport(io: Io, report: RequestReport): void {
+  if (io.json) io.printEvent(toEvent(report))
+  else printText(io, report)
 }
 
 function toEvent({ request, diagnosis, capture }: RequestReport): object {
@@ -71,42 +70,43 @@ function toEvent({ request, diagnosis, capture }: RequestReport): object {
 }
 
 /** Prints a request as text. Escapes values that the sender controls, such as change types and header names. */
-function printText({ request, diagnosis, capture }: RequestReport): void {
+function printText(io: Io, { request, diagnosis, capture }: RequestReport): void {
   const { receivedAt, headers, body, status, outcome, delivery, forwarded } = request
   const finding = findingOf(request)
-  const colour = finding === 'refused' ? colours.red : finding === 'unsigned' ? colours.yellow : colours.green
+  const { dim, green, red, yellow } = io.colours
+  const colour = finding === 'refused' ? red : finding === 'unsigned' ? yellow : green
   const event = delivery?.events[0]
   const source = [event?.service.serviceName, event?.webhook.name].filter(Boolean).join(' / ')
   const summary = delivery
     ? [delivery.changeTypes.join(', ') || 'no change type', source]
     : [outcome.error?.code ?? '']
   const cells = [
-    colours.dim(receivedAt.toLocaleTimeString('en-GB')),
+    dim(receivedAt.toLocaleTimeString('en-GB')),
     colour(finding.padEnd(9)),
     String(status),
-    ...summary.filter(Boolean).map((cell) => shortened(cell)),
+    ...summary.filter(Boolean).map((cell) => io.shortened(cell)),
     ...(body ? [count(body.length, 'byte')] : []),
   ]
-  print(cells.join('  '))
+  io.print(cells.join('  '))
   if (diagnosis) {
     const causes = [diagnosis.cause, ...(diagnosis.also ?? [])].join(', ')
-    printDetail(causes, `${printable(diagnosis.evidence)} Fix: ${diagnosis.fix}`)
+    printDetail(io, causes, `${printable(diagnosis.evidence)} Fix: ${diagnosis.fix}`)
     const note = noteOnSecretHeader(diagnosis, headers)
-    if (note) printDetail('note', note)
-  } else if (outcome.error?.hint) printDetail('hint', outcome.error.hint)
+    if (note) printDetail(io, 'note', note)
+  } else if (outcome.error?.hint) printDetail(io, 'hint', outcome.error.hint)
   if (forwarded) {
     const text = 'error' in forwarded ? forwarded.error : `answered ${forwarded.response.status}`
-    printDetail('forwarded', printable(text))
+    printDetail(io, 'forwarded', printable(text))
   }
-  if (request.disconnected) printDetail('note', 'The sender closed the connection before this response.')
-  if (capture) printDetail('saved', printable(capture))
+  if (request.disconnected) printDetail(io, 'note', 'The sender closed the connection before this response.')
+  if (capture) printDetail(io, 'saved', printable(capture))
 }
 
-const printDetail = (name: string, text: string): void =>
-  print(`          ${colours.dim(`${name}:`)} ${text}`)
+const printDetail = (io: Io, name: string, text: string): void =>
+  io.print(`          ${io.colours.dim(`${name}:`)} ${text}`)
 
-/** Reports a request to another path: an event with `json`, otherwise a line on standard error. */
-export function printOtherPath(request: OtherPathRequest, path: string | undefined, json: boolean): void {
-  if (json) printJson({ event: 'other_path', ...request, status: 404 }, 0)
-  else printNote(colours.dim(`404 for ${shortened(request.url)}: --path is ${path}`))
+/** Reports a request to another path: an event with `--json`, otherwise a line on standard error. */
+export function printOtherPath(io: Io, request: OtherPathRequest, path: string | undefined): void {
+  if (io.json) io.printEvent({ event: 'other_path', ...request, status: 404 })
+  else io.note(io.colours.dim(`404 for ${io.shortened(request.url)}: --path is ${path}`))
 }

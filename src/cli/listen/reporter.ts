@@ -2,9 +2,8 @@ import { createRedactor } from '../../shared/redact.ts'
 import type { Capture } from '../captures/capture.ts'
 import { saveCapture, toCaptureFile } from '../captures/files.ts'
 import { EXIT } from '../errors.ts'
-import { printNote } from '../terminal/output.ts'
-import { printable, toPrintableJson } from '../terminal/printable.ts'
-import { knownSecrets } from '../terminal/secrets.ts'
+import type { Io } from '../terminal/io.ts'
+import { printable } from '../terminal/printable.ts'
 import { explainRefusal, findingOf, printReport, type ReportOptions } from './print-report.ts'
 import type { ReceivedRequest } from './request-listener.ts'
 
@@ -30,7 +29,7 @@ export interface Reporter {
 }
 
 /** Creates a reporter. It sets the exit code to 1 if `count` is given and a request is refused. */
-export function createReporter(options: ReporterOptions): Reporter {
+export function createReporter(io: Io, options: ReporterOptions): Reporter {
   const { save, count } = options
   let added = 0
   let pending = 0
@@ -42,9 +41,9 @@ export function createReporter(options: ReporterOptions): Reporter {
   })
 
   async function report(request: ReceivedRequest, number: number, mayExplain: boolean): Promise<void> {
-    const capture = save === undefined ? undefined : await saveRequest(request, save, number, options)
+    const capture = save === undefined ? undefined : await saveRequest(io, request, save, number, options)
     const diagnosis = mayExplain && isExplaining ? await explainRefusal(request, options) : undefined
-    printReport({ request, diagnosis, capture }, options.json)
+    printReport(io, { request, diagnosis, capture })
   }
 
   return {
@@ -56,10 +55,10 @@ export function createReporter(options: ReporterOptions): Reporter {
       pending++
       last = last
         .then(() => report(request, number, mayExplain))
-        .catch((error) => process.emitWarning(error)) // a failed report does not stop later ones
+        .catch((error) => io.note(printable(String(error)))) // a failed report does not stop later ones
         .finally(() => pending--)
       if (count === undefined) return
-      if (findingOf(request) === 'refused') process.exitCode = EXIT.failure
+      if (findingOf(request) === 'refused') io.exitCode = EXIT.failure
       if (added >= count) resolveEnough()
     },
     stopExplaining() {
@@ -74,15 +73,16 @@ export function createReporter(options: ReporterOptions): Reporter {
  * error and returns undefined.
  */
 async function saveRequest(
+  io: Io,
   request: ReceivedRequest,
   folder: string,
   number: number,
-  { receiverOptions, json }: ReportOptions,
+  { receiverOptions }: ReportOptions,
 ): Promise<string | undefined> {
   const { receivedAt, url, headers, body, outcome, status } = request
   if (!body) return undefined
   const code = outcome.error?.code
-  const redactor = createRedactor(knownSecrets(), { ...receiverOptions.profile, ...receiverOptions })
+  const redactor = createRedactor(io.secrets, { ...receiverOptions.profile, ...receiverOptions })
   try {
     const capture: Capture = {
       ...request,
@@ -98,9 +98,7 @@ async function saveRequest(
     return file
   } catch (error) {
     const message = `cannot save a capture in ${folder}: ${(error as NodeJS.ErrnoException).code}`
-    printNote(
-      json ? toPrintableJson({ error: { code: 'save_failed', message, hint: '' } }) : printable(message),
-    )
+    io.printError({ code: 'save_failed', message, hint: '' })
     return undefined
   }
 }

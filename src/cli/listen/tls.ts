@@ -1,8 +1,8 @@
 import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto'
 import { usageError } from '../errors.ts'
-import { readBytes, readInput, reasonOf } from '../io/files.ts'
+import { readInput, reasonOf } from '../io/files.ts'
 import type { TlsCredentials } from '../io/server.ts'
-import { printJson, printNote } from '../terminal/output.ts'
+import type { Io } from '../terminal/io.ts'
 
 /** Values of `--tls-cert` and `--tls-key`. */
 export interface TlsOptions {
@@ -18,9 +18,12 @@ const MAX_BYTES = 1024 * 1024
  * @returns undefined without `--tls-cert` and `--tls-key`
  * @throws {CliError} exit code 2
  */
-export async function readCredentials({ tlsCert, tlsKey }: TlsOptions): Promise<TlsCredentials | undefined> {
+export async function readCredentials(
+  io: Io,
+  { tlsCert, tlsKey }: TlsOptions,
+): Promise<TlsCredentials | undefined> {
   if (tlsCert === undefined || tlsKey === undefined) return undefined
-  const cert = await readInput(tlsCert, MAX_BYTES)
+  const cert = await readInput(io, tlsCert, MAX_BYTES)
   let certificate: X509Certificate
   try {
     certificate = new X509Certificate(cert)
@@ -30,17 +33,17 @@ export async function readCredentials({ tlsCert, tlsKey }: TlsOptions): Promise<
       'Give the certificate, followed by its intermediate certificates.',
     )
   }
-  const key = await readKey(tlsKey)
+  const key = await readKey(io, tlsKey)
   if (!certificate.checkPrivateKey(key.object))
     throw usageError(`the key of --tls-key does not belong to the certificate in ${tlsCert}`)
   return { cert, key: key.bytes }
 }
 
 /** Errors do not quote the path, because the user may have typed the key instead. */
-async function readKey(file: string): Promise<{ bytes: Buffer; object: KeyObject }> {
+async function readKey(io: Io, file: string): Promise<{ bytes: Buffer; object: KeyObject }> {
   let bytes: Buffer
   try {
-    bytes = await readBytes(file, MAX_BYTES)
+    bytes = await io.readBytes(file, MAX_BYTES)
   } catch (error) {
     throw usageError(`cannot read the file of --tls-key: ${reasonOf(error)}`, 'Give the path of the file.')
   }
@@ -59,14 +62,14 @@ async function readKey(file: string): Promise<{ bytes: Buffer; object: KeyObject
  * Creates a function that reports why TLS handshakes failed. Each reason is reported once, because a sender repeats its
  * attempts.
  */
-export function createTlsReporter(json: boolean): (error: NodeJS.ErrnoException) => void {
+export function createTlsReporter(io: Io): (error: NodeJS.ErrnoException) => void {
   const reported = new Set<string>()
   return ({ code = '' }) => {
     const reason = describeTlsError(code)
     if (reason === undefined || reported.has(reason)) return
     reported.add(reason)
-    if (json) printJson({ event: 'tls_error', code, reason }, 0)
-    else printNote(reason)
+    if (io.json) io.printEvent({ event: 'tls_error', code, reason })
+    else io.note(reason)
   }
 }
 

@@ -2,6 +2,7 @@ import { basename } from 'node:path'
 import type { GeoJsonCollection, ServiceSeed, SnapshotSeed } from '../../mock/index.ts'
 import { usageError } from '../errors.ts'
 import { readJson, toRecord } from '../io/json.ts'
+import type { Io } from '../terminal/io.ts'
 
 /** A feature service that a file gives its features. */
 export interface FeatureFile {
@@ -10,13 +11,13 @@ export interface FeatureFile {
 }
 
 /** Reads GeoJSON files. Each becomes a service with one layer, both with the name of the file. @throws {CliError} exit code 2 */
-export async function readFeatureFiles(files: readonly string[]): Promise<FeatureFile[]> {
+export async function readFeatureFiles(io: Io, files: readonly string[]): Promise<FeatureFile[]> {
   const found: FeatureFile[] = []
   for (const file of files) {
     const name = basename(file).replace(/\.(geo)?json$/i, '')
     if (found.some(({ service }) => service.serviceName === name))
       throw usageError(`two files of --features have the name ${name}`, 'Each becomes a service: rename one.')
-    const features = toCollection(file, await readJson(file))
+    const features = toCollection(file, await readJson(io, file))
     const service = { serviceName: name, serviceType: 'FeatureServer', layers: [{ name, features }] } as const
     found.push({ file, service })
   }

@@ -1,6 +1,7 @@
 import { randomInt, randomUUID } from 'node:crypto'
 import { readdir, rm, writeFile } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
+import { kill, pid as ownPid } from 'node:process'
 import { setTimeout as delay } from 'node:timers/promises'
 import { CliError, usageError } from '../errors.ts'
 
@@ -24,7 +25,7 @@ interface OtherProcess {
  * @throws {CliError} exit code 2 if another process holds the lock, or the folder is not writable
  */
 export async function lock(path: string): Promise<() => Promise<void>> {
-  const own = join(dirname(path), `${basename(path)}.${process.pid}-${randomUUID()}.lock`)
+  const own = join(dirname(path), `${basename(path)}.${ownPid}-${randomUUID()}.lock`)
   const release = (): Promise<void> => rm(own, { force: true })
   let isCreated = false
   try {
@@ -72,9 +73,9 @@ function pidOf(name: string, stateFile: string): number | undefined {
 
 /** Returns false for our own id: after a container restart, a dead process may have had the same id. */
 function isAlive(pid: number): boolean {
-  if (pid <= 0 || pid === process.pid) return false
+  if (pid <= 0 || pid === ownPid) return false
   try {
-    process.kill(pid, 0)
+    kill(pid, 0)
     return true
   } catch (error) {
     return (error as NodeJS.ErrnoException).code === 'EPERM'

@@ -2,11 +2,10 @@ import { Command } from 'commander'
 import type { MockService, Notice, Snapshot, SnapshotSeed, TokenUser } from '../../mock/index.ts'
 import { type CliError, toCliError, usageError } from '../errors.ts'
 import { readJson, toRecord } from '../io/json.ts'
-import { toPortError, untilStopped } from '../io/server.ts'
+import { toPortError } from '../io/server.ts'
 import { readCas } from '../options/ca.ts'
 import { addExamples } from '../terminal/help.ts'
-import { printError } from '../terminal/output.ts'
-import { type Progress, startProgress } from '../terminal/progress.ts'
+import type { Io, Progress } from '../terminal/io.ts'
 import { readFeatureFiles, withServices } from './feature-files.ts'
 import { addMockOptions, type MockOptions, toServiceOptions } from './options.ts'
 import { printNotice, printStart } from './report.ts'
@@ -30,7 +29,7 @@ A seed file:
                  "hookUrl": "http://127.0.0.1:3000/", "signatureKey": "3f1c"}]}
 `
 
-export function createMockCommand(): Command {
+export function createMockCommand(io: Io): Command {
   const command = new Command('mock')
     .summary('run a mock service that stores webhooks and sends deliveries')
     .description(
@@ -47,14 +46,14 @@ export function createMockCommand(): Command {
     'geohook mock --encoding base64 --prefix sha256= --fan-out layer',
   ])
   command.addHelpText('after', FIRST_STEPS)
-  return command.action(runMock)
+  return command.action((options) => runMock(io, options))
 }
 
-async function runMock(options: MockOptions): Promise<void> {
-  const state = options.state === undefined ? undefined : await openStateFile(options.state)
+async function runMock(io: Io, options: MockOptions): Promise<void> {
+  const state = options.state === undefined ? undefined : await openStateFile(io, options.state)
   const saving = { isEnabled: false }
   try {
-    await serve(await createService(options, state, saving), state, saving, options)
+    await serve(io, await createService(io, options, state, saving), state, saving, options)
   } finally {
     await state?.release()
   }
@@ -69,18 +68,19 @@ interface Saving {
 }
 
 async function createService(
+  io: Io,
   options: MockOptions,
   state: StateFile | undefined,
   saving: Saving,
 ): Promise<MockService> {
-  const { state: stateFile, users: usersFile, features: featureFiles = [], json = false } = options
+  const { state: stateFile, users: usersFile, features: featureFiles = [] } = options
   const given: SnapshotSeed =
-    options.seed === undefined ? { services: DEFAULT_SERVICES } : await readSeed(options.seed)
-  const seed = withServices(given, await readFeatureFiles(featureFiles))
+    options.seed === undefined ? { services: DEFAULT_SERVICES } : await readSeed(io, options.seed)
+  const seed = withServices(given, await readFeatureFiles(io, featureFiles))
   const seedFile =
     [...(options.seed === undefined ? [] : [options.seed]), ...featureFiles].join(', ') || undefined
-  const users = usersFile === undefined ? undefined : await readJson(usersFile)
-  const ca = await readCas(options)
+  const users = usersFile === undefined ? undefined : await readJson(io, usersFile)
+  const ca = await readCas(io, options)
   const { createMockService, createRunningClock, tokens } = await import('../../mock/index.ts')
   const auth =
     users === undefined ? undefined : checkFile(usersFile, () => tokens({ users: users as TokenUser[] }))
@@ -90,7 +90,7 @@ async function createService(
     try {
       await state?.save(snapshot)
     } catch (error) {
-      printError(toCliError(error), json)
+      io.printError(toCliError(error))
       throw error // the client that made the change also gets an error
     }
   }
@@ -114,15 +114,15 @@ async function createService(
 }
 
 async function serve(
+  io: Io,
   service: MockService,
   state: StateFile | undefined,
   saving: Saving,
   { port, ...options }: MockOptions,
 ): Promise<void> {
   const quiet = options.quiet === true
-  const json = options.json === true
   // Called before the address is printed, because a script may stop the mock as soon as it has read the address.
-  const stopped = untilStopped()
+  const stopped = io.untilStopped()
   let closing: Progress | undefined
   try {
     await service.listen(port).catch((error) => {
@@ -134,20 +134,20 @@ async function serve(
     if (!quiet) {
       service.on((notice: Notice) => {
         closing?.clear()
-        printNotice(notice, json)
+        printNotice(io, notice)
       })
     }
-    printStart(service.url, service.snapshot(), { quiet, json })
+    printStart(io, service.url, service.snapshot(), quiet)
     await stopped
   } finally {
-    closing = startProgress('waiting for deliveries in flight', json)
+    closing = io.startProgress('waiting for deliveries in flight')
     await service.close()
     closing.stop()
   }
 }
 
-async function readSeed(file: string): Promise<SnapshotSeed> {
-  const seed = toRecord(await readJson(file))
+async function readSeed(io: Io, file: string): Promise<SnapshotSeed> {
+  const seed = toRecord(await readJson(io, file))
   if (!seed)
     throw usageError(
       `${file}: a seed must be a JSON object`,

@@ -30,7 +30,6 @@ export interface MockOptions extends WrittenSignature, CaOptions {
   allowHost?: string[]
   users?: string
   quiet?: true
-  json?: true
 }
 
 export function addMockOptions(command: Command): Command {

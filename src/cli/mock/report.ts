@@ -1,66 +1,56 @@
 import type { Attempt, Notice, Service, Snapshot } from '../../mock/index.ts'
 import { isSuccess } from '../io/http.ts'
-import { colours, count, print, printJson } from '../terminal/output.ts'
+import { count, type Io } from '../terminal/io.ts'
 import { printable } from '../terminal/printable.ts'
 
 /** Maximum number of services or webhooks to print. `geohook list` prints all webhooks. */
 const MAX_LISTED = 10
 
 /** Prints the address of the service, and its webhooks. */
-export function printStart(
-  url: string,
-  { services, webhooks }: Snapshot,
-  { quiet, json }: { quiet: boolean; json: boolean },
-): void {
-  if (json) {
-    printJson({ event: 'listening', url }, 0)
-    return
-  }
-  print(`mock service on ${colours.bold(url)}${colours.dim(' (Ctrl-C stops it)')}`)
-  if (quiet) return
-  print(`${count(services.length, 'service')}, ${count(webhooks.length, 'webhook')}`)
-  if (webhooks.length === 0) printFirst(services, nameOf)
-  printFirst(webhooks, ({ id, name, hookUrl, ...service }) => {
+export function printStart(io: Io, url: string, { services, webhooks }: Snapshot, quiet: boolean): void {
+  if (io.json) io.printEvent({ event: 'listening', url })
+  else io.print(`mock service on ${io.colours.bold(url)}${io.colours.dim(' (Ctrl-C stops it)')}`)
+  if (io.json || quiet) return
+  io.print(`${count(services.length, 'service')}, ${count(webhooks.length, 'webhook')}`)
+  if (webhooks.length === 0) printFirst(io, services, nameOf)
+  printFirst(io, webhooks, ({ id, name, hookUrl, ...service }) => {
     return `${nameOf(service)}  ${printable(name)} (${id})  ${printable(hookUrl)}`
   })
 }
 
-function printFirst<T>(items: readonly T[], toText: (item: T) => string): void {
-  for (const item of items.slice(0, MAX_LISTED)) print(`  ${toText(item)}`)
-  if (items.length > MAX_LISTED) print(`  ... and ${items.length - MAX_LISTED} more`)
+function printFirst<T>(io: Io, items: readonly T[], toText: (item: T) => string): void {
+  for (const item of items.slice(0, MAX_LISTED)) io.print(`  ${toText(item)}`)
+  if (items.length > MAX_LISTED) io.print(`  ... and ${items.length - MAX_LISTED} more`)
 }
 
 const nameOf = ({ folderName, serviceName, serviceType }: Service): string =>
   printable(`${folderName && `${folderName}/`}${serviceName}.${serviceType}`)
 
 /** Prints a delivery attempt or a change of the service's state. */
-export function printNotice(notice: Notice, json: boolean): void {
-  if (json) {
-    printJson(toEvent(notice), 0)
-    return
-  }
-  const time = colours.dim(new Date().toLocaleTimeString('en-GB'))
-  if (notice.type === 'attempt') print(`${time}  ${toLine(notice.attempt)}`)
-  else if (notice.type === 'restored') print(`${time}  ${colours.cyan(notice.type)}`)
-  else print(`${time}  ${toChange(notice)}`)
+export function printNotice(io: Io, notice: Notice): void {
+  const time = io.colours.dim(new Date().toLocaleTimeString('en-GB'))
+  if (io.json) io.printEvent(toEvent(notice))
+  else if (notice.type === 'attempt') io.print(`${time}  ${toLine(io, notice.attempt)}`)
+  else if (notice.type === 'restored') io.print(`${time}  ${io.colours.cyan(notice.type)}`)
+  else io.print(`${time}  ${toChange(io, notice)}`)
 }
 
-function toChange(notice: Exclude<Notice, { type: 'attempt' | 'restored' }>): string {
+function toChange(io: Io, notice: Exclude<Notice, { type: 'attempt' | 'restored' }>): string {
   const webhook = `${printable(notice.name)} of ${printable(notice.service)}`
-  if (notice.type === 'webhook') return `${colours.cyan(notice.change.replace('_', ' '))}  ${webhook}`
+  if (notice.type === 'webhook') return `${io.colours.cyan(notice.change.replace('_', ' '))}  ${webhook}`
   const reason = printable(notice.reason ?? '')
   if (notice.type === 'not_sent')
-    return `${colours.red('not sent')}  ${count(notice.events, 'event')} to ${webhook}: its handshake failed: ${reason}`
+    return `${io.colours.red('not sent')}  ${count(notice.events, 'event')} to ${webhook}: its handshake failed: ${reason}`
   return notice.ok
-    ? `${colours.green('handshake')}  ${webhook}`
-    : `${colours.red('handshake failed')}  ${webhook}: ${reason}; its deliveries are stopped`
+    ? `${io.colours.green('handshake')}  ${webhook}`
+    : `${io.colours.red('handshake failed')}  ${webhook}: ${reason}; its deliveries are stopped`
 }
 
-function toLine(attempt: Attempt): string {
+function toLine(io: Io, attempt: Attempt): string {
   const { answer, number, hookUrl, milliseconds = 0, error, fault } = attempt
   const status = String(answer?.status ?? '---')
   return [
-    isSuccess(answer?.status) ? colours.green(status) : colours.red(status),
+    isSuccess(answer?.status) ? io.colours.green(status) : io.colours.red(status),
     `attempt ${number}`,
     printable(hookUrl),
     `${milliseconds} ms`,

@@ -1,7 +1,9 @@
 import { open, realpath, rename, rm, stat } from 'node:fs/promises'
 import { dirname } from 'node:path'
+import { platform } from 'node:process'
 import { createSaveQueue } from '../../mock/save-queue.ts'
 import { readJson } from '../io/json.ts'
+import type { Io } from '../terminal/io.ts'
 import { lock, toStateFileError } from './lock.ts'
 
 /** A JSON file that always contains a complete value, even if the process crashes during a save. */
@@ -23,7 +25,7 @@ const MAX_BYTES = 512 * 1024 * 1024
  * @throws {CliError} exit code 2 if another process holds the lock, or the file is unreadable or not JSON. The file
  *   stays unchanged.
  */
-export async function openStateFile(name: string): Promise<StateFile> {
+export async function openStateFile(io: Io, name: string): Promise<StateFile> {
   // Resolves a symbolic link, because saving would replace the link instead of its target.
   const path = await realpath(name).catch(() => name)
   const release = await lock(path)
@@ -32,7 +34,11 @@ export async function openStateFile(name: string): Promise<StateFile> {
       () => true,
       (error: NodeJS.ErrnoException) => error.code !== 'ENOENT',
     )
-    return { content: exists ? await readJson(path, MAX_BYTES) : undefined, save: createSave(path), release }
+    return {
+      content: exists ? await readJson(io, path, MAX_BYTES) : undefined,
+      save: createSave(path),
+      release,
+    }
   } catch (error) {
     await release()
     throw error
@@ -71,7 +77,7 @@ async function replaceFile(path: string, json: string): Promise<void> {
 
 /** Syncs a folder to disk, so that a rename in it survives a power failure. */
 async function syncFolder(folder: string): Promise<void> {
-  if (process.platform === 'win32') return // Node cannot open folders on Windows
+  if (platform === 'win32') return // Node cannot open folders on Windows
   const handle = await open(folder, 'r')
   try {
     await handle.sync()

@@ -2,6 +2,7 @@ import { Option } from 'commander'
 import { createTrust, type Trust, toPems } from '../../adapters/tls-trust.ts'
 import { usageError } from '../errors.ts'
 import { readInput } from '../io/files.ts'
+import type { Io } from '../terminal/io.ts'
 import { collect } from './values.ts'
 
 /** Value of `--ca`. */
@@ -23,10 +24,10 @@ const MAX_BYTES = 1024 * 1024
  *
  * @throws {CliError} exit code 2 for an unreadable file, or one without certificates
  */
-export async function readCas({ ca = [] }: CaOptions): Promise<readonly string[]> {
+export async function readCas(io: Io, { ca = [] }: CaOptions): Promise<readonly string[]> {
   const pems: string[] = []
   for (const file of ca) {
-    const bytes = await readInput(file, MAX_BYTES)
+    const bytes = await readInput(io, file, MAX_BYTES)
     try {
       pems.push(...toPems(bytes))
     } catch {
@@ -36,4 +37,5 @@ export async function readCas({ ca = [] }: CaOptions): Promise<readonly string[]
   return pems
 }
 
-export const readTrust = async (options: CaOptions): Promise<Trust> => createTrust(await readCas(options))
+export const readTrust = async (io: Io, options: CaOptions): Promise<Trust> =>
+  createTrust(await readCas(io, options))

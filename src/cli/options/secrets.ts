@@ -1,8 +1,8 @@
 import { isUtf8 } from 'node:buffer'
 import type { Command } from 'commander'
 import { type CliError, usageError } from '../errors.ts'
-import { readBytes, reasonOf } from '../io/files.ts'
-import { keepSecret } from '../terminal/secrets.ts'
+import { reasonOf } from '../io/files.ts'
+import type { Io } from '../terminal/io.ts'
 import { collect } from './values.ts'
 
 /** A secret and its source. Error messages name the source and never contain the secret. */
@@ -11,34 +11,24 @@ export interface Secret {
   bytes: Buffer
 }
 
-/** Values of the three options of a secret, and the environment variable to read if none of them is given. */
-export interface SecretSource {
+/** A kind of secret: the names of its options, and the variable that is read without them. */
+export interface SecretKind {
   /** `key` for `--key`, `--key-env` and `--key-file`. */
-  option: string
-  texts: readonly string[] | undefined
-  variables: readonly string[] | undefined
-  files: readonly string[] | undefined
-  defaultVariable: string
-  /** True if the command accepts more than one secret. */
-  several: boolean
+  option: 'key' | 'token' | 'store'
+  noun: string
+  detail?: string
+  variable?: string
+  /** True if commands accept more than one. Default: false. */
+  several?: boolean
 }
+
+/** Values of the three options of a secret. */
+export type SecretOptions<Name extends string> = { [name in Name | `${Name}Env` | `${Name}File`]?: string[] }
 
 /** Adds `--<option>`, `--<option>-env` and `--<option>-file`. */
 export function addSecretOptions(
   command: Command,
-  {
-    option,
-    noun,
-    detail,
-    variable,
-    several,
-  }: {
-    option: string
-    noun: string
-    detail?: string
-    variable?: string | undefined
-    several: boolean
-  },
+  { option, noun, detail, variable, several }: SecretKind,
 ): Command {
   const repeat = several ? '; repeat it for older keys' : ''
   const description = detail ? `${noun}: ${detail}` : noun
@@ -59,18 +49,26 @@ export function addSecretOptions(
  *
  * @throws {CliError} exit code 2 for mixed options, an unreadable file, or a variable that is not set
  */
-export async function readSecrets(source: SecretSource): Promise<Secret[]> {
-  const secrets = await read(source)
-  if (source.option === 'store') return secrets
+export async function readSecrets(io: Io, kind: SecretKind, options: object): Promise<Secret[]> {
+  const secrets = await read(io, kind, options)
+  if (kind.option === 'store') return secrets
   for (const { bytes } of secrets) {
-    keepSecret(bytes)
-    if (isUtf8(bytes)) keepSecret(bytes.toString().trim())
+    io.keepSecret(bytes)
+    if (isUtf8(bytes)) io.keepSecret(bytes.toString().trim())
   }
   return secrets
 }
 
-async function read(source: SecretSource): Promise<Secret[]> {
-  const { option, texts, variables, files, defaultVariable, several } = source
+/** Reads a secret; undefined without one. @throws {CliError} exit code 2, also for several */
+export async function readSecret(io: Io, kind: SecretKind, options: object): Promise<Secret | undefined> {
+  const [secret, ...rest] = await readSecrets(io, kind, options)
+  if (rest.length > 0) throw usageError(`only one ${kind.option} can be used`)
+  return secret
+}
+
+async function read(io: Io, { option, variable, several }: SecretKind, options: object): Promise<Secret[]> {
+  const given = options as SecretOptions<SecretKind['option']>
+  const [texts, variables, files] = [given[option], given[`${option}Env`], given[`${option}File`]]
   if ([texts, variables, files].filter((values) => values !== undefined).length > 1) {
     throw usageError(
       `--${option}, --${option}-env and --${option}-file cannot be mixed`,
@@ -78,14 +76,15 @@ async function read(source: SecretSource): Promise<Secret[]> {
     )
   }
   if (texts) return texts.map((text) => ({ from: `--${option}`, bytes: Buffer.from(text) }))
-  if (variables) return variables.map((name) => fromEnvironment(name, option))
-  if (files) return Promise.all(files.map((path) => fromFile(path, option)))
-  return process.env[defaultVariable] === undefined ? [] : [fromEnvironment(defaultVariable, option)]
+  if (variables) return variables.map((name) => fromEnvironment(io, name, option))
+  if (files) return Promise.all(files.map((path) => fromFile(io, path, option)))
+  const isSet = variable !== undefined && io.host.env[variable] !== undefined
+  return isSet ? [fromEnvironment(io, variable, option)] : []
 }
 
 /** Reads a variable. The error does not quote its name, because the user may have typed the secret instead. */
-function fromEnvironment(name: string, option: string): Secret {
-  const text = process.env[name]
+function fromEnvironment(io: Io, name: string, option: string): Secret {
+  const text = io.host.env[name]
   if (text === undefined) {
     throw usageError(
       `the environment variable of --${option}-env is not set`,
@@ -97,10 +96,10 @@ function fromEnvironment(name: string, option: string): Secret {
 }
 
 /** Reads a file. The error does not quote its path, because the user may have typed the secret instead. */
-async function fromFile(path: string, option: string): Promise<Secret> {
+async function fromFile(io: Io, path: string, option: string): Promise<Secret> {
   let binary: string
   try {
-    binary = (await readBytes(path)).toString('latin1')
+    binary = (await io.readBytes(path)).toString('latin1')
   } catch (error) {
     throw usageError(
       `cannot read the file of --${option}-file: ${reasonOf(error)}`,

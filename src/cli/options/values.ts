@@ -1,7 +1,7 @@
 import { InvalidArgumentError } from 'commander'
 import { isSecretHeader } from '../../shared/redact.ts'
 import { isHeaderName, isHeaderValue } from '../io/http.ts'
-import { keepSecret } from '../terminal/secrets.ts'
+import type { Io } from '../terminal/io.ts'
 
 // Parsers for Commander's `argParser`. They throw an InvalidArgumentError that does not quote the value.
 
@@ -39,16 +39,18 @@ export function originList(value: string, previous: readonly string[] = []): str
   throw new InvalidArgumentError('must be a scheme and a host, for example https://gis.example.com')
 }
 
-/** Parses a header line, `name: value`, and adds it to the previous ones. */
-export function headerLine(value: string, previous: readonly [string, string][] = []): [string, string][] {
-  const [, name = '', text = ''] = /^([^:]*):(.*)$/s.exec(value) ?? []
-  if (!isHeaderName(name) || !isHeaderValue(text))
-    throw new InvalidArgumentError("must be a header line like 'name: value'")
-  const content = text.trim()
-  if (isSecretHeader(name))
-    for (const secret of [content, content.slice(content.indexOf(' ') + 1)]) keepSecret(secret)
-  return [...previous, [name, content]]
-}
+/** Creates a parser for a header line, `name: value`, which adds it to the previous ones. */
+export const headerLine =
+  (io: Io) =>
+  (value: string, previous: readonly [string, string][] = []): [string, string][] => {
+    const [, name = '', text = ''] = /^([^:]*):(.*)$/s.exec(value) ?? []
+    if (!isHeaderName(name) || !isHeaderValue(text))
+      throw new InvalidArgumentError("must be a header line like 'name: value'")
+    const content = text.trim()
+    if (isSecretHeader(name))
+      for (const secret of [content, content.slice(content.indexOf(' ') + 1)]) io.keepSecret(secret)
+    return [...previous, [name, content]]
+  }
 
 /** Parses a header name. */
 export function headerName(value: string): string {

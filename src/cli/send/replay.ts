@@ -9,9 +9,8 @@ import { addKeyOptions, hasKeyOption, type KeyOptions, requireKey } from '../opt
 import { writtenEncodingOption } from '../options/signature.ts'
 import { headerName, httpUrl, wholeNumber } from '../options/values.ts'
 import { addExamples } from '../terminal/help.ts'
-import { colours, count, print, printJson } from '../terminal/output.ts'
+import { count, type Io } from '../terminal/io.ts'
 import { printable } from '../terminal/printable.ts'
-import { startProgress } from '../terminal/progress.ts'
 
 interface Options extends KeyOptions, CaOptions {
   to: URL
@@ -21,7 +20,6 @@ interface Options extends KeyOptions, CaOptions {
   prefix?: string
   count: number
   concurrency: number
-  json?: true
 }
 
 /** What to print for each outcome with 2xx of a geohook receiver, whose response is `{"status":"<outcome>"}`. */
@@ -42,7 +40,7 @@ interface Result {
   error?: CliError
 }
 
-export function createReplayCommand(): Command {
+export function createReplayCommand(io: Io): Command {
   const command = new Command('replay')
     .summary('send captures again, unchanged or re-signed')
     .description(
@@ -71,21 +69,20 @@ export function createReplayCommand(): Command {
     'geohook replay captures --to http://127.0.0.1:3000/ --resign --key-file key.txt',
   ])
   return command.action(async (paths: string[], options: Options) => {
-    const toHeaders = await createHeaders(options)
-    const trust = await readTrust(options)
-    const captures = await readCaptures(paths)
-    const results = await sendAll(captures, { toHeaders, trust }, options)
+    const toHeaders = await createHeaders(io, options)
+    const trust = await readTrust(io, options)
+    const captures = await readCaptures(io, paths)
+    const results = await sendAll(io, captures, { toHeaders, trust }, options)
     const failed = results.filter((result) => !isSuccess(result.status))
     const succeeded = results.length - failed.length
-    if (options.json) printJson({ results: results.map(toJson) })
+    if (io.json) io.printJson({ results: results.map(toJson) })
     else
-      print(
-        colours.dim(
+      io.print(
+        io.colours.dim(
           `${count(succeeded, 'response')} with 2xx, of ${results.length}${withoutHandler(results)}`,
         ),
       )
-    if (failed.length > 0)
-      process.exitCode = failed.find(({ error }) => error)?.error?.exitCode ?? EXIT.failure
+    if (failed.length > 0) io.exitCode = failed.find(({ error }) => error)?.error?.exitCode ?? EXIT.failure
   })
 }
 
@@ -98,19 +95,16 @@ interface Sending {
 type ToHeaders = (capture: CaptureFile) => Promise<HeaderPairs>
 
 /** Returns a function that takes a capture and returns the headers to send with it. */
-async function createHeaders({
-  resign,
-  encoding,
-  prefix,
-  signatureHeader,
-  ...keys
-}: Options): Promise<ToHeaders> {
+async function createHeaders(
+  io: Io,
+  { resign, encoding, prefix, signatureHeader, ...keys }: Options,
+): Promise<ToHeaders> {
   if (!resign) {
     if (hasKeyOption(keys))
       throw usageError('a key requires --resign', 'Add --resign to replace the signature.')
     return async ({ headers }) => endToEnd(headers)
   }
-  const signatureKey = await requireKey(keys)
+  const signatureKey = await requireKey(io, keys)
   return async ({ headers, body }) => [
     ...endToEnd(headers).filter(([name]) => name.toLowerCase() !== signatureHeader.toLowerCase()),
     [signatureHeader, await sign({ body, signatureKey, encoding, prefix })],
@@ -118,23 +112,24 @@ async function createHeaders({
 }
 
 async function sendAll(
+  io: Io,
   captures: readonly CaptureFile[],
   sending: Sending,
-  { to, count: times, concurrency, json }: Options,
+  { to, count: times, concurrency }: Options,
 ): Promise<Result[]> {
   const results: Result[] = []
   const total = captures.length * times
   const pending = repeatEach(captures, times)
-  const progress = startProgress('replaying', json === true)
+  const progress = io.startProgress('replaying')
 
   async function work(): Promise<void> {
     for (const capture of pending) {
       const result = await sendOne(capture, sending, to)
       results.push(result)
       progress.update(`replaying, ${results.length} of ${total}`)
-      if (json) continue
+      if (io.json) continue
       progress.clear()
-      printResult(result)
+      printResult(io, result)
     }
   }
 
@@ -180,11 +175,11 @@ function withoutHandler(results: readonly Result[]): string {
   return parts.length > 0 ? `; no handler ran for ${parts.join(' and ')}` : ''
 }
 
-function printResult(result: Result): void {
+function printResult(io: Io, result: Result): void {
   const { file, status, outcome, error } = result
-  const colour = isSuccess(status) ? colours.green : colours.red
+  const colour = isSuccess(status) ? io.colours.green : io.colours.red
   const reason = error ? printable(error.message) : outcome && OUTCOMES[outcome]
-  print(`${colour(String(status ?? '---'))}  ${printable(file)}${reason ? `  ${reason}` : ''}`)
+  io.print(`${colour(String(status ?? '---'))}  ${printable(file)}${reason ? `  ${reason}` : ''}`)
 }
 
 const toJson = ({ error, ...result }: Result): object =>

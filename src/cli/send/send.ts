@@ -8,19 +8,16 @@ import { type CaOptions, caOption, readTrust } from '../options/ca.ts'
 import { addKeyOptions, type KeyOptions, requireKey } from '../options/keys.ts'
 import { headerLine, httpUrl } from '../options/values.ts'
 import { addExamples } from '../terminal/help.ts'
-import { colours, count, print, printJson } from '../terminal/output.ts'
-import { shortened } from '../terminal/printable.ts'
-import { withProgress } from '../terminal/progress.ts'
+import { count, type Io } from '../terminal/io.ts'
 import { addSenderOptions, type SenderOptions, toSender } from './sender-options.ts'
 
 interface Options extends KeyOptions, SenderOptions, CaOptions {
   to: URL
   contentType?: string
   header?: HeaderPairs
-  json?: true
 }
 
-export function createSendCommand(): Command {
+export function createSendCommand(io: Io): Command {
   const command = new Command('send')
     .summary('sign a file and post it to a receiver')
     .description(
@@ -33,7 +30,7 @@ export function createSendCommand(): Command {
       '--content-type <type>',
       'content type of the request (default: application/json, or that of a form with --form)',
     )
-    .option('--header <line>', "additional header, as 'name: value'; repeatable", headerLine)
+    .option('--header <line>', "additional header, as 'name: value'; repeatable", headerLine(io))
     .option('--json', 'print JSON')
   addSenderOptions(command)
   addKeyOptions(command)
@@ -46,9 +43,9 @@ export function createSendCommand(): Command {
   ])
   return command.action(async (file: string | undefined, options: Options) => {
     const { signer, details, secretHeader } = toSender(options)
-    const signatureKey = await requireKey(options)
-    const trust = await readTrust(options)
-    const payload = await readPayload(file, options, details)
+    const signatureKey = await requireKey(io, options)
+    const trust = await readTrust(io, options)
+    const payload = await readPayload(io, file, options, details)
     const { method, headers, bytes } = await createSigner({ ...signer, signatureKey }).sign(payload)
     if (secretHeader !== undefined) {
       delete headers[service.signatureHeader]
@@ -56,22 +53,23 @@ export function createSendCommand(): Command {
     }
     if (options.contentType !== undefined) headers['content-type'] = options.contentType
     const lines = [...Object.entries(headers), ...(options.header ?? [])]
-    const answer = await withProgress(`waiting for ${options.to.origin}`, options.json === true, () =>
+    const answer = await io.withProgress(`waiting for ${options.to.origin}`, () =>
       sendRequest(options.to, { method, headers: lines, body: bytes }, { trust }),
     )
     const { status } = answer
     const text = answer.body.toString()
-    if (options.json) printJson({ status, bytes: bytes.length, answer: text })
+    if (io.json) io.printJson({ status, bytes: bytes.length, answer: text })
     else {
-      const colour = isSuccess(status) ? colours.green : colours.red
-      print(`${colour(status)}  ${shortened(text, 200)}`.trimEnd())
-      print(colours.dim(`sent ${count(bytes.length, 'byte')}`))
+      const colour = isSuccess(status) ? io.colours.green : io.colours.red
+      io.print(`${colour(status)}  ${io.shortened(text, 200)}`.trimEnd())
+      io.print(io.colours.dim(`sent ${count(bytes.length, 'byte')}`))
     }
-    if (!isSuccess(status)) process.exitCode = EXIT.failure
+    if (!isSuccess(status)) io.exitCode = EXIT.failure
   })
 }
 
 async function readPayload(
+  io: Io,
   file: string | undefined,
   { changeType, form }: Options,
   details: PayloadDetails,
@@ -82,5 +80,5 @@ async function readPayload(
   }
   if (file === undefined)
     throw usageError('the body is missing', 'Give a file, - for standard input, or --change-type.')
-  return form ? readText(file) : readInput(file)
+  return form ? readText(io, file) : readInput(io, file)
 }

@@ -1,18 +1,15 @@
-import { type Command, Option } from 'commander'
+import type { Command } from 'commander'
 import { CliError, EXIT, usageError } from '../errors.ts'
 import { sendRequest } from '../io/http.ts'
 import { toRecord } from '../io/json.ts'
 import { type CaOptions, caOption, readTrust } from '../options/ca.ts'
-import {
-  addServiceTokenOptions,
-  readServiceToken,
-  type ServiceTokenOptions,
-} from '../options/service-token.ts'
+import { addServiceTokenOptions, readServiceToken, type TokenOptions } from '../options/tokens.ts'
 import { httpUrl } from '../options/values.ts'
+import type { Io } from '../terminal/io.ts'
 
 /** Values of `--url`, `--ca` and the token options. */
-export interface ClientOptions extends CaOptions, ServiceTokenOptions {
-  url: URL
+export interface ClientOptions extends CaOptions, TokenOptions {
+  url?: URL
 }
 
 /** The JSON object in a response body. */
@@ -23,6 +20,8 @@ export type ServiceResponse = Record<string, unknown>
  * because `edit` sends their values back. Printing redacts them.
  */
 export interface ServiceClient {
+  /** Origin of the service, for messages. */
+  readonly origin: string
   get(path: string, parameters?: Record<string, string>): Promise<ServiceResponse>
   /** Posts a form to the administration, as docs/specification.md requires. Some services read the token only from it. */
   postForm(path: string, form?: Record<string, string>): Promise<ServiceResponse>
@@ -36,24 +35,26 @@ export interface ServiceClient {
 const TIMEOUT = 10 * 60_000
 const MAX_RESPONSE = 64 * 1024 * 1024
 
-/** Adds `--url`, `--ca` and the token options. */
+const DEFAULT_URL = 'http://127.0.0.1:4000'
+
+/** Adds `--url`, `--ca`, the token options and `--json`. */
 export function addClientOptions(command: Command): Command {
-  command.addOption(
-    new Option('--url <url>', 'base address of the service')
-      .env('GEOHOOK_URL')
-      .argParser(httpUrl)
-      .default(new URL('http://127.0.0.1:4000'), 'http://127.0.0.1:4000'),
-  )
-  command.addOption(caOption())
-  return addServiceTokenOptions(command)
+  command
+    .option('--url <url>', `base address of the service (default: GEOHOOK_URL, or ${DEFAULT_URL})`, httpUrl)
+    .addOption(caOption())
+  return addServiceTokenOptions(command).option('--json', 'print JSON')
 }
 
 /** Creates a client. @throws {CliError} exit code 2 for an invalid token or URL */
-export async function createClient({ url, ca, ...tokens }: ClientOptions): Promise<ServiceClient> {
-  const token = await readServiceToken(tokens)
+export async function createClient(
+  io: Io,
+  { url: given, ca, ...tokens }: ClientOptions,
+): Promise<ServiceClient> {
+  const url = given ?? urlInEnvironment(io)
+  const token = await readServiceToken(io, tokens)
   if (url.search || url.hash)
     throw usageError('--url has a query or a fragment', 'Give only the base address.')
-  const trust = await readTrust({ ca })
+  const trust = await readTrust(io, { ca })
   let base = url.href
   while (base.endsWith('/')) base = base.slice(0, -1)
 
@@ -76,6 +77,7 @@ export async function createClient({ url, ca, ...tokens }: ClientOptions): Promi
   }
 
   return {
+    origin: url.origin,
     get: (path, parameters = {}) =>
       request('GET', `${path}?${new URLSearchParams({ f: 'json', ...parameters })}`),
     postForm: (path, form = {}) =>
@@ -87,6 +89,17 @@ export async function createClient({ url, ca, ...tokens }: ClientOptions): Promi
       ),
     postJson: (path, body) => request('POST', path, 'application/json', JSON.stringify(body)),
     delete: (path) => request('DELETE', path),
+  }
+}
+
+function urlInEnvironment({ host }: Io): URL {
+  try {
+    return httpUrl(host.env.GEOHOOK_URL ?? DEFAULT_URL)
+  } catch {
+    throw usageError(
+      'GEOHOOK_URL is not a URL that begins with http:// or https://',
+      'Set it, or give --url.',
+    )
   }
 }
 

@@ -1,8 +1,7 @@
 import { Command } from 'commander'
 import { httpUrl } from '../options/values.ts'
 import { addExamples } from '../terminal/help.ts'
-import { colours, print, printJson } from '../terminal/output.ts'
-import { withProgress } from '../terminal/progress.ts'
+import type { Io } from '../terminal/io.ts'
 import { addClientOptions, type ClientOptions, createClient, type ServiceResponse } from './client.ts'
 import { addWebhookOptions, readWebhookOptions, type WebhookOptions } from './webhook-options.ts'
 import {
@@ -14,7 +13,7 @@ import {
   webhooksPath,
 } from './webhooks.ts'
 
-export function createCreateCommand(): Command {
+export function createCreateCommand(io: Io): Command {
   const command = new Command('create')
     .summary('create a webhook')
     .description(
@@ -26,28 +25,29 @@ export function createCreateCommand(): Command {
     .requiredOption('--hook-url <url>', 'payload URL', httpUrl)
   addClientOptions(
     addWebhookOptions(command, 'change types that trigger it, separated by commas (default: *)'),
-  ).option('--json', 'print JSON')
+  )
   addExamples(command, [
     'geohook create Parcels.FeatureServer --name edits --hook-url http://127.0.0.1:3000/ --key-file key.txt',
     'geohook create Analysis.GPServer --name jobs --hook-url http://127.0.0.1:3000/jobs',
   ])
-  return command.action(
-    async (service: ServicePath, options: ClientOptions & WebhookOptions & { json?: true }) => {
-      const parameters = await readWebhookOptions(options)
-      const client = await createClient(options)
-      const created = await withProgress(`asking ${options.url.origin}`, options.json === true, () =>
-        client.postForm(`${webhooksPath(service)}/create`, parameters),
-      )
-      if (options.json) printJson(redactKeys(created))
-      else printCreated(created)
-    },
-  )
+  return command.action(async (service: ServicePath, options: ClientOptions & WebhookOptions) => {
+    const parameters = await readWebhookOptions(io, options)
+    const client = await createClient(io, options)
+    const created = await io.withProgress(`asking ${client.origin}`, () =>
+      client.postForm(`${webhooksPath(service)}/create`, parameters),
+    )
+    if (io.json) io.printJson(redactKeys(created))
+    else printCreated(io, created)
+  })
 }
 
-function printCreated({ id, name, hookUrl, changeTypes, active, signatureKey }: ServiceResponse): void {
-  print(`${colours.green('created')} ${toPrintable(name)} (${toPrintable(id)})`)
-  print(`  hookUrl      ${toPrintable(hookUrl)}`)
-  print(`  changeTypes  ${toPrintable(changeTypes)}`)
-  print(`  active       ${toPrintable(active)}`)
-  print(`  key          ${describeKey(signatureKey, 'set')}`)
+function printCreated(
+  io: Io,
+  { id, name, hookUrl, changeTypes, active, signatureKey }: ServiceResponse,
+): void {
+  io.print(`${io.colours.green('created')} ${toPrintable(name)} (${toPrintable(id)})`)
+  io.print(`  hookUrl      ${toPrintable(hookUrl)}`)
+  io.print(`  changeTypes  ${toPrintable(changeTypes)}`)
+  io.print(`  active       ${toPrintable(active)}`)
+  io.print(`  key          ${describeKey(signatureKey, 'set')}`)
 }

@@ -1,8 +1,7 @@
 import { Command } from 'commander'
 import { CliError, usageError } from '../errors.ts'
 import { addExamples } from '../terminal/help.ts'
-import { colours, count, print, printJson } from '../terminal/output.ts'
-import { withProgress } from '../terminal/progress.ts'
+import { count, type Io } from '../terminal/io.ts'
 import { addClientOptions, type ClientOptions, createClient } from './client.ts'
 import {
   findWebhook,
@@ -15,17 +14,16 @@ import {
 
 interface Options extends ClientOptions {
   all?: true
-  json?: true
 }
 
-export function createDeleteCommand(): Command {
+export function createDeleteCommand(io: Io): Command {
   const command = new Command('delete')
     .summary('delete webhooks')
     .description('Deletes webhooks permanently. If one of them does not exist, none is deleted.')
     .argument('<service>', 'for example Parcels.FeatureServer', servicePath)
     .argument('[webhooks...]', 'ids or names of the webhooks')
     .option('--all', 'delete all webhooks of the service')
-  addClientOptions(command).option('--json', 'print JSON')
+  addClientOptions(command)
   addExamples(command, [
     "geohook delete Parcels.FeatureServer 'parcel edits'",
     'geohook delete Parcels.FeatureServer --all',
@@ -34,10 +32,10 @@ export function createDeleteCommand(): Command {
     if (options.all ? names.length > 0 : names.length === 0) {
       throw usageError('give either the webhooks to delete or --all', '"geohook list" shows the webhooks.')
     }
-    const client = await createClient(options)
+    const client = await createClient(io, options)
     const path = webhooksPath(service)
-    const deleted = await withProgress(`asking ${options.url.origin}`, options.json === true, async () => {
-      const webhooks = await listWebhooks(client, service)
+    const deleted = await io.withProgress(`asking ${client.origin}`, async () => {
+      const webhooks = await listWebhooks(io, client, service)
       if (options.all) {
         await client.postForm(`${path}/deleteAll`)
         return webhooks
@@ -53,9 +51,9 @@ export function createDeleteCommand(): Command {
       }
       return found
     })
-    if (options.json) return printJson({ deleted: deleted.map(({ id }) => id) })
+    if (io.json) return io.printJson({ deleted: deleted.map(({ id }) => id) })
     for (const { id, name } of deleted)
-      print(`${colours.green('deleted')} ${toPrintable(name)} (${toPrintable(id)})`)
-    if (options.all) print(count(deleted.length, 'webhook'))
+      io.print(`${io.colours.green('deleted')} ${toPrintable(name)} (${toPrintable(id)})`)
+    if (options.all) io.print(count(deleted.length, 'webhook'))
   })
 }

@@ -2,8 +2,7 @@ import { Command, InvalidArgumentError } from 'commander'
 import { EXIT, usageError } from '../errors.ts'
 import { collect, wholeNumber } from '../options/values.ts'
 import { addExamples } from '../terminal/help.ts'
-import { print, printJson } from '../terminal/output.ts'
-import { withProgress } from '../terminal/progress.ts'
+import type { Io } from '../terminal/io.ts'
 import { addClientOptions, type ClientOptions, createClient, type ServiceClient } from './client.ts'
 import { featureServerPath, featureServicePath, getGeneration, getObjectIdField } from './feature-layer.ts'
 import { areAllApplied, parseResults, printResults } from './feature-results.ts'
@@ -15,7 +14,6 @@ interface Options extends ClientOptions {
   add?: string[]
   update?: string[]
   delete?: number[]
-  json?: true
 }
 
 /** The edits of a request. */
@@ -31,7 +29,7 @@ function objectIds(value: string, previous: readonly number[] = []): number[] {
   throw new InvalidArgumentError('must be object ids separated by commas, for example 3,7')
 }
 
-export function createEditFeaturesCommand(): Command {
+export function createEditFeaturesCommand(io: Io): Command {
   const command = new Command('edit-features')
     .summary('edit the features of a feature service')
     .description(
@@ -45,43 +43,38 @@ export function createEditFeaturesCommand(): Command {
     .option('--add <json>', 'features to add, or @file; repeatable', collect)
     .option('--update <json>', 'features to update, with their object ids, or @file; repeatable', collect)
     .option('--delete <ids>', 'object ids of features to delete, separated by commas; repeatable', objectIds)
-  addClientOptions(command).option('--json', 'print JSON')
+  addClientOptions(command)
   addExamples(command, [
     'geohook edit-features Parcels --add @parcels.geojson',
     `geohook edit-features Parcels --update '{"attributes": {"OBJECTID": 3, "name": "Oak"}}' --delete 4,5`,
   ])
   return command.action(async (service: ServicePath, options: Options) => {
-    const given = await readOptions(options)
-    const client = await createClient(options)
+    const given = await readOptions(io, options)
+    const client = await createClient(io, options)
     const path = featureServerPath(service)
-    const { layer: layerId, json } = options
-    const { results, generation } = await withProgress(
-      `asking ${options.url.origin}`,
-      json === true,
-      async () => {
-        const edits = await createEdits(client, `${path}/${layerId}`, given, options)
-        const response = await client.postForm(`${path}/${layerId}/applyEdits`, toForm(edits))
-        return { results: parseResults(response), generation: await getGeneration(client, path, layerId) }
-      },
-    )
-    if (json) printJson({ layerId, ...results, generation })
+    const { layer: layerId } = options
+    const { results, generation } = await io.withProgress(`asking ${client.origin}`, async () => {
+      const edits = await createEdits(client, `${path}/${layerId}`, given, options)
+      const response = await client.postForm(`${path}/${layerId}/applyEdits`, toForm(edits))
+      return { results: parseResults(response), generation: await getGeneration(client, path, layerId) }
+    })
+    if (io.json) io.printJson({ layerId, ...results, generation })
     else {
-      printResults(results)
-      if (generation !== undefined) print(`generation ${generation}`)
+      printResults(io, results)
+      if (generation !== undefined) io.print(`generation ${generation}`)
     }
-    if (!areAllApplied(results)) process.exitCode = EXIT.failure
+    if (!areAllApplied(results)) io.exitCode = EXIT.failure
   })
 }
 
 /** @throws {CliError} exit code 2 */
-async function readOptions({
-  add,
-  update,
-  delete: ids,
-}: Options): Promise<Record<'add' | 'update', GivenRows[]>> {
+async function readOptions(
+  io: Io,
+  { add, update, delete: ids }: Options,
+): Promise<Record<'add' | 'update', GivenRows[]>> {
   if ((add ?? update ?? ids) === undefined)
     throw usageError('there is nothing to edit', 'Give --add, --update or --delete.')
-  return { add: await readRows('--add', add), update: await readRows('--update', update) }
+  return { add: await readRows(io, '--add', add), update: await readRows(io, '--update', update) }
 }
 
 /** @param path of the layer */

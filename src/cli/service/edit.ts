@@ -3,8 +3,7 @@ import { CliError, EXIT, toCliError, usageError } from '../errors.ts'
 import { toRecord } from '../io/json.ts'
 import { httpUrl } from '../options/values.ts'
 import { addExamples } from '../terminal/help.ts'
-import { colours, print, printJson } from '../terminal/output.ts'
-import { withProgress } from '../terminal/progress.ts'
+import type { Io } from '../terminal/io.ts'
 import {
   addClientOptions,
   type ClientOptions,
@@ -25,11 +24,9 @@ import {
   webhooksPath,
 } from './webhooks.ts'
 
-interface Options extends ClientOptions, WebhookOptions {
-  json?: true
-}
+interface Options extends ClientOptions, WebhookOptions {}
 
-export function createEditCommand(): Command {
+export function createEditCommand(io: Io): Command {
   const command = new Command('edit')
     .summary('change a webhook')
     .description(
@@ -40,27 +37,25 @@ export function createEditCommand(): Command {
     .argument('<webhook>', 'id or name of the webhook')
     .option('--name <text>', 'new name')
     .option('--hook-url <url>', 'new payload URL', httpUrl)
-  addClientOptions(
-    addWebhookOptions(command, 'new change types that trigger it, separated by commas'),
-  ).option('--json', 'print JSON')
+  addClientOptions(addWebhookOptions(command, 'new change types that trigger it, separated by commas'))
   addExamples(command, [
     "geohook edit Parcels.FeatureServer 'parcel edits' --hook-url http://127.0.0.1:3000/v2",
     "geohook edit Parcels.FeatureServer 'parcel edits' --key-file new-key.txt",
   ])
   return command.action(async (service: ServicePath, idOrName: string, options: Options) => {
-    const changes = await readWebhookOptions(options)
+    const changes = await readWebhookOptions(io, options)
     if (Object.keys(changes).length === 0) {
       throw usageError('there is nothing to change', 'Give --name, --hook-url, --key-file or another option.')
     }
-    const client = await createClient(options)
-    const edited = await withProgress(`asking ${options.url.origin}`, options.json === true, () =>
-      edit(client, service, idOrName, changes),
+    const client = await createClient(io, options)
+    const edited = await io.withProgress(`asking ${client.origin}`, () =>
+      edit(io, client, service, idOrName, changes),
     )
     const [changed, different, unknown] = (['changed', 'different', 'unknown'] as const).map((state) =>
       [...edited.states.keys()].filter((name) => edited.states.get(name) === state),
     )
-    if (options.json) printJson({ ...redactKeys(edited.after), edit: { changed, different, unknown } })
-    else printEdited(edited)
+    if (io.json) io.printJson({ ...redactKeys(edited.after), edit: { changed, different, unknown } })
+    else printEdited(io, edited)
     if (different?.length) {
       throw new CliError(
         EXIT.failure,
@@ -99,12 +94,13 @@ interface Edited {
 
 /** Sends every member that the service shows, because a service may reset those that an edit omits. */
 async function edit(
+  io: Io,
   client: ServiceClient,
   service: ServicePath,
   idOrName: string,
   changes: Record<string, string>,
 ): Promise<Edited> {
-  const { id } = findWebhook(await listWebhooks(client, service), idOrName)
+  const { id } = findWebhook(await listWebhooks(io, client, service), idOrName)
   const path = `${webhooksPath(service)}/${encodeURIComponent(id)}`
   const before = await read(client, path, id)
   requireShown(before, service, changes)
@@ -204,8 +200,8 @@ function covers(wanted: unknown, actual: unknown): boolean {
 const toComparable = (value: unknown): string =>
   Array.isArray(value) ? JSON.stringify(value.map(toParameter).sort()) : toParameter(value)
 
-function printEdited({ before, after, states }: Edited): void {
-  print(`${colours.green('edited')} ${toPrintable(after.name)} (${toPrintable(after.id)})`)
+function printEdited(io: Io, { before, after, states }: Edited): void {
+  io.print(`${io.colours.green('edited')} ${toPrintable(after.name)} (${toPrintable(after.id)})`)
   const [old, now] = [redactKeys(before), redactKeys(after)]
   for (const [name, state] of states) {
     if (state === 'unchanged' && !PARAMETERS.includes(name)) continue
@@ -213,7 +209,7 @@ function printEdited({ before, after, states }: Edited): void {
       name === 'signatureKey'
         ? ['key', toKeyText(state, after[name])]
         : [name, toText(state, old[name], now[name])]
-    print(`  ${toPrintable(label).padEnd(13)} ${text}`)
+    io.print(`  ${toPrintable(label).padEnd(13)} ${text}`)
   }
 }
 

@@ -1,5 +1,5 @@
 import { toRecord } from '../io/json.ts'
-import { colours, count, print } from '../terminal/output.ts'
+import { count, type Io } from '../terminal/io.ts'
 import type { ServiceResponse } from './client.ts'
 import { toPrintable } from './webhooks.ts'
 
@@ -50,21 +50,21 @@ const MAX_PRINTED = 20
 /** The code of rows that were valid, but undone because of another row. */
 const ROLLED_BACK = 1003
 
-export function printResults(results: EditResults): void {
+export function printResults(io: Io, results: EditResults): void {
   for (const [name, , verb] of LISTS) {
     const done = results[name].filter(({ success }) => success)
     if (done.length === 0) continue
     const ids = done.slice(0, MAX_PRINTED).map(({ objectId }) => objectId ?? '?')
     const more = done.length > ids.length ? `, and ${done.length - ids.length} more` : ''
-    print(`${colours.green(verb)} ${count(done.length, 'feature')}: ${ids.join(', ')}${more}`)
+    io.print(`${io.colours.green(verb)} ${count(done.length, 'feature')}: ${ids.join(', ')}${more}`)
   }
   const failed = LISTS.flatMap(([name, kind]) =>
     results[name].flatMap(({ error }, index) => (error ? [{ kind, number: index + 1, ...error }] : [])),
   )
   const errors = failed.filter(({ code }) => code !== ROLLED_BACK)
   for (const { kind, number, code, description } of errors.slice(0, MAX_PRINTED))
-    print(`${colours.red('failed')} ${kind} ${number}: ${code} ${toPrintable(description)}`)
-  if (errors.length > MAX_PRINTED) print(`... and ${errors.length - MAX_PRINTED} more`)
+    io.print(`${io.colours.red('failed')} ${kind} ${number}: ${code} ${toPrintable(description)}`)
+  if (errors.length > MAX_PRINTED) io.print(`... and ${errors.length - MAX_PRINTED} more`)
   const undone = failed.length - errors.length
-  if (undone > 0) print(`${count(undone, 'other edit')} not applied, because of the errors`)
+  if (undone > 0) io.print(`${count(undone, 'other edit')} not applied, because of the errors`)
 }

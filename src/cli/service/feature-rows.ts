@@ -1,6 +1,7 @@
 import type { GeoJsonCollection } from '../../mock/index.ts'
 import { toCliError, usageError } from '../errors.ts'
 import { readJson, toRecord } from '../io/json.ts'
+import type { Io } from '../terminal/io.ts'
 
 /** Values of `--add` or `--update`: features in Esri JSON, and GeoJSON that is not converted yet. */
 export interface GivenRows {
@@ -11,12 +12,12 @@ export interface GivenRows {
 }
 
 /** Reads the values of an option: JSON, or the name of a file after `@`. @throws {CliError} exit code 2 */
-export async function readRows(option: string, texts: readonly string[] = []): Promise<GivenRows[]> {
+export async function readRows(io: Io, option: string, texts: readonly string[] = []): Promise<GivenRows[]> {
   const rows: GivenRows[] = []
   for (const text of texts) {
     const isFile = text.startsWith('@')
     const name = isFile ? text.slice(1) : option
-    const value = isFile ? await readJson(name) : parse(option, text)
+    const value = isFile ? await readJson(io, name) : parse(option, text)
     const type = toRecord(value)?.type
     rows.push({ name, value, isGeoJson: type === 'Feature' || type === 'FeatureCollection' })
   }

@@ -1,8 +1,6 @@
 import { Command } from 'commander'
 import { addExamples } from '../terminal/help.ts'
-import { print, printSafe } from '../terminal/output.ts'
-import { toPrintableJson } from '../terminal/printable.ts'
-import { withProgress } from '../terminal/progress.ts'
+import type { Io } from '../terminal/io.ts'
 import { toTable } from '../terminal/table.ts'
 import { addClientOptions, type ClientOptions, createClient } from './client.ts'
 import {
@@ -14,25 +12,18 @@ import {
   WEBHOOK_COLUMNS,
 } from './webhooks.ts'
 
-export function createListCommand(): Command {
+export function createListCommand(io: Io): Command {
   const command = new Command('list')
     .summary('list the webhooks of a service, or of all services')
     .description('Lists webhooks. Keys are shown as ***.')
     .argument('[service]', 'for example Parcels.FeatureServer or folder/Analysis.GPServer', servicePath)
-  addClientOptions(command).option('--json', 'print JSON')
+  addClientOptions(command)
   addExamples(command, ['geohook list', 'geohook list Parcels.FeatureServer --json'])
-  return command.action(
-    async (service: ServicePath | undefined, options: ClientOptions & { json?: true }) => {
-      const client = await createClient(options)
-      // Formats the output here, so that progress is also reported while a long list is being formatted.
-      const output = await withProgress(`asking ${options.url.origin}`, options.json === true, async () => {
-        const webhooks = await listWebhooks(client, service)
-        if (options.json) return toPrintableJson(redactKeys({ webhooks }), 2)
-        return webhooks.length === 0
-          ? 'there are no webhooks'
-          : toTable(WEBHOOK_COLUMNS, webhooks.map(toWebhookRow))
-      })
-      options.json ? printSafe(output) : print(output)
-    },
-  )
+  return command.action(async (service: ServicePath | undefined, options: ClientOptions) => {
+    const client = await createClient(io, options)
+    const webhooks = await io.withProgress(`asking ${client.origin}`, () => listWebhooks(io, client, service))
+    if (io.json) io.printJson(redactKeys({ webhooks }))
+    else if (webhooks.length === 0) io.print('there are no webhooks')
+    else io.print(await toTable(io, WEBHOOK_COLUMNS, webhooks.map(toWebhookRow)))
+  })
 }

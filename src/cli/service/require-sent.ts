@@ -1,5 +1,6 @@
 import { subscriptionsOf } from '../../payload/events.ts'
 import { CliError, EXIT } from '../errors.ts'
+import type { Io } from '../terminal/io.ts'
 import type { ServiceClient } from './client.ts'
 import { type ListedWebhook, listWebhooks, type ServicePath } from './webhooks.ts'
 
@@ -9,11 +10,12 @@ import { type ListedWebhook, listWebhooks, type ServicePath } from './webhooks.t
  * @throws {CliError} exit code 4 if no webhook is subscribed, 5 if the subscribed ones are inactive
  */
 export async function requireSent(
+  io: Io,
   client: ServiceClient,
   service: ServicePath,
   changeTypes: readonly string[],
 ): Promise<void> {
-  const webhooks = await listIfAllowed(client, service)
+  const webhooks = await listIfAllowed(io, client, service)
   const subscriptions = new Set(changeTypes.flatMap(subscriptionsOf))
   const subscribed = webhooks?.filter((webhook) =>
     webhook.changeTypes.some((name) => subscriptions.has(name)),
@@ -33,11 +35,12 @@ export async function requireSent(
 
 /** Returns undefined if the client may trigger events, but not list the webhooks. */
 async function listIfAllowed(
+  io: Io,
   client: ServiceClient,
   service: ServicePath,
 ): Promise<ListedWebhook[] | undefined> {
   try {
-    return await listWebhooks(client, service)
+    return await listWebhooks(io, client, service)
   } catch (error) {
     if (error instanceof CliError && /^service_(401|403|498|499)$/.test(error.code)) return undefined
     throw error

@@ -7,8 +7,7 @@ import { isSuccess } from '../io/http.ts'
 import { toRecord } from '../io/json.ts'
 import { wholeNumber } from '../options/values.ts'
 import { addExamples } from '../terminal/help.ts'
-import { colours, print, printJson } from '../terminal/output.ts'
-import { withProgress } from '../terminal/progress.ts'
+import type { Io } from '../terminal/io.ts'
 import {
   addClientOptions,
   type ClientOptions,
@@ -29,7 +28,6 @@ interface Options extends ClientOptions {
   delay?: number
   wait: boolean
   any?: true
-  json?: true
 }
 
 /** A delivery attempt, as printed with `--json`. */
@@ -48,7 +46,7 @@ const layer = (value: string, previous: readonly number[] = []): number[] => [
   wholeNumber(0, 1_000_000)(value),
 ]
 
-export function createTriggerCommand(): Command {
+export function createTriggerCommand(io: Io): Command {
   const command = new Command('trigger')
     .summary('trigger an event on a mock service')
     .description(
@@ -73,7 +71,7 @@ export function createTriggerCommand(): Command {
     .option('--delay <ms>', 'with --fault: its delay in milliseconds', wholeNumber(0, 86_400_000))
     .option('--no-wait', 'do not wait for deliveries')
     .option('--any', 'allow change types that are not listed below')
-  addClientOptions(command).option('--json', 'print JSON')
+  addClientOptions(command)
   addExamples(command, [
     'geohook trigger Parcels.FeatureServer FeaturesCreated',
     'geohook trigger Analysis.GPServer esriJobSucceeded --job-id j42',
@@ -93,24 +91,22 @@ export function createTriggerCommand(): Command {
     const { jobId, taskName, layer: layerIds, wait } = options
     if (options.delay !== undefined && !options.fault) throw usageError('--delay requires --fault')
     if (!options.any) requireKnown(changeTypes)
-    const client = await createClient(options)
+    const client = await createClient(io, options)
     const events = changeTypes.map((changeType) => ({ ...service, changeType, jobId, taskName, layerIds }))
-    const { deliveries, notSent = [] } = await withProgress(
-      'waiting for the responses',
-      options.json === true,
-      () => withFault(client, options, () => client.postJson('/_mock/trigger', { events, wait })),
+    const { deliveries, notSent = [] } = await io.withProgress('waiting for the responses', () =>
+      withFault(client, options, () => client.postJson('/_mock/trigger', { events, wait })),
     )
     if (!Array.isArray(deliveries)) throw notAService('the response has no deliveries')
     const attempts = deliveries.flatMap((delivery) => parseAttempt(delivery) ?? [])
     const stopped = Array.isArray(notSent) ? notSent.flatMap((entry) => parseStopped(entry) ?? []) : []
-    if (attempts.length === 0 && stopped.length === 0) await requireSent(client, service, changeTypes)
-    if (options.json) printJson({ attempts, ...(stopped.length > 0 ? { notSent: stopped } : {}) })
-    else printAttempts(attempts, wait)
-    if (!options.json)
+    if (attempts.length === 0 && stopped.length === 0) await requireSent(io, client, service, changeTypes)
+    if (io.json) io.printJson({ attempts, ...(stopped.length > 0 ? { notSent: stopped } : {}) })
+    else printAttempts(io, attempts, wait)
+    if (!io.json)
       for (const { webhookId, reason } of stopped)
-        print(`not sent to ${toPrintable(webhookId)}: its handshake failed: ${toPrintable(reason)}`)
+        io.print(`not sent to ${toPrintable(webhookId)}: its handshake failed: ${toPrintable(reason)}`)
     if ((wait && attempts.length === 0) || stopped.length > 0 || !areAllDelivered(attempts))
-      process.exitCode = EXIT.failure
+      io.exitCode = EXIT.failure
   })
 }
 
@@ -175,12 +171,12 @@ function areAllDelivered(attempts: readonly Attempt[]): boolean {
   return attempts.every(({ deliveryId }) => succeeded.has(deliveryId))
 }
 
-function printAttempts(attempts: readonly Attempt[], wait: boolean): void {
-  if (!wait) print('triggered')
-  else if (attempts.length === 0) print('no delivery was sent')
+function printAttempts(io: Io, attempts: readonly Attempt[], wait: boolean): void {
+  if (!wait) io.print('triggered')
+  else if (attempts.length === 0) io.print('no delivery was sent')
   for (const attempt of attempts) {
     const { status, number, hookUrl, error, milliseconds } = attempt
-    const colour = isSuccess(status) ? colours.green : colours.red
+    const colour = isSuccess(status) ? io.colours.green : io.colours.red
     const cells = [
       colour(String(status ?? '---')),
       `attempt ${number}`,
@@ -188,6 +184,6 @@ function printAttempts(attempts: readonly Attempt[], wait: boolean): void {
       `${Math.round(milliseconds)} ms`,
       toPrintable(error),
     ]
-    print(cells.filter((cell) => cell !== '').join('  '))
+    io.print(cells.filter((cell) => cell !== '').join('  '))
   }
 }

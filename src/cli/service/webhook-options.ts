@@ -3,6 +3,7 @@ import { usageError } from '../errors.ts'
 import { toRecord } from '../io/json.ts'
 import { addNewKeyOptions, hasKeyOption, type KeyOptions, requireKey } from '../options/keys.ts'
 import { collect } from '../options/values.ts'
+import type { Io } from '../terminal/io.ts'
 
 /** Values of the options of `create` and `edit` that set members of a webhook. */
 export interface WebhookOptions extends KeyOptions {
@@ -37,10 +38,10 @@ export function addWebhookOptions(command: Command, changeTypesDescription: stri
 }
 
 /** Converts the given options to the form parameters of a service. @throws {CliError} exit code 2 if one is invalid */
-export async function readWebhookOptions(options: WebhookOptions): Promise<Record<string, string>> {
+export async function readWebhookOptions(io: Io, options: WebhookOptions): Promise<Record<string, string>> {
   const { name, hookUrl, changeTypes, active, contentType, payloadFormat, schedule } = options
   if (schedule !== undefined) requireJsonObject(schedule)
-  const signatureKey = hasKeyOption(options) ? await requireKey(options) : undefined
+  const signatureKey = hasKeyOption(options) ? await requireKey(io, options) : undefined
   const parameters = {
     name,
     hookUrl: hookUrl?.href,

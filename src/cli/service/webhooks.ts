@@ -2,8 +2,8 @@ import { InvalidArgumentError } from 'commander'
 import { HIDDEN, isSecretMember } from '../../shared/redact.ts'
 import { CliError, EXIT } from '../errors.ts'
 import { toRecord } from '../io/json.ts'
+import type { Io } from '../terminal/io.ts'
 import { printable } from '../terminal/printable.ts'
-import { keepSecret } from '../terminal/secrets.ts'
 import { notAService, type ServiceClient, type ServiceResponse } from './client.ts'
 
 /** A service, written as `[folder/]<name>.<type>` on the command line. */
@@ -38,17 +38,21 @@ export interface ListedWebhook extends ServiceResponse {
 }
 
 /** Lists the webhooks of one service, or of all services. */
-export async function listWebhooks(client: ServiceClient, service?: ServicePath): Promise<ListedWebhook[]> {
+export async function listWebhooks(
+  io: Io,
+  client: ServiceClient,
+  service?: ServicePath,
+): Promise<ListedWebhook[]> {
   const { webhooks } = await client.get(service ? webhooksPath(service) : '/services/webhooks')
   if (!Array.isArray(webhooks)) throw notAService('the response has no webhooks')
-  return webhooks.flatMap((webhook) => parseWebhook(webhook) ?? [])
+  return webhooks.flatMap((webhook) => parseWebhook(io, webhook) ?? [])
 }
 
-function parseWebhook(value: unknown): ListedWebhook | undefined {
+function parseWebhook(io: Io, value: unknown): ListedWebhook | undefined {
   const webhook = toRecord(value)
   if (typeof webhook?.id !== 'string') return undefined
   const { id, name, hookUrl, changeTypes, signatureKey } = webhook
-  if (!isHiddenKey(signatureKey)) keepSecret(String(signatureKey))
+  if (!isHiddenKey(signatureKey)) io.keepSecret(String(signatureKey))
   return {
     ...webhook,
     id,

@@ -16,8 +16,7 @@ import {
 } from '../options/signature.ts'
 import { byteSize, duration, headerLine, headerName } from '../options/values.ts'
 import { addExamples } from '../terminal/help.ts'
-import { printJson } from '../terminal/output.ts'
-import { withProgress } from '../terminal/progress.ts'
+import type { Io } from '../terminal/io.ts'
 import { type FileDiagnosis, printDiagnosis } from './print-diagnosis.ts'
 
 interface Options extends KeyOptions {
@@ -33,7 +32,6 @@ interface Options extends KeyOptions {
   maxAge?: number
   unsigned: 'reject' | 'accept'
   thorough?: true
-  json?: true
 }
 
 /** A request to explain, with the file that contains it. */
@@ -48,7 +46,7 @@ interface StoredRequest {
   receivedAt?: number
 }
 
-export function createExplainCommand(): Command {
+export function createExplainCommand(io: Io): Command {
   const command = new Command('explain')
     .summary('find out why a request was refused')
     .description(
@@ -61,7 +59,7 @@ export function createExplainCommand(): Command {
     .option(
       '--header <line>',
       "with --body: a header, as 'name: value'; repeat it for each header",
-      headerLine,
+      headerLine(io),
     )
     .option('--method <name>', 'with --body: method of the request (default: POST)', methodName)
     .option('--url <url>', 'with --body: path and query of the request')
@@ -92,13 +90,13 @@ export function createExplainCommand(): Command {
   ])
   return command.action(async (paths: string[], options: Options) => {
     if (options.code && paths.length === 0 && options.body === undefined)
-      return explainCode(options.code, options)
+      return explainCode(io, options.code, options)
     const isOptional = options.unsigned === 'accept'
-    const signatureKey = await requireUncheckedKeys(options, isOptional)
-    const requests = await readRequests(paths, options)
+    const signatureKey = await requireUncheckedKeys(io, options, isOptional)
+    const requests = await readRequests(io, paths, options)
     requests.forEach(requireExplainable)
     const diagnoses: FileDiagnosis[] = []
-    await withProgress('explaining', options.json === true, async (progress) => {
+    await io.withProgress('explaining', async (progress) => {
       for (const { file, receivedAt = Date.now(), ...request } of requests) {
         progress.update(`explaining ${diagnoses.length + 1} of ${requests.length}`)
         const diagnosis = await explain({
@@ -110,9 +108,9 @@ export function createExplainCommand(): Command {
         diagnoses.push({ file, ...diagnosis, note: noteOnSecretHeader(diagnosis, request.headers) })
       }
     })
-    if (options.json) printJson({ diagnoses })
-    else for (const diagnosis of diagnoses) printDiagnosis(diagnosis)
-    if (diagnoses.some(({ ok }) => !ok)) process.exitCode = EXIT.failure
+    if (io.json) io.printJson({ diagnoses })
+    else for (const diagnosis of diagnoses) printDiagnosis(io, diagnosis)
+    if (diagnoses.some(({ ok }) => !ok)) io.exitCode = EXIT.failure
   })
 }
 
@@ -125,13 +123,12 @@ const receiverOptions = ({ limit, maxAge, unsigned, thorough, ...proof }: Option
 })
 
 /** Explains a code by itself. Needs no key. */
-async function explainCode(code: ErrorCode, options: Options): Promise<void> {
-  const { json } = options
+async function explainCode(io: Io, code: ErrorCode, options: Options): Promise<void> {
   requireNoHead(options)
   const diagnosis = await explain({ code, headers: {} })
-  if (json) printJson({ diagnoses: [diagnosis] })
-  else printDiagnosis({ file: code, note: undefined, ...diagnosis })
-  process.exitCode = EXIT.failure
+  if (io.json) io.printJson({ diagnoses: [diagnosis] })
+  else printDiagnosis(io, { file: code, note: undefined, ...diagnosis })
+  io.exitCode = EXIT.failure
 }
 
 /** @throws {CliError} exit code 2 for options that describe a request, which a capture contains */
@@ -141,20 +138,20 @@ function requireNoHead({ header, method, url }: Options): void {
   throw usageError(`--${option} requires --body`, 'A capture contains its method, URL and headers.')
 }
 
-async function readRequests(paths: readonly string[], options: Options): Promise<StoredRequest[]> {
+async function readRequests(io: Io, paths: readonly string[], options: Options): Promise<StoredRequest[]> {
   const { body, header, method, url, code } = options
   if (body === undefined) {
     requireNoHead(options)
     if (paths.length === 0)
       throw usageError('there is nothing to explain', 'Give captures, --body and --header, or --code.')
-    return (await readCaptures(paths)).map(({ outcome, receivedAt, ...capture }) => ({
+    return (await readCaptures(io, paths)).map(({ outcome, receivedAt, ...capture }) => ({
       ...capture,
       code: code ?? (isCode(outcome.code) ? outcome.code : undefined),
       receivedAt: Date.parse(receivedAt),
     }))
   }
   if (paths.length > 0) throw usageError('give either captures or --body')
-  return [{ file: body, headers: header ?? [], method, url, code, body: await readInput(body) }]
+  return [{ file: body, headers: header ?? [], method, url, code, body: await readInput(io, body) }]
 }
 
 /** Maximum body size in bytes. It is limited because explaining creates many copies of the body. */

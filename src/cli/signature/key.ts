@@ -4,15 +4,14 @@ import { Command } from 'commander'
 import { usageError } from '../errors.ts'
 import { wholeNumber } from '../options/values.ts'
 import { addExamples } from '../terminal/help.ts'
-import { print, printJson } from '../terminal/output.ts'
+import type { Io } from '../terminal/io.ts'
 
 interface Options {
   bytes: number
   out?: string
-  json?: true
 }
 
-export function createKeyCommand(): Command {
+export function createKeyCommand(io: Io): Command {
   const command = new Command('key')
     .summary('generate a strong signature key')
     .description(
@@ -23,16 +22,16 @@ export function createKeyCommand(): Command {
     .option('--out <path>', 'write the key to a new file that only you can read, instead of printing it')
     .option('--json', 'print JSON')
   addExamples(command, ['geohook key', 'geohook key --out key.txt'])
-  return command.action(async ({ bytes, out, json }: Options) => {
+  return command.action(async ({ bytes, out }: Options) => {
     const signatureKey = randomBytes(bytes).toString('hex')
     if (out === undefined) {
-      if (json) printJson({ signatureKey })
-      else print(signatureKey)
+      if (io.json) io.printJson({ signatureKey })
+      else io.print(signatureKey)
       return
     }
     await writeKey(out, signatureKey)
-    if (json) printJson({ file: out })
-    else print(`wrote a new key to ${out}`)
+    if (io.json) io.printJson({ file: out })
+    else io.print(`wrote a new key to ${out}`)
   })
 }
 

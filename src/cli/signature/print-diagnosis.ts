@@ -1,5 +1,5 @@
 import type { Diagnosis } from '../../index.ts'
-import { colours, print } from '../terminal/output.ts'
+import type { Io } from '../terminal/io.ts'
 import { printable } from '../terminal/printable.ts'
 
 /** A diagnosis of a request in a file. */
@@ -10,11 +10,11 @@ export interface FileDiagnosis extends Diagnosis {
 }
 
 /** Prints a diagnosis. Escapes the evidence, because an attacker may have chosen the header and field names in it. */
-export function printDiagnosis({ file, ok, cause, also, evidence, fix, note }: FileDiagnosis): void {
-  print(colours.bold(printable(file)))
-  print(`  cause     ${ok ? colours.green(cause) : colours.red(cause)}`)
-  if (also) print(`  also      ${colours.red(also.join(', '))}`)
-  print(`  evidence  ${printable(evidence)}`)
-  print(`  fix       ${fix}`)
-  if (note) print(`  note      ${note}`)
+export function printDiagnosis(io: Io, { file, ok, cause, also, evidence, fix, note }: FileDiagnosis): void {
+  io.print(io.colours.bold(printable(file)))
+  io.print(`  cause     ${ok ? io.colours.green(cause) : io.colours.red(cause)}`)
+  if (also) io.print(`  also      ${io.colours.red(also.join(', '))}`)
+  io.print(`  evidence  ${printable(evidence)}`)
+  io.print(`  fix       ${fix}`)
+  if (note) io.print(`  note      ${note}`)
 }

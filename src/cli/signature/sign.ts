@@ -4,15 +4,14 @@ import { readInput } from '../io/files.ts'
 import { addKeyOptions, type KeyOptions, requireKey } from '../options/keys.ts'
 import { writtenEncodingOption } from '../options/signature.ts'
 import { addExamples } from '../terminal/help.ts'
-import { print, printJson } from '../terminal/output.ts'
+import type { Io } from '../terminal/io.ts'
 
 interface Options extends KeyOptions {
   encoding: 'hex' | 'base64'
   prefix?: string
-  json?: true
 }
 
-export function createSignCommand(): Command {
+export function createSignCommand(io: Io): Command {
   const command = new Command('sign')
     .summary('print the signature of a file')
     .description('Prints the HMAC-SHA256 signature of the exact bytes of a file.')
@@ -25,10 +24,10 @@ export function createSignCommand(): Command {
     'geohook sign body.json --key-file key.txt',
     "geohook sign - --key-env WEBHOOK_KEY --encoding base64 --prefix 'sha256='",
   ])
-  return command.action(async (file: string, { encoding, prefix, json, ...keys }: Options) => {
-    const signatureKey = await requireKey(keys)
-    const signature = await sign({ body: await readInput(file), signatureKey, encoding, prefix })
-    if (json) printJson({ signature })
-    else print(signature)
+  return command.action(async (file: string, { encoding, prefix, ...keys }: Options) => {
+    const signatureKey = await requireKey(io, keys)
+    const signature = await sign({ body: await readInput(io, file), signatureKey, encoding, prefix })
+    if (io.json) io.printJson({ signature })
+    else io.print(signature)
   })
 }

@@ -13,7 +13,7 @@ import {
 } from '../options/signature.ts'
 import { headerLine, headerName } from '../options/values.ts'
 import { addExamples } from '../terminal/help.ts'
-import { colours, print, printJson, printNote } from '../terminal/output.ts'
+import type { Io } from '../terminal/io.ts'
 
 interface Options extends KeyOptions {
   signature?: string
@@ -21,10 +21,9 @@ interface Options extends KeyOptions {
   profile: ProfileName
   signatureHeader?: string
   encoding: SignatureEncoding
-  json?: true
 }
 
-export function createVerifyCommand(): Command {
+export function createVerifyCommand(io: Io): Command {
   const command = new Command('verify')
     .summary('check the signature of a file')
     .description(
@@ -37,7 +36,7 @@ export function createVerifyCommand(): Command {
     .option(
       '--header <line>',
       "header that contains the signature, as 'x-service: …'; repeatable, other headers are ignored",
-      headerLine,
+      headerLine(io),
     )
     .option(
       '--signature-header <name>',
@@ -58,14 +57,14 @@ export function createVerifyCommand(): Command {
     const value = isSigned
       ? signatureIn(options, proof.signatureHeader)
       : secretIn(options, proof.profile.secretHeader)
-    const signatureKey = await requireKeys(options)
-    const body = await readInput(file)
+    const signatureKey = await requireKeys(io, options)
+    const body = await readInput(io, file)
     const verdict = isSigned
       ? await verify({ body, signature: value, signatureKey, encoding: proof.encoding })
       : compare(value, signatureKey)
-    if (options.json) printJson(verdict)
-    else printVerdict(verdict, signatureKey.length, isSigned)
-    if (!verdict.ok) process.exitCode = EXIT.failure
+    if (io.json) io.printJson(verdict)
+    else printVerdict(io, verdict, signatureKey.length, isSigned)
+    if (!verdict.ok) io.exitCode = EXIT.failure
   })
 }
 
@@ -95,13 +94,13 @@ function compare(value: string | undefined, keys: readonly string[]): Verdict {
   return keyIndex < 0 ? { ok: false, code: 'signature_mismatch' } : { ok: true, keyIndex }
 }
 
-function printVerdict(verdict: Verdict, keyCount: number, isSigned: boolean): void {
+function printVerdict(io: Io, verdict: Verdict, keyCount: number, isSigned: boolean): void {
   if (!verdict.ok) {
-    print(colours.red(verdict.code))
-    printNote('"geohook explain" finds the cause.')
+    io.print(io.colours.red(verdict.code))
+    io.note('"geohook explain" finds the cause.')
     return
   }
   const which = keyCount === 1 ? '' : ` with key ${verdict.keyIndex}, 0 being the newest`
-  print(colours.green(isSigned ? 'verified' : 'the key matches') + which)
-  if (!isSigned) printNote('The body was not checked, because these senders do not sign it.')
+  io.print(io.colours.green(isSigned ? 'verified' : 'the key matches') + which)
+  if (!isSigned) io.note('The body was not checked, because these senders do not sign it.')
 }

@@ -1,5 +1,3 @@
-import { hide } from './secrets.ts'
-
 /**
  * Characters that move the cursor, change colours, start a new line or change the text direction. They are escaped so
  * that text from a file or the network cannot control the terminal.
@@ -14,25 +12,18 @@ export const printable = (text: string): string =>
 export const printableLines = (text: string): string[] =>
   text.split(/\r?\n/).map((line) => line.split('\t').map(printable).join('\t'))
 
-/** Hides secrets in text, truncates it to `length` characters, and escapes it like {@link printable}. */
-export function shortened(text: string, length = 80): string {
-  const safe = hide(text, length)
-  const isCut = text.length > length || safe.length > length
-  return printable(isCut ? `${safe.slice(0, length - 1)}…` : safe)
-}
-
 /**
  * Serializes to JSON, and hides secrets in its strings and member names. Also escapes C1 controls and direction marks,
  * which `JSON.stringify` does not.
  */
-export function toPrintableJson(value: unknown, indent?: number): string {
-  const json = JSON.stringify(value, createHideInJson(), indent)
+export function toPrintableJson(value: unknown, hide: (text: string) => string, indent?: number): string {
+  const json = JSON.stringify(value, createHideInJson(hide), indent)
   // JSON.stringify escapes line feeds in strings, so unescaped ones come from the indentation.
   return json.replace(UNPRINTABLE, (character) => (character === '\n' ? character : escapeUnits(character)))
 }
 
 /** Returns a replacer for `JSON.stringify`. Searches each member name once, because documents repeat them. */
-function createHideInJson(): (name: string, value: unknown) => unknown {
+function createHideInJson(hide: (text: string) => string): (name: string, value: unknown) => unknown {
   const names = new Map<string, string>()
   function hideName(name: string): string {
     const hidden = names.get(name) ?? hide(name)

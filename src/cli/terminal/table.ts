@@ -1,4 +1,4 @@
-import { colours } from './output.ts'
+import type { Io } from './io.ts'
 
 const GAP = '  '
 
@@ -9,6 +9,7 @@ const GAP = '  '
  * @param rows rows of cells; a cell must not contain line breaks
  */
 export async function toTable(
+  { colours }: Io,
   head: readonly string[],
   rows: readonly (readonly string[])[],
 ): Promise<string> {

@@ -1,11 +1,9 @@
 import { describe, expect, it } from 'vitest'
 import { FAST, type Service, startService, TOKEN } from '../../changes/support.ts'
-import { CLI, createFolder, parseStdout } from '../../helpers/cli.ts'
-import { useGeohook } from '../../helpers/cli-host.ts'
+import { CLI, createFolder, geohook, parseStdout } from '../../helpers/cli.ts'
 import { hasTerminal, startInTerminal } from '../../helpers/terminal.ts'
 import { START } from '../../mock/features/extract/support.ts'
 
-const { geohook } = useGeohook()
 const folder = createFolder()
 const env = { GEOHOOK_TOKEN: TOKEN }
 

@@ -3,14 +3,12 @@ import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { type Service, startService, TOKEN } from '../../changes/support.ts'
 import { issue, issueCa, serveSecurely } from '../../helpers/certificates.ts'
-import { createFolder, type RunResult } from '../../helpers/cli.ts'
+import { createFolder, geohook, type RunResult } from '../../helpers/cli.ts'
 import { captureJson } from '../../helpers/cli-captures.ts'
-import { useGeohook } from '../../helpers/cli-host.ts'
 import { startRawServer } from '../../helpers/cli-servers.ts'
 import { startTarget, unusedUrl } from '../../helpers/target.ts'
 import { START } from '../../mock/features/extract/support.ts'
 
-const { geohook } = useGeohook()
 const folder = createFolder()
 const env = { GEOHOOK_TOKEN: TOKEN }
 const PATH = `/rest/services/Parcels/FeatureServer/extractChanges?serverGens=[${START},${START + 1000}]`

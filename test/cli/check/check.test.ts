@@ -5,13 +5,11 @@ import { SCENARIOS } from 'geohook/check'
 import { createMemoryDuplicates } from 'geohook/inbox'
 import { webhook } from 'geohook/node'
 import { describe, expect, it } from 'vitest'
-import { createFolder } from '../../helpers/cli.ts'
-import { useGeohook } from '../../helpers/cli-host.ts'
+import { createFolder, geohook } from '../../helpers/cli.ts'
 import { KEY } from '../../helpers/deliver.ts'
 import { serve } from '../../helpers/served.ts'
 import { unusedUrl } from '../../helpers/target.ts'
 
-const { geohook } = useGeohook()
 const env = { SIGNATURE_KEY: KEY }
 
 /** A receiver that conforms and, at /count, the number of the deliveries that it has handled. */

@@ -4,14 +4,11 @@ import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from '
 import { join } from 'node:path'
 import { createSqliteInbox, type DurableInbox } from 'geohook/sqlite'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { createFolder } from '../../helpers/cli.ts'
-import { useGeohook } from '../../helpers/cli-host.ts'
+import { createFolder, geohook } from '../../helpers/cli.ts'
 import { fill, payloads } from '../../helpers/dead-letters.ts'
 import { startNode } from '../../helpers/process.ts'
 import { examples } from '../../helpers/readme.ts'
 import { openDatabase } from '../../helpers/sqlite.ts'
-
-const { geohook } = useGeohook()
 
 const folder = createFolder()
 const path = join(folder.path, 'inbox.db')

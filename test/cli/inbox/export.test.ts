@@ -2,13 +2,10 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { parseStdout, withListener } from '../../helpers/cli.ts'
-import { useGeohook } from '../../helpers/cli-host.ts'
+import { geohook, parseStdout, withListener } from '../../helpers/cli.ts'
 import { fill, handleAll, payloads } from '../../helpers/dead-letters.ts'
 import { KEY } from '../../helpers/deliver.ts'
 import { createInboxes, linesOf, UNKNOWN_ID } from '../../helpers/inboxes.ts'
-
-const { geohook } = useGeohook()
 
 const { folder, withInbox } = createInboxes()
 

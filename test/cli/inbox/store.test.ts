@@ -3,12 +3,9 @@ import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createSqliteInbox, type DurableInbox } from 'geohook/sqlite'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { createFolder } from '../../helpers/cli.ts'
-import { useGeohook } from '../../helpers/cli-host.ts'
+import { createFolder, geohook } from '../../helpers/cli.ts'
 import { fill, payloads } from '../../helpers/dead-letters.ts'
 import { openDatabase } from '../../helpers/sqlite.ts'
-
-const { geohook } = useGeohook()
 
 /** A password that occurs in no other text, so that tests can search outputs for it. */
 const PASSWORD = 'Geheimnis/0123456789'

@@ -8,7 +8,6 @@ import { withTarget } from '../../helpers/cli-servers.ts'
 import { fill, handleAll, ONE_ATTEMPT, payloads } from '../../helpers/dead-letters.ts'
 import { type Answer, send } from '../../helpers/http.ts'
 import { createPrivateRedis, findRedis } from '../../helpers/private-redis.ts'
-import type { Started } from '../../helpers/process.ts'
 import { describeWith } from '../../helpers/services.ts'
 import { unusedUrl } from '../../helpers/target.ts'
 
@@ -28,8 +27,8 @@ async function createInbox() {
 }
 
 async function startUi(args: readonly string[], env: Record<string, string> = {}) {
-  const ui: Started = startGeohook(['inbox', 'ui', '--port', '0', ...args], { env })
-  onTestFinished(() => void ui.stop('SIGKILL'))
+  const ui = startGeohook(['inbox', 'ui', '--port', '0', ...args], { env })
+  onTestFinished(() => void ui.stop())
   const [, url = ''] = await ui.printed(/(http:\/\/[\d.]+:\d+)\//)
   return { ui, url }
 }
@@ -59,7 +58,7 @@ describe('geohook inbox ui', () => {
     const reader = stream.body?.getReader()
     await reader?.read()
     const ended = reader?.closed.catch(() => {}) // Node's server resets the connection
-    expect(await ui.stop('SIGINT')).toBe(0)
+    expect(await ui.stop()).toBe(0)
     await ended
     expect(await inbox.get(id)).toMatchObject({ state: 'waiting', attempts: 0 })
     expect(withoutProgress(ui.stderr)).toBe('')
@@ -173,7 +172,7 @@ await describeWith({ name: 'redis-server', url: '' }, () => {
     expect(status).toBe(503)
     expect(text).toContain('The store of the inbox is unreachable')
     expect(text).not.toContain(TOKEN)
-    expect(await ui.stop('SIGINT')).toBe(0)
+    expect(await ui.stop()).toBe(0)
     await stream.body?.cancel().catch(() => {})
     expect(withoutProgress(ui.stderr)).toBe('')
   })

@@ -1,12 +1,9 @@
 import { readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { createFolder, withListener } from '../../helpers/cli.ts'
-import { useGeohook } from '../../helpers/cli-host.ts'
+import { createFolder, geohook, withListener } from '../../helpers/cli.ts'
 import { KEY, payloadOf, signatureOf } from '../../helpers/deliver.ts'
 import { raw, send } from '../../helpers/http.ts'
-
-const { geohook } = useGeohook()
 
 const folder = createFolder()
 const env = { SIGNATURE_KEY: KEY }
@@ -67,7 +64,7 @@ describe.concurrent('geohook listen --save', () => {
       { env },
     )
     expect(code).toBe(0)
-    expect(listener.stderr).toMatch(/^cannot save a capture in .*: ENOENT\n$/)
+    expect(listener.stderr).toMatch(/^error: cannot save a capture in .*: ENOENT\n$/)
   })
 
   it('saves a capture that can be read again for every request method', async () => {

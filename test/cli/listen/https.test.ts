@@ -1,4 +1,4 @@
-import { execFileSync, spawnSync } from 'node:child_process'
+import { execFile, execFileSync } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { connect } from 'node:net'
@@ -7,15 +7,11 @@ import { join } from 'node:path'
 import { connect as secureConnect } from 'node:tls'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { issue, issueCa, serveSecurely } from '../../helpers/certificates.ts'
-import { geohook, parseEvents, startGeohook } from '../../helpers/cli.ts'
-import { useGeohook } from '../../helpers/cli-host.ts'
+import { geohook, parseEvents, type Running, startGeohook, startProcess } from '../../helpers/cli.ts'
 import { KEY, payloadOf, signatureOf } from '../../helpers/deliver.ts'
 import { findPort } from '../../helpers/port.ts'
-import type { Started } from '../../helpers/process.ts'
 import { hasProgram } from '../../helpers/programs.ts'
 import { createPage, onlyId, textOf } from '../../inspector/helpers/reception-support.ts'
-
-const { geohook: run } = useGeohook()
 
 const env = { SIGNATURE_KEY: KEY }
 const SEND = ['send', '--change-type', 'FeaturesCreated', '--to']
@@ -53,7 +49,7 @@ function createFolder(dns: readonly string[] = ['localhost'], ip?: readonly stri
 async function listenSecurely(
   { cert, key }: Pick<Folder, 'cert' | 'key'>,
   args: readonly string[] = [],
-): Promise<{ url: string; port: number; listener: Started }> {
+): Promise<{ url: string; port: number; listener: Running }> {
   const listener = startGeohook(['listen', '--tls-cert', cert, '--tls-key', key, '--port', '0', ...args], {
     env,
   })
@@ -69,15 +65,15 @@ describe('geohook listen --tls-cert --tls-key', () => {
     const { url, port } = await listenSecurely(folder, ['--save', captures])
     expect(url).toMatch(/^https:\/\/127\.0\.0\.1:\d+\/$/)
     for (const host of ['127.0.0.1', 'localhost']) {
-      const sent = await run([...SEND, `https://${host}:${port}/`, '--ca', folder.ca], { env })
+      const sent = await geohook([...SEND, `https://${host}:${port}/`, '--ca', folder.ca], { env })
       expect(sent).toMatchObject({ code: 0, stderr: '' })
     }
-    const replayed = await run(['replay', captures, '--to', url, '--ca', folder.ca], { env })
+    const replayed = await geohook(['replay', captures, '--to', url, '--ca', folder.ca], { env })
     expect(replayed).toMatchObject({ code: 0, stderr: '' })
-    const refused = await run([...SEND, url], { env })
+    const refused = await geohook([...SEND, url], { env })
     expect(refused.code).toBe(3)
     expect(refused.stderr).toMatch(NOT_TRUSTED)
-    const replay = await run(['replay', captures, '--to', url], { env })
+    const replay = await geohook(['replay', captures, '--to', url], { env })
     expect(replay).toMatchObject({ code: 3, stdout: expect.stringContaining('is not trusted') })
   })
 
@@ -89,13 +85,15 @@ describe('geohook listen --tls-cert --tls-key', () => {
     const [, service = ''] = await mock.printed(/(http:\/\/[\d.:]+)/)
     const services = { ...env, GEOHOOK_URL: service }
     const created = ['create', 'Parcels.FeatureServer', '--name', 'a', '--hook-url', url, '--key', KEY]
-    expect(await run(created, { env: services })).toMatchObject({ code: 0 })
-    const triggered = await run(['trigger', 'Parcels.FeatureServer', 'FeaturesCreated'], { env: services })
+    expect(await geohook(created, { env: services })).toMatchObject({ code: 0 })
+    const triggered = await geohook(['trigger', 'Parcels.FeatureServer', 'FeaturesCreated'], {
+      env: services,
+    })
     expect(triggered).toMatchObject({ code: 0, stderr: '' })
     // Own certificates are added to those of Node, and do not replace them.
     const other = folder.file('other.pem', issueCa().cert)
     const extra = { ...env, NODE_EXTRA_CA_CERTS: folder.ca }
-    expect(await geohook([...SEND, url, '--ca', other], { env: extra })).toMatchObject({ code: 0 })
+    expect(await startProcess([...SEND, url, '--ca', other], { env: extra }).exited).toBe(0)
   })
 
   it('with --json, prints why handshakes failed, once each', async () => {
@@ -107,7 +105,7 @@ describe('geohook listen --tls-cert --tls-key', () => {
       await once(socket, 'close')
     }
     await listener.printed(/plain HTTP/)
-    expect(await run([...SEND, url, '--ca', folder.ca], { env })).toMatchObject({ code: 0 })
+    expect(await geohook([...SEND, url, '--ca', folder.ca], { env })).toMatchObject({ code: 0 })
     await listener.printed(/"verified"/)
     expect(parseEvents(listener)).toEqual([
       { event: 'listening', url: `https://127.0.0.1:${port}/` },
@@ -118,7 +116,8 @@ describe('geohook listen --tls-cert --tls-key', () => {
 
   it.skipIf(!hasProgram('curl'))('reports a sender that does not accept the certificate', async () => {
     const { url, listener } = await listenSecurely(createFolder())
-    expect(spawnSync('curl', ['-s', url]).status).toBe(60) // the certificate is not trusted
+    const [error] = await once(execFile('curl', ['-s', url]), 'exit')
+    expect(error).toBe(60) // the certificate is not trusted
     await listener.printed(
       /A sender did not accept the certificate .*: it must trust the CA of your certificate/,
     )
@@ -134,7 +133,7 @@ describe('geohook listen --tls-cert --tls-key', () => {
     const later = secureConnect({ port, host: '127.0.0.1', rejectUnauthorized: false })
     onTestFinished(() => void later.destroy())
     await once(later, 'secureConnect')
-    expect(await listener.stop('SIGINT')).toBe(0)
+    expect(await listener.stop()).toBe(0)
     // The server itself closes an unfinished handshake after 10 s.
     expect(performance.now() - started).toBeLessThan(9_900)
   })
@@ -142,9 +141,9 @@ describe('geohook listen --tls-cert --tls-key', () => {
   it('serves a certificate for another host, which senders refuse', async () => {
     const folder = createFolder(['localhost'], [])
     const { port, url } = await listenSecurely(folder)
-    const sent = await run([...SEND, `https://localhost:${port}/`, '--ca', folder.ca], { env })
+    const sent = await geohook([...SEND, `https://localhost:${port}/`, '--ca', folder.ca], { env })
     expect(sent).toMatchObject({ code: 0 })
-    const refused = await run([...SEND, url, '--ca', folder.ca], { env })
+    const refused = await geohook([...SEND, url, '--ca', folder.ca], { env })
     expect(refused.code).toBe(3)
     expect(refused.stderr).toMatch(/is for another host .* \(DNS:localhost\)/)
   })
@@ -164,7 +163,7 @@ describe('geohook listen --tls-cert --tls-key', () => {
       [['--forward-to', 'https://localhost/', '--ca', key], /key\.pem contains no certificate/],
     ]
     for (const [args, expected] of cases) {
-      const { code, stderr } = await run(['listen', '--port', '0', ...args], { env })
+      const { code, stderr } = await geohook(['listen', '--port', '0', ...args], { env })
       expect([args, code]).toEqual([args, 2])
       expect(stderr).toMatch(expected)
       expect(stderr).not.toContain('PRIVATE KEY')
@@ -175,7 +174,7 @@ describe('geohook listen --tls-cert --tls-key', () => {
     const folder = createFolder()
     const { url } = await listenSecurely(folder, ['--host', '0.0.0.0'])
     expect(url).toMatch(/^https:\/\/localhost:\d+\/$/)
-    expect(await run([...SEND, url, '--ca', folder.ca], { env })).toMatchObject({ code: 0 })
+    expect(await geohook([...SEND, url, '--ca', folder.ca], { env })).toMatchObject({ code: 0 })
   })
 
   it('forwards to https targets that it trusts, and names the fix for others', async () => {
@@ -184,16 +183,16 @@ describe('geohook listen --tls-cert --tls-key', () => {
     const target = await serveSecurely(issue({ issuer: other }), (_req, res) => res.writeHead(201).end())
     const trusted = folder.file('other.pem', other.cert)
     const trusting = await listenSecurely(folder, ['--forward-to', target.url, '--ca', trusted])
-    expect(await run([...SEND, trusting.url, '--ca', folder.ca], { env })).toMatchObject({ code: 0 })
+    expect(await geohook([...SEND, trusting.url, '--ca', folder.ca], { env })).toMatchObject({ code: 0 })
     await trusting.listener.printed(/forwarded: answered 201/)
     const refusing = await listenSecurely(folder, ['--forward-to', target.url])
-    expect(await run([...SEND, refusing.url, '--ca', folder.ca], { env })).toMatchObject({ code: 1 })
+    expect(await geohook([...SEND, refusing.url, '--ca', folder.ca], { env })).toMatchObject({ code: 1 })
     await refusing.listener.printed(/forwarded: the certificate of .* is not trusted .* --ca/)
     const port = String(await findPort())
     for (const host of ['localhost', '127.0.0.1']) {
       const tls = ['--tls-cert', folder.cert, '--tls-key', folder.key]
       const loop = ['listen', ...tls, '--port', port, '--forward-to', `https://${host}:${port}/`]
-      const { code, stderr } = await run(loop, { env })
+      const { code, stderr } = await geohook(loop, { env })
       expect([code, stderr]).toEqual([2, expect.stringContaining('is the address of the listener itself')])
     }
   })
@@ -202,7 +201,7 @@ describe('geohook listen --tls-cert --tls-key', () => {
     const folder = createFolder()
     const { url, listener } = await listenSecurely(folder, ['--inspect', '0', '--ca', folder.ca])
     const [, inspector = ''] = await listener.printed(/inspector on (http:\/\/127\.0\.0\.1:\d+)\/\n/)
-    expect(await run([...SEND, url, '--ca', folder.ca], { env })).toMatchObject({ code: 0 })
+    expect(await geohook([...SEND, url, '--ca', folder.ca], { env })).toMatchObject({ code: 0 })
     const page = createPage(inspector)
     const id = await onlyId(page)
     const again = await page.submit(`/deliveries/${id}/resend`, { to: url })
@@ -215,7 +214,7 @@ describe('geohook listen --tls-cert --tls-key', () => {
     const body = payloadOf('FeaturesCreated')
     const request = folder.file('body.json', body)
     const header = `x-service: ${signatureOf(`${body}\n`)}`
-    const { code } = await run(
+    const { code } = await geohook(
       ['send', request, '--to', url, '--ca', folder.ca, '--signature-header', 'x-other', '--header', header],
       { env },
     )
@@ -236,14 +235,14 @@ describe('the recipes of docs/cli.md', () => {
   async function expectHttps(folder: Folder, ca: string): Promise<void> {
     folder.file('key.txt', KEY)
     const args = [...listen.trim().split(' ').slice(1), '--port', '0']
-    const listener = startGeohook(args, { cwd: folder.path })
+    const listener = startProcess(args, { cwd: folder.path })
     onTestFinished(async () => void (await listener.stop()))
     const [, port = ''] = await listener.printed(/https:\/\/127\.0\.0\.1:(\d+)/)
     const [send = '', curl = ''] = sending
       .replaceAll('localhost:3000', `localhost:${port}`)
       .replaceAll('tls-cert.pem', ca)
       .split('\n')
-    expect(await geohook(send.split(' ').slice(1), { cwd: folder.path })).toMatchObject({ code: 0 })
+    expect(await startProcess(send.split(' ').slice(1), { cwd: folder.path }).exited).toBe(0)
     execFileSync('sh', ['-ec', curl], { cwd: folder.path, stdio: 'pipe' })
   }
 

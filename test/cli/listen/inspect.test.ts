@@ -2,11 +2,10 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { describe, expect, it } from 'vitest'
-import { geohook, parseEvents, startGeohook, withListener } from '../../helpers/cli.ts'
+import { geohook, parseEvents, type Running, startGeohook, withListener } from '../../helpers/cli.ts'
 import { withTarget } from '../../helpers/cli-servers.ts'
 import { KEY, payloadOf, signatureOf } from '../../helpers/deliver.ts'
 import { begin, send } from '../../helpers/http.ts'
-import type { Started } from '../../helpers/process.ts'
 import { unusedUrl } from '../../helpers/target.ts'
 import { createPage, onlyId, type Page, textOf } from '../../inspector/helpers/reception-support.ts'
 
@@ -17,7 +16,7 @@ const signed = { 'content-type': 'application/json', 'x-service': signatureOf(bo
 /** Starts a listener with its inspector, and passes both to a test. */
 const withInspector = (
   args: readonly string[],
-  use: (url: string, page: Page, listener: Started) => Promise<void>,
+  use: (url: string, page: Page, listener: Running) => Promise<void>,
 ): ReturnType<typeof withListener> =>
   withListener(
     ['--inspect', '0', ...args],
@@ -116,7 +115,7 @@ describe.concurrent('geohook listen --inspect', () => {
       const [, inspector = ''] = await printed(/inspector on (\S+)/)
       const stream = await fetch(`${inspector}live`)
       const ended = stream.text().catch(() => 'closed')
-      expect(await stop('SIGINT')).toBe(0)
+      expect(await stop()).toBe(0)
       expect(await ended).toBe('closed')
     })
     expect(code).toBe(0)

@@ -1,12 +1,9 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { createFolder, withListener } from '../../helpers/cli.ts'
-import { useGeohook } from '../../helpers/cli-host.ts'
+import { createFolder, geohook, withListener } from '../../helpers/cli.ts'
 import { KEY, payloadOf, signatureOf } from '../../helpers/deliver.ts'
 import { send } from '../../helpers/http.ts'
-
-const { geohook } = useGeohook()
 
 const folder = createFolder()
 const body = payloadOf('FeaturesCreated')

@@ -1,10 +1,8 @@
 import { describe, expect, it } from 'vitest'
-import { useGeohook } from '../../helpers/cli-host.ts'
+import { withMock } from '../../helpers/cli.ts'
 import { useJsonFiles } from '../../helpers/cli-seed.ts'
 import { base64Of, KEY, signatureOf } from '../../helpers/deliver.ts'
 import { startTarget, type TargetRequest } from '../../helpers/target.ts'
-
-const { withMock } = useGeohook()
 
 const jsonFile = useJsonFiles()
 const FORM = 'application/x-www-form-urlencoded'

@@ -1,10 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import { parseEvents } from '../../helpers/cli.ts'
-import { useGeohook } from '../../helpers/cli-host.ts'
+import { geohook, parseEvents, withMock } from '../../helpers/cli.ts'
 import { seedFor, useJsonFiles } from '../../helpers/cli-seed.ts'
 import { startTarget } from '../../helpers/target.ts'
-
-const { geohook, withMock } = useGeohook()
 
 const jsonFile = useJsonFiles()
 const TRIGGER = ['trigger', 'Parcels.FeatureServer', 'FeaturesCreated']

@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
-import { createFolder, startGeohook } from '../../helpers/cli.ts'
+import { createFolder, startProcess } from '../../helpers/cli.ts'
 import type { Started } from '../../helpers/process.ts'
 
 const folder = createFolder()
@@ -16,7 +16,7 @@ const isDeleted = (webhook: number, round: number): boolean => webhook % (ROUNDS
 type Acknowledged = Map<string, number | 'deleted'>
 
 async function start(state: string, seed: string): Promise<{ mock: Started; url: string }> {
-  const mock = startGeohook(['mock', '--port', '0', '--state', state, '--seed', seed, '--quiet'])
+  const mock = startProcess(['mock', '--port', '0', '--state', state, '--seed', seed, '--quiet'])
   const [, url = ''] = await mock.printed(/(http:\/\/[\d.:]+)/)
   return { mock, url }
 }

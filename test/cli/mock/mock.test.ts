@@ -1,13 +1,10 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { createFolder, type Mock, parseEvents, parseStdout } from '../../helpers/cli.ts'
-import { useGeohook } from '../../helpers/cli-host.ts'
+import { createFolder, geohook, type Mock, parseEvents, parseStdout, withMock } from '../../helpers/cli.ts'
 import { seedFor, useJsonFiles } from '../../helpers/cli-seed.ts'
 import { withTarget } from '../../helpers/cli-servers.ts'
 import { KEY } from '../../helpers/deliver.ts'
-
-const { geohook, withMock } = useGeohook()
 
 const folder = createFolder()
 const jsonFile = useJsonFiles()

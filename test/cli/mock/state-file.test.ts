@@ -12,7 +12,7 @@ import {
 import { join } from 'node:path'
 import { afterEach, describe, expect, it } from 'vitest'
 import { openStateFile, type StateFile } from '../../../src/cli/mock/state-file.ts'
-import { createFolder } from '../../helpers/cli.ts'
+import { createFolder, newIo } from '../../helpers/cli.ts'
 import { lockRounds } from '../../helpers/lock-rounds.ts'
 import { startNode } from '../../helpers/process.ts'
 
@@ -23,7 +23,7 @@ afterEach(async () => {
 })
 
 async function open(path: string): Promise<StateFile> {
-  const file = await openStateFile(path)
+  const file = await openStateFile(newIo(), path)
   opened.push(file)
   return file
 }

@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { createFolder } from '../../helpers/cli.ts'
+import { createFolder, geohook } from '../../helpers/cli.ts'
 import { captureJson } from '../../helpers/cli-captures.ts'
-import { useGeohook } from '../../helpers/cli-host.ts'
 import { payloadOf } from '../../helpers/deliver.ts'
 import { startTarget, type Target } from '../../helpers/target.ts'
 
@@ -84,7 +83,6 @@ export function describeCommands(
   more: readonly string[],
   isSelected: (command: string, way: string) => boolean = () => true,
 ): void {
-  const { geohook } = useGeohook()
   const target = useTarget()
   const folder = createFolder()
   const ways = waysIn(folder)

@@ -1,8 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { createFolder } from '../../helpers/cli.ts'
-import { useGeohook } from '../../helpers/cli-host.ts'
-
-const { geohook } = useGeohook()
+import { createFolder, geohook } from '../../helpers/cli.ts'
 
 /** A key that occurs in no other text, so that tests can search outputs for it. */
 const KEY = 'Geheimnis0123456789Kataster'

@@ -1,10 +1,8 @@
 import { describe, expect, it } from 'vitest'
-import { createFolder, withListener } from '../../helpers/cli.ts'
-import { useGeohook } from '../../helpers/cli-host.ts'
+import { createFolder, geohook, withListener } from '../../helpers/cli.ts'
 import { withTarget } from '../../helpers/cli-servers.ts'
 import { FORM_TYPE, JSON_TYPE, KEY } from '../../helpers/deliver.ts'
 
-const { geohook } = useGeohook()
 const folder = createFolder()
 const env = { SIGNATURE_KEY: KEY }
 

@@ -7,15 +7,12 @@ import { createReceiver } from 'geohook'
 import { createMemoryDuplicates } from 'geohook/inbox'
 import { webhook } from 'geohook/node'
 import { describe, expect, it } from 'vitest'
-import { createFolder, withListener } from '../../helpers/cli.ts'
+import { createFolder, geohook, withListener } from '../../helpers/cli.ts'
 import { captureJson } from '../../helpers/cli-captures.ts'
-import { useGeohook } from '../../helpers/cli-host.ts'
 import { withTarget } from '../../helpers/cli-servers.ts'
 import { base64Of, KEY, payloadOf, signatureOf } from '../../helpers/deliver.ts'
 import { send } from '../../helpers/http.ts'
 import { unusedUrl } from '../../helpers/target.ts'
-
-const { geohook } = useGeohook()
 
 const folder = createFolder()
 const BINARY = Uint8Array.from({ length: 256 }, (_, byte) => byte)

@@ -1,11 +1,8 @@
 import { describe, expect, it } from 'vitest'
-import { createFolder, startGeohook } from '../../helpers/cli.ts'
-import { useGeohook } from '../../helpers/cli-host.ts'
+import { createFolder, geohook, startGeohook } from '../../helpers/cli.ts'
 import { startHeldTarget, withTarget } from '../../helpers/cli-servers.ts'
 import { base64Of, KEY, signatureOf } from '../../helpers/deliver.ts'
 import { startTarget, unusedUrl } from '../../helpers/target.ts'
-
-const { geohook } = useGeohook()
 
 const folder = createFolder()
 const BINARY = Uint8Array.from({ length: 256 }, (_, byte) => byte)
@@ -108,10 +105,11 @@ describe.concurrent('geohook send', () => {
   it('reports progress after one second, except with --json', async () => {
     const target = await startHeldTarget()
     const args = ['send', body, '--to', target.url]
-    const quiet = startGeohook([...args, '--json'], { env })
+    const quiet = startGeohook([...args, '--json'], { env, pace: 0.01 })
     // The command with --json starts first. When the second reports its wait, the first has waited at least as long.
     await target.arrived(1)
-    const started = startGeohook(args, { env })
+    const started = startGeohook(args, { env, pace: 0.01 })
+    await target.arrived(2)
     await started.printed(/waiting for .* \(\d+ s\)\n/)
     target.release()
     expect([await started.exited, await quiet.exited]).toEqual([0, 0])

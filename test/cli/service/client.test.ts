@@ -1,9 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import { useGeohook } from '../../helpers/cli-host.ts'
+import { geohook } from '../../helpers/cli.ts'
 import { startRawServer, withTarget } from '../../helpers/cli-servers.ts'
 import { unusedUrl } from '../../helpers/target.ts'
-
-const { geohook } = useGeohook()
 
 const PARCELS = 'Parcels.FeatureServer'
 

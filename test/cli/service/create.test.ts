@@ -1,9 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import { useGeohook } from '../../helpers/cli-host.ts'
+import { geohook, withMock } from '../../helpers/cli.ts'
 import { KEY, signatureOf } from '../../helpers/deliver.ts'
 import { startTarget, unusedUrl } from '../../helpers/target.ts'
-
-const { geohook, withMock } = useGeohook()
 
 const PARCELS = 'Parcels.FeatureServer'
 

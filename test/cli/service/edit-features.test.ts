@@ -1,11 +1,9 @@
 import { describe, expect, it, vi } from 'vitest'
-import { createFolder, type Mock, parseStdout } from '../../helpers/cli.ts'
-import { useGeohook } from '../../helpers/cli-host.ts'
+import { createFolder, geohook, type Mock, parseStdout, withMock } from '../../helpers/cli.ts'
 import { withTarget } from '../../helpers/cli-servers.ts'
 import { KEY } from '../../helpers/deliver.ts'
 import { startTarget } from '../../helpers/target.ts'
 
-const { geohook, withMock } = useGeohook()
 const folder = createFolder()
 
 const COLLECTION = {

@@ -1,10 +1,8 @@
 import { describe, expect, it } from 'vitest'
-import { parseStdout, type RunResult } from '../../helpers/cli.ts'
-import { useGeohook } from '../../helpers/cli-host.ts'
+import { geohook, parseStdout, type RunResult, withMock } from '../../helpers/cli.ts'
 import { useJsonFiles } from '../../helpers/cli-seed.ts'
 import { startTarget, type TargetRequest } from '../../helpers/target.ts'
 
-const { geohook, withMock } = useGeohook()
 const jsonFile = useJsonFiles()
 
 const PARCELS = 'Parcels.FeatureServer'

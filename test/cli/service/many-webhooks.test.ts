@@ -41,7 +41,8 @@ describe('with 10,000 webhooks', () => {
 
   it('geohook list reports progress until it prints the result', async () => {
     const target = await startHeldTarget(JSON.stringify({ webhooks: WEBHOOKS }))
-    const list = startGeohook(['list', '--url', target.url])
+    const list = startGeohook(['list', '--url', target.url], { pace: 0.01 })
+    await target.arrived(1)
     await list.printed(/\(\d+ s\)\n/)
     target.release()
     expect(await list.exited).toBe(0)

@@ -1,11 +1,8 @@
 import { describe, expect, it } from 'vitest'
-import { createFolder, parseStdout, withListener } from '../../helpers/cli.ts'
-import { useGeohook } from '../../helpers/cli-host.ts'
+import { createFolder, geohook, parseStdout, withListener, withMock } from '../../helpers/cli.ts'
 import { seedFor, useJsonFiles } from '../../helpers/cli-seed.ts'
 import { KEY } from '../../helpers/deliver.ts'
 import { unusedUrl } from '../../helpers/target.ts'
-
-const { geohook, withMock } = useGeohook()
 
 const folder = createFolder()
 const jsonFile = useJsonFiles()

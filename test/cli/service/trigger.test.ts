@@ -3,12 +3,10 @@ import { FAULT_NAMES } from '../../../src/cli/service/trigger-choices.ts'
 import { FAULTS } from '../../../src/mock/faults/faults.ts'
 import { FEATURE_CHANGE_TYPES, JOB_CHANGE_TYPES } from '../../../src/payload/events.ts'
 import type { Mock } from '../../helpers/cli.ts'
-import { useGeohook } from '../../helpers/cli-host.ts'
+import { geohook, withMock } from '../../helpers/cli.ts'
 import { withTarget } from '../../helpers/cli-servers.ts'
 import { KEY, signatureOf } from '../../helpers/deliver.ts'
 import { startTarget, type Target } from '../../helpers/target.ts'
-
-const { geohook, withMock } = useGeohook()
 
 const PARCELS = 'Parcels.FeatureServer'
 const TRIGGER = ['trigger', PARCELS, 'FeaturesCreated']

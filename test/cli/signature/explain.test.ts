@@ -5,11 +5,8 @@ import { gzipSync } from 'node:zlib'
 import type { Cause } from 'geohook'
 import { describe, expect, it } from 'vitest'
 import { CODE_CAUSES, FIXES, REFUSAL_CAUSES } from '../../../src/explain/causes.ts'
-import { createFolder } from '../../helpers/cli.ts'
+import { createFolder, geohook } from '../../helpers/cli.ts'
 import { captureJson } from '../../helpers/cli-captures.ts'
-import { useGeohook } from '../../helpers/cli-host.ts'
-
-const { geohook } = useGeohook()
 
 const KEY = 'Parcels2026Kataster'
 const NEWER = 'Parcels2027Kataster'

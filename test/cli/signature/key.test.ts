@@ -1,10 +1,7 @@
 import { readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { createFolder } from '../../helpers/cli.ts'
-import { useGeohook } from '../../helpers/cli-host.ts'
-
-const { geohook } = useGeohook()
+import { createFolder, geohook } from '../../helpers/cli.ts'
 
 const folder = createFolder()
 

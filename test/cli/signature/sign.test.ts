@@ -2,10 +2,7 @@ import { createHmac } from 'node:crypto'
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { createFolder } from '../../helpers/cli.ts'
-import { useGeohook } from '../../helpers/cli-host.ts'
-
-const { geohook } = useGeohook()
+import { createFolder, geohook } from '../../helpers/cli.ts'
 
 const KEY = 'Parcels2026Kataster'
 const BINARY = Uint8Array.from({ length: 256 }, (_, byte) => byte)

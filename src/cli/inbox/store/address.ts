@@ -2,7 +2,7 @@ import { open } from 'node:fs/promises'
 import { isSecretParameter } from '../../../shared/redact.ts'
 import { type CliError, usageError } from '../../errors.ts'
 import { reasonOf } from '../../io/files.ts'
-import { keepSecret } from '../../terminal/secrets.ts'
+import type { Io } from '../../terminal/io.ts'
 
 export type Engine = 'sqlite' | 'postgres' | 'redis'
 
@@ -28,7 +28,7 @@ const ENGINES: ReadonlyMap<string, Engine> = new Map([
  * @param from where the address was given, for error messages
  * @throws {CliError} exit code 2
  */
-export function parseStoreAddress(text: string, from: string): StoreAddress {
+export function parseStoreAddress(io: Io, text: string, from: string): StoreAddress {
   // A single letter before the colon is a Windows drive, not a scheme.
   const [, scheme] = /^([a-z][a-z\d+.-]+):/i.exec(text) ?? []
   if (scheme === undefined) return fileAddress(text)
@@ -40,7 +40,7 @@ export function parseStoreAddress(text: string, from: string): StoreAddress {
       'Give the path of a SQLite file, or a URL that begins with postgres:// or redis://.',
     )
   }
-  return serverAddress(engine, text, from)
+  return serverAddress(io, engine, text, from)
 }
 
 const fileAddress = (path: string): StoreAddress => ({
@@ -49,7 +49,7 @@ const fileAddress = (path: string): StoreAddress => ({
   displayName: 'the SQLite file',
 })
 
-function serverAddress(engine: Engine, text: string, from: string): StoreAddress {
+function serverAddress(io: Io, engine: Engine, text: string, from: string): StoreAddress {
   const url = URL.canParse(text) ? new URL(text) : undefined
   // If the password contains an unescaped /, `URL` treats the rest of the password, and the host, as the path.
   if (!url || /@/.test(url.pathname + url.search + url.hash)) {
@@ -59,7 +59,7 @@ function serverAddress(engine: Engine, text: string, from: string): StoreAddress
     )
   }
   const name = engine === 'postgres' ? 'PostgreSQL' : 'Redis'
-  for (const secret of [text, ...secretsOf(url, engine)]) keepSecret(secret)
+  for (const secret of [text, ...secretsOf(url, engine)]) io.keepSecret(secret)
   return { engine, text, displayName: url.host ? `${name} at ${url.host}` : name }
 }
 

@@ -1,4 +1,5 @@
 import { type CliError, usageError } from '../../errors.ts'
+import type { Io } from '../../terminal/io.ts'
 import type { StoreAddress } from './address.ts'
 
 /** Options that select an inbox on a server. */
@@ -18,11 +19,15 @@ const TIMEOUT = 5_000
  * @throws the error of the database client if connecting or querying fails
  */
 export async function requireInboxOnServer(
+  io: Io,
   { engine, text, displayName }: StoreAddress,
   names: InboxNames,
 ): Promise<void> {
-  const exists =
-    engine === 'postgres' ? await existsInPostgres(text, names) : await existsInRedis(text, names)
+  const exists = await (engine === 'postgres' ? existsInPostgres : existsInRedis)(
+    text,
+    names,
+    io.wait(TIMEOUT),
+  )
   if (!exists) throw notFound(displayName)
 }
 
@@ -35,12 +40,13 @@ const notFound = (displayName: string): CliError =>
 async function existsInPostgres(
   connectionString: string,
   { schema = 'geohook', queue = 'inbox' }: InboxNames,
+  timeout: number,
 ): Promise<boolean> {
   const { default: pg } = await import('pg')
   const client = new pg.Client({
     connectionString,
-    connectionTimeoutMillis: TIMEOUT,
-    query_timeout: TIMEOUT,
+    connectionTimeoutMillis: timeout,
+    query_timeout: timeout,
   })
   client.on('error', () => {}) // connect() and query() also reject with the error
   try {
@@ -58,12 +64,13 @@ async function existsInPostgres(
 async function existsInRedis(
   url: string,
   { prefix = 'geohook', queue = 'inbox' }: InboxNames,
+  timeout: number,
 ): Promise<boolean> {
   const { Redis } = await import('ioredis')
   const client = new Redis(url, {
     lazyConnect: true,
-    connectTimeout: TIMEOUT,
-    commandTimeout: TIMEOUT,
+    connectTimeout: timeout,
+    commandTimeout: timeout,
     maxRetriesPerRequest: 0,
     retryStrategy: () => null,
   })

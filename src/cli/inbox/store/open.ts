@@ -1,5 +1,5 @@
 import type { DurableInbox } from '../../../inbox/index.ts'
-import { type Progress, withProgress } from '../../terminal/progress.ts'
+import type { Io, Progress } from '../../terminal/io.ts'
 import { type Engine, requireSqliteFile, type StoreAddress } from './address.ts'
 import { toStoreError } from './errors.ts'
 import { requireInboxOnServer } from './existence.ts'
@@ -11,14 +11,15 @@ import { readStoreAddress, type StoreOptions } from './options.ts'
  * @throws {CliError} exit code 2 if the inbox does not exist, 3 if its server is unreachable
  */
 export const withInbox = <T>(
+  io: Io,
   options: StoreOptions,
   task: (inbox: DurableInbox, progress: Progress) => Promise<T>,
 ): Promise<T> =>
-  withStore(options, async (address, progress) => {
+  withStore(io, options, async (address, progress) => {
     let inbox: DurableInbox | undefined
     try {
       inbox = await OPENERS[address.engine](address.text, options)
-      if (address.engine !== 'sqlite') await requireInboxOnServer(address, options)
+      if (address.engine !== 'sqlite') await requireInboxOnServer(io, address, options)
       return await task(inbox, progress)
     } finally {
       // Ignores errors of close(), so that they do not replace the error of the task.
@@ -32,14 +33,13 @@ export const withInbox = <T>(
  * @throws {CliError} exit code 2 if the inbox does not exist, 3 if its server is unreachable
  */
 export async function withStore<T>(
+  io: Io,
   options: StoreOptions,
   task: (address: StoreAddress, progress: Progress) => Promise<T>,
 ): Promise<T> {
-  const { address, from } = await readStoreAddress(options)
+  const { address, from } = await readStoreAddress(io, options)
   if (address.engine === 'sqlite') await requireSqliteFile(address.text, from)
-  // Hides warnings, for example about Redis without persistence: only the process that receives deliveries needs them.
-  process.removeAllListeners('warning')
-  return withProgress(`asking ${address.displayName}`, options.json === true, async (progress) => {
+  return io.withProgress(`asking ${address.displayName}`, async (progress) => {
     try {
       return await task(address, progress)
     } catch (error) {

@@ -1,30 +1,32 @@
 import type { Command } from 'commander'
 import { usageError } from '../../errors.ts'
-import { addSecretOptions, readSecrets, toText } from '../../options/secrets.ts'
+import {
+  addSecretOptions,
+  readSecret,
+  type SecretKind,
+  type SecretOptions,
+  toText,
+} from '../../options/secrets.ts'
+import type { Io } from '../../terminal/io.ts'
 import { type Engine, parseStoreAddress, type StoreAddress } from './address.ts'
 
 /** Values of the options that select an inbox, and of `--json`. */
-export interface StoreOptions {
-  store?: string[]
-  storeEnv?: string[]
-  storeFile?: string[]
+export interface StoreOptions extends SecretOptions<'store'> {
   schema?: string
   queue?: string
   prefix?: string
-  json?: true
 }
 
-const VARIABLE = 'GEOHOOK_INBOX'
+const STORE = {
+  option: 'store',
+  noun: 'address of the inbox',
+  detail: 'path of a SQLite file, or a postgres:// or redis:// URL',
+  variable: 'GEOHOOK_INBOX',
+} as const satisfies SecretKind
 
 /** Adds the options that select an inbox, and `--json`. */
 export function addStoreOptions(command: Command): Command {
-  return addSecretOptions(command, {
-    option: 'store',
-    noun: 'address of the inbox',
-    detail: 'path of a SQLite file, or a postgres:// or redis:// URL',
-    variable: VARIABLE,
-    several: false,
-  })
+  return addSecretOptions(command, STORE)
     .option('--schema <name>', 'PostgreSQL: schema of the inbox (default: geohook)')
     .option('--queue <name>', 'PostgreSQL and Redis: queue of the inbox (default: inbox)')
     .option('--prefix <text>', 'Redis: prefix of the keys in Redis (default: geohook)')
@@ -44,25 +46,18 @@ const ENGINES_OF: readonly (readonly ['schema' | 'queue' | 'prefix', readonly En
  * @throws {CliError} exit code 2
  */
 export async function readStoreAddress(
+  io: Io,
   options: StoreOptions,
 ): Promise<{ address: StoreAddress; from: string }> {
-  const [secret, ...rest] = await readSecrets({
-    option: 'store',
-    texts: options.store,
-    variables: options.storeEnv,
-    files: options.storeFile,
-    defaultVariable: VARIABLE,
-    several: false,
-  })
+  const secret = await readSecret(io, STORE, options)
   if (!secret) {
     throw usageError(
       'the inbox is missing',
-      `Set ${VARIABLE}, or give --store: the path of a SQLite file, or a URL.`,
+      `Set ${STORE.variable}, or give --store: the path of a SQLite file, or a URL.`,
       'store_missing',
     )
   }
-  if (rest.length > 0) throw usageError('only one store can be used')
-  const address = parseStoreAddress(toText(secret, 'store'), secret.from)
+  const address = parseStoreAddress(io, toText(secret, 'store'), secret.from)
   for (const [name, engines] of ENGINES_OF) {
     if (options[name] === undefined) continue
     if (!engines.includes(address.engine)) throw usageError(`--${name} does not apply to this kind of store`)

@@ -1,5 +1,6 @@
 import { createRequire } from 'node:module'
 import { Command } from 'commander'
+import { onStopSignal } from '../adapters/shutdown.ts'
 import { createChangesCommand } from './changes/changes.ts'
 import { createCheckCommand } from './check/check.ts'
 import { createDemoCommand } from './demo/demo.ts'
@@ -20,11 +21,13 @@ import { createKeyCommand } from './signature/key.ts'
 import { createSignCommand } from './signature/sign.ts'
 import { createVerifyCommand } from './signature/verify.ts'
 import { addExamples, SHARED_HELP } from './terminal/help.ts'
-import { printError } from './terminal/output.ts'
-import { forgetSecrets } from './terminal/secrets.ts'
+import { type Host, Io } from './terminal/io.ts'
+
+export { Io, onStopSignal }
 
 /** Creates the program with all commands, in the order in which the help lists them. */
-export function createProgram(): Command {
+export function createProgram(io: Io): Command {
+  const { stdout } = io.host
   const { version } = createRequire(import.meta.url)('geohook/package.json') as { version: string }
   const program = new Command('geohook')
     .description(
@@ -34,7 +37,15 @@ export function createProgram(): Command {
     .helpOption('-h, --help', 'show help')
     .helpCommand('help [command]', 'show help for a command')
     .addHelpText('after', SHARED_HELP)
-    .configureOutput({ outputError() {}, writeErr() {} }) // run() prints errors
+    .configureOutput({
+      writeOut: (text) => stdout.write(text),
+      getOutHelpWidth: () => (stdout.isTTY ? stdout.columns : undefined) ?? 80,
+      outputError() {}, // run() prints errors
+      writeErr() {},
+    })
+    .hook('preAction', (_, command) => {
+      io.json = command.opts().json === true
+    })
     .exitOverride()
   addExamples(program, [
     'geohook demo',
@@ -42,24 +53,24 @@ export function createProgram(): Command {
     'geohook explain captures --key-file key.txt',
   ])
   const commands = [
-    createDemoCommand(),
-    createListenCommand(),
-    createSendCommand(),
-    createReplayCommand(),
-    createSignCommand(),
-    createVerifyCommand(),
-    createExplainCommand(),
-    createKeyCommand(),
-    createCheckCommand(),
-    createMockCommand(),
-    createListCommand(),
-    createCreateCommand(),
-    createEditCommand(),
-    createDeleteCommand(),
-    createTriggerCommand(),
-    createEditFeaturesCommand(),
-    createChangesCommand(),
-    createInboxCommand(),
+    createDemoCommand(io),
+    createListenCommand(io),
+    createSendCommand(io),
+    createReplayCommand(io),
+    createSignCommand(io),
+    createVerifyCommand(io),
+    createExplainCommand(io),
+    createKeyCommand(io),
+    createCheckCommand(io),
+    createMockCommand(io),
+    createListCommand(io),
+    createCreateCommand(io),
+    createEditCommand(io),
+    createDeleteCommand(io),
+    createTriggerCommand(io),
+    createEditFeaturesCommand(io),
+    createChangesCommand(io),
+    createInboxCommand(io),
   ]
   for (const command of commands) {
     program.addCommand(command.copyInheritedSettings(program))
@@ -68,27 +79,32 @@ export function createProgram(): Command {
   return program
 }
 
-/** Runs one command line and returns its exit code. */
-export async function run(argv: readonly string[]): Promise<number> {
-  forgetSecrets()
-  const program = createProgram()
+/**
+ * Runs one command line. Several can run at the same time, because they share no state and change none of the process.
+ *
+ * @param argv arguments without the program itself, for example `['sign', 'body.json']`
+ * @returns the exit code
+ */
+export const runCli = (argv: readonly string[], host: Host): Promise<number> => run(argv, new Io(host))
+
+/** Like {@link runCli}, with an object that the caller also needs for {@link fail}. */
+export async function run(argv: readonly string[], io: Io): Promise<number> {
+  io.json = argv.includes('--json') // also for errors in the arguments
+  const program = createProgram(io)
   try {
-    if (argv.length <= 2) program.help()
-    await program.parseAsync(argv)
-    return Number(process.exitCode ?? EXIT.success)
+    if (argv.length === 0) program.help()
+    await program.parseAsync(argv, { from: 'user' })
+    return io.exitCode
   } catch (thrown) {
-    if (isHelp(thrown)) return EXIT.success
-    const error = toCliError(thrown)
-    printError(error, argv.includes('--json'))
-    return error.exitCode
+    return isHelp(thrown) ? EXIT.success : fail(io, thrown)
   }
 }
 
-/** Last resort for bugs: prints the message without a stack trace and exits. */
-export function exitOnUnexpectedError(thrown: unknown): never {
+/** Prints an error without a stack trace. Returns its exit code. */
+export function fail(io: Io, thrown: unknown): number {
   const error = toCliError(thrown)
-  printError(error, process.argv.includes('--json'))
-  process.exit(error.exitCode)
+  io.printError(error)
+  return error.exitCode
 }
 
 /** Returns true for the error that Commander throws after it has printed the help or the version. */

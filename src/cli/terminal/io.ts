@@ -1,0 +1,230 @@
+import { createReadStream } from 'node:fs'
+import pico from 'picocolors'
+import { createRedactor, type Redactor, type Secret } from '../../shared/redact.ts'
+import { type CliError, EXIT, type ExitCode } from '../errors.ts'
+import { printable, toPrintableJson } from './printable.ts'
+
+/** A stream for text, for example `process.stdout`. */
+export interface Output {
+  write(text: string): unknown
+  readonly isTTY?: boolean
+  /** Width of the terminal. */
+  readonly columns?: number
+}
+
+/** What a command line gets from its process. Another process, or a test, can give it something else. */
+export interface Host {
+  readonly stdin: AsyncIterable<Uint8Array>
+  readonly stdout: Output
+  readonly stderr: Output
+  readonly env: Readonly<Record<string, string | undefined>>
+  /** Stops servers. No other command reads it, so a host can catch Ctrl-C from the first read on. */
+  readonly signal: AbortSignal
+  /** Factor for intervals and time limits. Default: 1. A test makes it small, so that it need not wait. */
+  readonly pace?: number
+}
+
+/** Periodically reports on standard error how long a task has been running. */
+export interface Progress {
+  /** Changes the text of subsequent reports. */
+  update(text: string): void
+  /** Removes the report from the terminal. Call this before printing a line of output. */
+  clear(): void
+  stop(): void
+}
+
+type Colours = ReturnType<typeof pico.createColors>
+
+/**
+ * Default maximum size in bytes, larger than any webhook body. Without a limit, reading `/dev/zero` or a disk by
+ * mistake would exhaust the memory.
+ */
+const MAX_BYTES = 64 * 1024 * 1024
+
+/** Milliseconds until the first report. The intervals are the milliseconds between later reports. */
+const DELAY = 1_000
+const TERMINAL_INTERVAL = 250
+const LOG_INTERVAL = 5_000
+
+/** Input, output and result of one command line. Its output hides the secrets that it has read. */
+export class Io {
+  readonly host: Host
+  /** Colours for standard output. */
+  readonly colours: Colours
+  /** True with `--json`: the result is JSON, and standard error contains only an error as JSON. */
+  json = false
+  exitCode: ExitCode = EXIT.success
+  readonly #secrets = new Set<Secret>()
+  #redactor: Redactor | undefined
+  #isStdinRead = false
+
+  constructor(host: Host) {
+    this.host = host
+    this.colours = this.#coloursFor(host.stdout)
+  }
+
+  /** Enables colours on a terminal unless `NO_COLOR` is set. `FORCE_COLOR` overrides everything else, as in Node. */
+  #coloursFor({ isTTY }: Output): Colours {
+    const { FORCE_COLOR, NO_COLOR, TERM } = this.host.env
+    const isForced = FORCE_COLOR !== undefined && FORCE_COLOR !== '' && FORCE_COLOR !== '0'
+    const isOff = (NO_COLOR !== undefined && NO_COLOR !== '') || FORCE_COLOR === '0' || TERM === 'dumb'
+    return pico.createColors(isForced || (isTTY === true && !isOff))
+  }
+
+  /** Prints text. The caller must escape text from files or the network with `printable`. */
+  print(text = ''): void {
+    this.host.stdout.write(`${this.#hideInLines(text)}\n`)
+  }
+
+  printJson(value: unknown): void {
+    this.host.stdout.write(`${this.toJson(value, 2)}\n`)
+  }
+
+  /** Prints an event as a line of JSON. */
+  printEvent(value: object): void {
+    this.host.stdout.write(`${this.toJson(value)}\n`)
+  }
+
+  /** Prints text to standard error, for example a warning. */
+  note(text: string): void {
+    this.host.stderr.write(`${this.#hideInLines(text)}\n`)
+  }
+
+  /** Prints an error to standard error: the message and the hint on separate lines, or both as JSON. */
+  printError({ code, message, hint }: Pick<CliError, 'code' | 'message' | 'hint'>): void {
+    if (this.json) {
+      this.host.stderr.write(`${this.toJson({ error: { code, message, hint } })}\n`)
+      return
+    }
+    const { red, dim } = this.#coloursFor(this.host.stderr)
+    this.note(`${red('error:')} ${printable(message)}`)
+    if (hint) this.note(dim(printable(hint)))
+  }
+
+  /** Registers a key, token or password that the command has read. From then on, all output hides it. */
+  keepSecret(secret: Secret): void {
+    this.#secrets.add(secret)
+    this.#redactor = undefined
+  }
+
+  get secrets(): Secret[] {
+    return [...this.#secrets]
+  }
+
+  /** Hides the secrets in a text, like {@link Redactor.text}. */
+  hide(text: string, limit?: number): string {
+    this.#redactor ??= createRedactor(this.secrets)
+    return this.#redactor.text(text, limit)
+  }
+
+  /** Hides secrets line by line, because a table can be too large to decode as a whole. */
+  #hideInLines(text: string): string {
+    return text
+      .split('\n')
+      .map((line) => this.hide(line))
+      .join('\n')
+  }
+
+  /** Hides secrets in text, truncates it to `length` characters, and escapes it like `printable`. */
+  shortened(text: string, length = 80): string {
+    const safe = this.hide(text, length)
+    const isCut = text.length > length || safe.length > length
+    return printable(isCut ? `${safe.slice(0, length - 1)}…` : safe)
+  }
+
+  /** Serializes to JSON for a terminal, and hides secrets in its strings and member names. */
+  toJson(value: unknown, indent?: number): string {
+    return toPrintableJson(value, (text) => this.hide(text), indent)
+  }
+
+  /** Returns the space for the last column of a table: the rest of the terminal, or `length` elsewhere. */
+  restOfLine(used: number, length = 80): number {
+    const { isTTY, columns } = this.host.stdout
+    return isTTY ? Math.max(20, (columns || length) - used) : length
+  }
+
+  /**
+   * Reads a file, or standard input if the name is `-`.
+   *
+   * @param maximum maximum size in bytes
+   * @throws Node's error, or a RangeError if the file is too large or standard input has already been read
+   */
+  async readBytes(name: string, maximum: number = MAX_BYTES): Promise<Buffer> {
+    // A second read would return no data, and look like an empty file.
+    if (name === '-' && this.#isStdinRead) throw new RangeError('standard input can be read only once')
+    this.#isStdinRead ||= name === '-'
+    const stream: AsyncIterable<Uint8Array> = name === '-' ? this.host.stdin : createReadStream(name)
+    const chunks: Uint8Array[] = []
+    let length = 0
+    for await (const chunk of stream) {
+      chunks.push(chunk)
+      length += chunk.length
+      if (length > maximum) throw new RangeError(`it is larger than ${maximum / 1024 ** 2} MiB`)
+    }
+    return Buffer.concat(chunks)
+  }
+
+  /**
+   * Starts to report progress after one second. A terminal shows one line, which is updated in place; any other output
+   * gets a new line every five seconds. With `--json`, there are no reports.
+   */
+  startProgress(text: string): Progress {
+    const { stderr } = this.host
+    const started = Date.now()
+    let current = text
+    let isShown = false
+    let timer: NodeJS.Timeout | undefined
+
+    const show = (): void => {
+      const line = `${current} (${Math.round((Date.now() - started) / 1_000)} s)`
+      stderr.write(stderr.isTTY ? `\r\u001b[2K${line}` : `${line}\n`)
+      isShown = true
+      timer = setTimeout(show, this.wait(stderr.isTTY ? TERMINAL_INTERVAL : LOG_INTERVAL)).unref()
+    }
+
+    function clear(): void {
+      if (isShown && stderr.isTTY) stderr.write('\r\u001b[2K')
+      isShown = false
+    }
+
+    if (!this.json) timer = setTimeout(show, this.wait(DELAY)).unref()
+    return {
+      update(next) {
+        current = next
+      },
+      clear,
+      stop() {
+        clearTimeout(timer)
+        clear()
+      },
+    }
+  }
+
+  /** Reports the progress of a task until it settles. */
+  async withProgress<T>(text: string, task: (progress: Progress) => Promise<T>): Promise<T> {
+    const progress = this.startProgress(text)
+    try {
+      return await task(progress)
+    } finally {
+      progress.stop()
+    }
+  }
+
+  /** Returns the milliseconds of an interval or a time limit in this run. */
+  wait(milliseconds: number): number {
+    return milliseconds * (this.host.pace ?? 1)
+  }
+
+  /** Resolves when the run is stopped, for example on the first Ctrl-C. */
+  untilStopped(): Promise<void> {
+    const { signal } = this.host
+    return new Promise((resolve) => {
+      if (signal.aborted) resolve()
+      else signal.addEventListener('abort', () => resolve(), { once: true })
+    })
+  }
+}
+
+/** Returns for example `1 webhook` or `2 webhooks`. */
+export const count = (number: number, noun: string, plural = `${noun}s`): string =>
+  `${number} ${number === 1 ? noun : plural}`
