@@ -12,9 +12,7 @@ import {
 import { join } from 'node:path'
 import { afterEach, describe, expect, it } from 'vitest'
 import { openStateFile, type StateFile } from '../../../src/cli/mock/state-file.ts'
-import { createFolder, newIo } from '../../helpers/cli.ts'
-import { lockRounds } from '../../helpers/lock-rounds.ts'
-import { startNode } from '../../helpers/process.ts'
+import { createFolder, newIo, startProcess } from '../../helpers/cli.ts'
 
 const folder = createFolder()
 const opened: StateFile[] = []
@@ -124,13 +122,11 @@ describe('a state file', () => {
     expect(read(path)).toEqual({ a: 2 })
   })
 
+  // `lock.long.ts` lets several processes open a file at the same time.
   it('is locked until its process releases it or dies', async () => {
     const path = join(folder.path, 'shared.json')
-    const script = `import('${new URL('../../../src/cli/mock/lock.ts', import.meta.url).pathname}')
-      .then(({ lock }) => lock(${JSON.stringify(path)}))
-      .then(() => { console.log('locked'); setInterval(() => {}, 1000) })`
-    const other = startNode(['--import', 'tsx', '--input-type=module', '--eval', script])
-    await other.printed(/locked/)
+    const other = startProcess(['mock', '--port', '0', '--state', path])
+    await other.printed(/mock service on/)
     await expect(open(path)).rejects.toMatchObject({
       exitCode: 2,
       message: `${path} is in use by process ${other.child.pid}`,
@@ -138,11 +134,6 @@ describe('a state file', () => {
     await other.stop('SIGKILL')
     await (await open(path)).save({ a: 1 })
     expect(read(path)).toEqual({ a: 1 })
-  })
-
-  it('is locked by exactly one of three processes that open it at the same time', async () => {
-    // `lock.long.ts` runs more rounds with more processes.
-    expect(await lockRounds(4, 3)).toEqual(Array(4).fill(1))
   })
 
   it('is not locked by lock files of other state files or of dead processes', async () => {

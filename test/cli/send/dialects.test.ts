@@ -6,27 +6,13 @@ import { FORM_TYPE, JSON_TYPE, KEY } from '../../helpers/deliver.ts'
 const folder = createFolder()
 const env = { SIGNATURE_KEY: KEY }
 
-const CHANGE = { service: 'FeaturesCreated', hosted: 'FeaturesCreated', organization: 'add' }
-
-/** Options of `listen`, and of `send`, for each dialect and place of the proof. */
+/** The profile of `listen`, and options of `send`. The tests of geohook/testing sign in all other ways. */
 const CASES: [profile: string, args: string[]][] = [
   ['service', []],
-  ['service', ['--dialect', 'service', '--payload-format', 'pjson']],
-  ['service', ['--form']],
-  ['service', ['--form', '--form-payload', 'plain']],
-  ['service', ['--form', '--signature-in', 'field']],
   ['service', ['--form', '--signature-in', 'field', '--form-payload', 'plain']],
   ['service', ['--percent-encoded', '--encoding', 'base64', '--prefix', 'sha256=']],
-  ['service', ['--dialect', 'hosted', '--profile', 'service']],
   ['arcgis', ['--profile', 'arcgis']],
-  ['arcgis', ['--profile', 'arcgis', '--encoding', 'hex', '--prefix', '']],
-  ['arcgis', ['--dialect', 'hosted']],
-  ['arcgis', ['--dialect', 'hosted', '--percent-encoded', '--layer-id', '0', '--layer-id', '7']],
   ['arcgis', ['--dialect', 'hosted', '--form']],
-  ['arcgis', ['--dialect', 'hosted', '--form', '--form-payload', 'encoded']],
-  ['arcgis', ['--dialect', 'hosted', '--form', '--signature-in', 'header']],
-  ['arcgis', ['--dialect', 'organization', '--profile', 'arcgis']],
-  ['portal', ['--dialect', 'organization']],
   ['portal', ['--profile', 'portal']],
   ['portal', ['--dialect', 'organization', '--form']],
 ]
@@ -37,10 +23,7 @@ describe.concurrent('geohook send', () => {
     async (profile) => {
       await withListener(['--profile', profile, '--key', KEY], async (url) => {
         for (const [, args] of CASES.filter(([name]) => name === profile)) {
-          const dialect = args[args.indexOf('--dialect') + 1] as keyof typeof CHANGE
-          const isOrganization =
-            profile === 'portal' || (args.includes('--dialect') && dialect === 'organization')
-          const change = isOrganization ? 'add' : 'FeaturesCreated'
+          const change = profile === 'portal' ? 'add' : 'FeaturesCreated'
           const send = (key: string) =>
             geohook(['send', '--to', url, '--change-type', change, ...args], { env: { SIGNATURE_KEY: key } })
           expect(await send(KEY), args.join(' ')).toMatchObject({
