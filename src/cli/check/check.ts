@@ -1,6 +1,12 @@
-import { Command } from 'commander'
+import { Command, InvalidArgumentError } from 'commander'
 import { createTrust, type Trust } from '../../adapters/tls-trust.ts'
-import { type CheckReport, type Conclusion, checkReceiver, type Observer } from '../../check/index.ts'
+import {
+  type CheckReport,
+  type Conclusion,
+  checkReceiver,
+  type Observer,
+  SCENARIOS,
+} from '../../check/index.ts'
 import { EXIT, type ExitCode, usageError } from '../errors.ts'
 import type { HeaderPairs } from '../io/http.ts'
 import { type CaOptions, caOption, readCas } from '../options/ca.ts'
@@ -9,9 +15,8 @@ import { choice, type Dialect, dialectOption } from '../options/sender.ts'
 import { headerLine, headerName, httpUrl, wholeNumber } from '../options/values.ts'
 import { addExamples } from '../terminal/help.ts'
 import type { Io } from '../terminal/io.ts'
-import { nameList } from './names.ts'
+import { toTable } from '../terminal/table.ts'
 import { commandObserver, commandSwitch, urlObserver } from './observers.ts'
-import { printScenarios } from './print-scenarios.ts'
 import { FORMATS, type Format, printReport, reportFile, writeReport } from './report-files.ts'
 
 interface Options extends KeyOptions, CaOptions {
@@ -41,6 +46,13 @@ const EXIT_CODES: Readonly<Record<Conclusion, ExitCode>> = {
   fails: EXIT.failure,
   unreachable: EXIT.unreachable,
   undecided: EXIT.undecided,
+}
+
+/** Parses names separated by commas, and adds them to the previous ones. */
+function nameList(value: string, previous: readonly string[] = []): string[] {
+  const names = value.split(',').map((name) => name.trim())
+  if (names.every((name) => /^[a-z0-9-]{1,60}$/.test(name))) return [...previous, ...names]
+  throw new InvalidArgumentError('must be ids or groups of scenarios, separated by commas')
 }
 
 export function createCheckCommand(io: Io): Command {
@@ -164,4 +176,16 @@ function toObserver(io: Io, { observer, observerCommand }: Options, trust: Trust
   if (observer !== undefined && observerCommand !== undefined)
     throw usageError('give either --observer or --observer-command')
   return observer ? urlObserver(observer, trust) : commandObserver(io, observerCommand as string)
+}
+
+/** Prints all scenarios as a table, or as JSON with their reasons and fixes. */
+async function printScenarios(io: Io): Promise<void> {
+  if (io.json) return io.printJson({ scenarios: SCENARIOS })
+  const rows = SCENARIOS.map(({ group, id, level, title, hasSideEffects }) => [
+    group,
+    id,
+    level,
+    `${title}${hasSideEffects ? ' (--side-effects)' : ''}`,
+  ])
+  io.print(await toTable(io, ['group', 'id', 'level', 'a conforming receiver'], rows))
 }

@@ -24,8 +24,6 @@ import {
   webhooksPath,
 } from './webhooks.ts'
 
-interface Options extends ClientOptions, WebhookOptions {}
-
 export function createEditCommand(io: Io): Command {
   const command = new Command('edit')
     .summary('change a webhook')
@@ -42,29 +40,34 @@ export function createEditCommand(io: Io): Command {
     "geohook edit Parcels.FeatureServer 'parcel edits' --hook-url http://127.0.0.1:3000/v2",
     "geohook edit Parcels.FeatureServer 'parcel edits' --key-file new-key.txt",
   ])
-  return command.action(async (service: ServicePath, idOrName: string, options: Options) => {
-    const changes = await readWebhookOptions(io, options)
-    if (Object.keys(changes).length === 0) {
-      throw usageError('there is nothing to change', 'Give --name, --hook-url, --key-file or another option.')
-    }
-    const client = await createClient(io, options)
-    const edited = await io.withProgress(`asking ${client.origin}`, () =>
-      edit(io, client, service, idOrName, changes),
-    )
-    const [changed, different, unknown] = (['changed', 'different', 'unknown'] as const).map((state) =>
-      [...edited.states.keys()].filter((name) => edited.states.get(name) === state),
-    )
-    if (io.json) io.printJson({ ...redactKeys(edited.after), edit: { changed, different, unknown } })
-    else printEdited(io, edited)
-    if (different?.length) {
-      throw new CliError(
-        EXIT.failure,
-        'edit_differs',
-        `the webhook is not as requested: ${different.join(', ')}`,
-        'The service may ignore or adjust these members, or another client edited the webhook at the same time.',
+  return command.action(
+    async (service: ServicePath, idOrName: string, options: ClientOptions & WebhookOptions) => {
+      const changes = await readWebhookOptions(io, options)
+      if (Object.keys(changes).length === 0) {
+        throw usageError(
+          'there is nothing to change',
+          'Give --name, --hook-url, --key-file or another option.',
+        )
+      }
+      const client = await createClient(io, options)
+      const edited = await io.withProgress(`asking ${client.origin}`, () =>
+        edit(io, client, service, idOrName, changes),
       )
-    }
-  })
+      const [changed, different, unknown] = (['changed', 'different', 'unknown'] as const).map((state) =>
+        [...edited.states.keys()].filter((name) => edited.states.get(name) === state),
+      )
+      if (io.json) io.printJson({ ...redactKeys(edited.after), edit: { changed, different, unknown } })
+      else printEdited(io, edited)
+      if (different?.length) {
+        throw new CliError(
+          EXIT.failure,
+          'edit_differs',
+          `the webhook is not as requested: ${different.join(', ')}`,
+          'The service may ignore or adjust these members, or another client edited the webhook at the same time.',
+        )
+      }
+    },
+  )
 }
 
 /** The members that an edit can set (docs/specification.md, "Edit a webhook"). */

@@ -1,6 +1,6 @@
 import { Command, InvalidArgumentError, Option } from 'commander'
 import { ERROR_CODES } from '../../errors.ts'
-import { type ErrorCode, explain, type SignatureEncoding } from '../../index.ts'
+import { type Diagnosis, type ErrorCode, explain, type SignatureEncoding } from '../../index.ts'
 import { nearest } from '../../options.ts'
 import { noteOnSecretHeader } from '../captures/capture.ts'
 import { readCaptures } from '../captures/files.ts'
@@ -17,7 +17,7 @@ import {
 import { byteSize, duration, headerLine, headerName } from '../options/values.ts'
 import { addExamples } from '../terminal/help.ts'
 import type { Io } from '../terminal/io.ts'
-import { type FileDiagnosis, printDiagnosis } from './print-diagnosis.ts'
+import { printable } from '../terminal/printable.ts'
 
 interface Options extends KeyOptions {
   body?: string
@@ -32,6 +32,13 @@ interface Options extends KeyOptions {
   maxAge?: number
   unsigned: 'reject' | 'accept'
   thorough?: true
+}
+
+/** A diagnosis of a request in a file. */
+interface FileDiagnosis extends Diagnosis {
+  file: string
+  /** A remark about the request, for example on a secret in its headers. */
+  note: string | undefined
 }
 
 /** A request to explain, with the file that contains it. */
@@ -181,4 +188,14 @@ function codeName(value: string): ErrorCode {
 function methodName(value: string): string {
   if (/^[A-Z][A-Z-]{0,19}$/.test(value)) return value
   throw new InvalidArgumentError('must be a method in upper case, for example POST')
+}
+
+/** Prints a diagnosis. Escapes the evidence, because an attacker may have chosen the header and field names in it. */
+function printDiagnosis(io: Io, { file, ok, cause, also, evidence, fix, note }: FileDiagnosis): void {
+  io.print(io.colours.bold(printable(file)))
+  io.print(`  cause     ${ok ? io.colours.green(cause) : io.colours.red(cause)}`)
+  if (also) io.print(`  also      ${io.colours.red(also.join(', '))}`)
+  io.print(`  evidence  ${printable(evidence)}`)
+  io.print(`  fix       ${fix}`)
+  if (note) io.print(`  note      ${note}`)
 }
