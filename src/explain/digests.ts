@@ -120,7 +120,17 @@ const HASHES: readonly Hash[] = [
   ['sha384', 'SHA-384', 48],
   ['md5', 'MD5', 16],
   ['sha224', 'SHA-224', 28],
+]
+
+/** Hashes that are tested only with HMAC. */
+const RARE: readonly Hash[] = [
+  ['sha512-256', 'SHA-512/256', 32],
+  ['sha512-224', 'SHA-512/224', 28],
   ['sha3-256', 'SHA3-256', 32],
+  ['sha3-512', 'SHA3-512', 64],
+  ['sha3-384', 'SHA3-384', 48],
+  ['sha3-224', 'SHA3-224', 28],
+  ['ripemd160', 'RIPEMD-160', 20],
 ]
 
 /** Hashes that senders combine with a key in ways of their own. */
@@ -149,7 +159,7 @@ const WRITTEN: readonly (readonly [notation: string, write: (digest: Uint8Array)
 
 /** The first four are those that senders confuse most often. */
 export const ALGORITHMS: readonly Algorithm[] = [
-  ...HASHES.map(
+  ...[...HASHES, ...RARE].map(
     ([hash, name, size]): Algorithm => ({
       description: `HMAC-${name} instead of HMAC-SHA256`,
       size: hash === 'sha512' ? undefined : size,
