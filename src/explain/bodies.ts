@@ -1,6 +1,7 @@
 import { utf8 } from '../shared/bytes.ts'
 import { decodeAs } from './bytes.ts'
 import type { Cause } from './causes.ts'
+import { charsetChanges, normalForms } from './charsets.ts'
 import { formFieldVariants, formVariants, multipartVariants } from './forms.ts'
 import {
   COMPACT,
@@ -215,8 +216,8 @@ const EXPENSIVE: Families = [
   ['body_json_string', jsonStrings],
   ['body_form_field', multipartVariants],
   ['body_form_decoded', formVariants],
-  ['body_charset', ofBody(transforms.charsets)],
-  ['body_normalized', ofBody(transforms.normalForms)],
+  ['body_charset', ofBody(charsetChanges)],
+  ['body_normalized', ofBody(normalForms)],
   ['body_base64', ofBody(transforms.encodings)],
   [
     'body_escaped',

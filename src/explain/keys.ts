@@ -1,6 +1,7 @@
 import { concat, fromBinary, toBase64, utf8 } from '../shared/bytes.ts'
 import { decodeAs, fromBase32, fromBase64, fromHex, inLines, toBinary, toHex, trim, utf16 } from './bytes.ts'
 import type { Cause } from './causes.ts'
+import { charsetChanges, normalForms } from './charsets.ts'
 import { hashOf } from './digests.ts'
 import { NAMES, PLACEHOLDERS } from './placeholders.ts'
 import * as transforms from './transforms.ts'
@@ -160,8 +161,8 @@ function* invisible({ characters: key }: Source): Generator<Variant> {
 const LOST = /^without its non-ASCII|character references$/
 
 function* charsets(source: Source): Generator<Variant> {
-  for (const variant of transforms.charsets(source)) if (!LOST.test(variant[1])) yield variant
-  yield* transforms.normalForms(source)
+  for (const variant of charsetChanges(source)) if (!LOST.test(variant[1])) yield variant
+  yield* normalForms(source)
   yield* transforms.percentEncodings(source)
   yield [source.bytes.filter((byte) => byte !== 0), 'without its zero bytes']
   // A key file in UTF-16LE that ends in a line feed loses the zero byte after it when white space is removed.
