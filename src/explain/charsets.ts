@@ -1,4 +1,4 @@
-import { fromBinary, utf8 } from '../signature/bytes.ts'
+import { fromBinary, utf8 } from '../shared/bytes.ts'
 import { decodeAs, toBinary, trim, utf16 } from './bytes.ts'
 import type { Source, Variant } from './transforms.ts'
 
