@@ -27,7 +27,7 @@ export const AREAS = {
       'test/mock/admin/edit-parameters.test.ts',
       'test/{properties,known-traps}.test.ts',
       // The URLs of changes.
-      'test/changes/{client,contract/contract,ends,generations,many-events,partial}.test.ts',
+      'test/changes/{client,contract/contract,ends,generations,partial}.test.ts',
       'test/inbox/coalesce.test.ts',
     ],
   },
