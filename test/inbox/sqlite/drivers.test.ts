@@ -1,6 +1,6 @@
 import { createReceiver } from 'geohook'
-import { createSqliteInbox } from 'geohook/sqlite'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { createSqliteInbox } from '../../../src/inbox/sqlite/index.ts'
 import { deliver, KEY, payloadOf } from '../../helpers/deliver.ts'
 import { createFolder } from '../../helpers/folder.ts'
 import { SqliteDatabase } from '../../helpers/sqlite.ts'
