@@ -47,7 +47,7 @@ const project = (
 
 const web = project('web', [
   'test/{signature,payload}/**/*.test.ts',
-  'test/receiver/{decoys,outcomes,responses,web}.test.ts',
+  'test/receiver/{outcomes,responses,web}.test.ts',
   'test/properties.test.ts',
 ])
 

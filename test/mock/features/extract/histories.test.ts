@@ -1,3 +1,0 @@
-import { describeHistories } from './histories.ts'
-
-describeHistories(80, 120_000)
