@@ -4,7 +4,7 @@ import { type OptionNames, requireKnownOptions } from '../options.ts'
 import { isServerError } from '../receiver/receiver.ts'
 import type { Delivery, NextResult, Receiver, ReceiverOptions } from '../receiver/types.ts'
 import { type RequestLike, toReceiverRequest, toResponse } from '../receiver/web.ts'
-import { type NodeResponse, statusOfNodeResponse } from './node-http.ts'
+import { type NodeResponse, statusOfNodeResponse } from './node-response.ts'
 import { toReceiver } from './to-receiver.ts'
 
 declare module 'h3' {

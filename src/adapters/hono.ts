@@ -3,7 +3,7 @@ import { WebhookError } from '../errors.ts'
 import { isServerError } from '../receiver/receiver.ts'
 import type { Delivery, NextResult, ReadOptions, Receiver, ReceiverOptions } from '../receiver/types.ts'
 import { toReceiverRequest, toResponse } from '../receiver/web.ts'
-import { type NodeResponse, statusOfNodeResponse } from './node-http.ts'
+import { type NodeResponse, statusOfNodeResponse } from './node-response.ts'
 import { toReceiver } from './to-receiver.ts'
 
 /** The variables that `webhook()` sets in Hono's context. */

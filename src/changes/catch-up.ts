@@ -1,13 +1,12 @@
 import { withCauses } from '#runtime'
 import { configInvalid, type WebhookError } from '../errors.ts'
-import { type OptionNames, requireKnownOptions } from '../options.ts'
 import { writeChangesUrl } from '../payload/changes-url.ts'
 import { CAUGHT_UP } from '../receiver/delivery.ts'
 import { warn } from '../receiver/observer.ts'
 import type { Delivery } from '../receiver/types.ts'
-import { type ChangesError, resyncRequired, showUrl } from './failures.ts'
-import type { ChangesInbox } from './options.ts'
-import type { Origins } from './origins.ts'
+import { resyncRequired, showUrl } from './failures.ts'
+import type { CatchUpOptions, ChangesInbox } from './options.ts'
+import type { CopyService, ResyncContext } from './types.ts'
 
 /** Reasons why a service must be copied. */
 const CAUSES = {
@@ -305,23 +304,6 @@ export const highestOf = (layers: readonly { serverGen: number }[]): number =>
 const toGenerations = (current: readonly LayerTracking[]): Map<number, number> =>
   new Map(current.map(({ id, serverGen }) => [id, serverGen]))
 
-/** Reason for copying a service: see {@link CatchUpOptions.resync}. `requested` if `changes.resync` was called. */
-export type ResyncReason = 'first_start' | 'purged' | 'reset' | 'requested'
-
-/** Second argument of a {@link CopyService} function. */
-export interface ResyncContext {
-  reason: ResyncReason
-  /** Aborted when `catchUp` is closed, or by the signal passed to `changes.resync`. */
-  signal: AbortSignal
-}
-
-/**
- * Copies all features of a service, and removes features that the service no longer has.
- *
- * @param service URL of the feature service
- */
-export type CopyService = (service: string, context: ResyncContext) => unknown
-
 /** Dependencies of catching up. */
 interface CatchUpParts {
   inbox: ChangesInbox
@@ -357,68 +339,3 @@ export const HIGHEST = 0
 
 /** The number of copies. Missing before the first copy. */
 const COPIES = 1
-
-/** Options of {@link ChangesClient.catchUp}. */
-export interface CatchUpOptions {
-  /**
-   * URLs of feature services (`https://…/FeatureServer`) in the allowed origins, spelled as in the `changesUrl` of their
-   * deliveries. At least one.
-   */
-  services: readonly string[]
-  /**
-   * Milliseconds between two polls, 100 to 2^31 - 1. Default: services are polled only at the start and when `poll` is
-   * called.
-   */
-  every?: number | undefined
-  /**
-   * Copies all features of a service. Called when its changes alone are not enough: at the first start (`first_start`),
-   * if the service no longer keeps all changes since the last handled generation (`purged`), or if it was restored or
-   * replaced (`reset`). Without this function, the first start begins at the current generations, and the other two
-   * cases are reported to `onError` as `resync_required`.
-   */
-  resync?: CopyService | undefined
-  /**
-   * Called with each error of a poll: a `WebhookError` with one of the codes of `geohook/changes`, or the error that
-   * `resync` threw. Default: emits a process warning whenever the error code of a service changes.
-   */
-  onError?: ((error: unknown, service: string) => unknown) | undefined
-}
-
-const NAMES: OptionNames<CatchUpOptions> = { services: true, every: true, resync: true, onError: true }
-
-/** @throws {WebhookError} `config_invalid` */
-export function readCatchUpOptions(options: CatchUpOptions, origins: Origins): CatchUpOptions {
-  requireKnownOptions(options, NAMES)
-  const { services, every, resync, onError } = options ?? {}
-  if (!Array.isArray(services) || services.length === 0)
-    throw configInvalid('catchUp: services must be an array with at least one URL of a feature service')
-  if (every !== undefined && !(Number.isInteger(every) && every >= 100 && every < 2 ** 31))
-    throw configInvalid('catchUp: every must be a whole number of milliseconds, 100 to 2147483647')
-  for (const [name, value] of Object.entries({ resync, onError }))
-    if (value !== undefined && typeof value !== 'function')
-      throw configInvalid(`catchUp: ${name} must be a function`)
-  return {
-    services: [...new Set(services.map((url) => readServiceUrl(url, origins)))],
-    every,
-    resync,
-    onError,
-  }
-}
-
-/**
- * Reads the URL of a feature service, and normalizes it as `parseChangesUrl` does.
- *
- * @throws {WebhookError} `config_invalid`
- */
-export function readServiceUrl(text: string, origins: Origins): string {
-  let url: URL
-  try {
-    url = origins.require(text, 'URL of the service')
-  } catch (error) {
-    const { message, hint } = error as ChangesError
-    throw configInvalid(message, hint)
-  }
-  if (url.search || !/\/FeatureServer\/?$/i.test(url.pathname))
-    throw configInvalid(`the URL of the service ${showUrl(url)} must end with /FeatureServer`)
-  return url.href.replace(/\/$/, '')
-}

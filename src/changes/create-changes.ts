@@ -1,9 +1,14 @@
 import { blameCaller, configInvalid } from '../errors.ts'
-import type { CatchUp, CopyService } from './catch-up.ts'
-import { type CatchUpOptions, readCatchUpOptions, readServiceUrl } from './catch-up.ts'
+import type { CatchUp } from './catch-up.ts'
 import type { Engine } from './engine.ts'
-import { type ChangesOptions, readOptions } from './options.ts'
-import type { Attachment, Changes, ChangesSource } from './types.ts'
+import {
+  type CatchUpOptions,
+  type ChangesOptions,
+  readCatchUpOptions,
+  readOptions,
+  readServiceUrl,
+} from './options.ts'
+import type { Attachment, Changes, ChangesSource, CopyService } from './types.ts'
 import { type ChangesContext, requireContext } from './types.ts'
 
 /** Gets the changes behind events. */

@@ -1,7 +1,5 @@
-import type { CatchUpOptions } from './catch-up.ts'
 import {
   type CatchUp,
-  type CopyService,
   copyService,
   HIGHEST,
   highestOf,
@@ -12,15 +10,15 @@ import {
 import { openAttachment } from './download.ts'
 import { type Client, createClient, type Extraction, type ServiceDescription } from './extract.ts'
 import { abortable, ChangesError, resyncRequired, showUrl } from './failures.ts'
-import type { ChangesInbox, Settings } from './options.ts'
-import { type Run, runWithin } from './request.ts'
+import type { CatchUpOptions, ChangesInbox, Settings } from './options.ts'
+import { hideInError, type Run, runWithin } from './request.ts'
 import { readRequests, type ServiceRequest, toParameters } from './source.ts'
-import { hideInError } from './token.ts'
 import {
   type Attachment,
   type Changes,
   type ChangesContext,
   type ChangesSource,
+  type CopyService,
   createRemember,
 } from './types.ts'
 

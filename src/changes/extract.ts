@@ -2,8 +2,7 @@ import { isObject, type Json } from '../payload/json.ts'
 import { isDocument, namesFile, readDocument } from './download.ts'
 import { backoff, ChangesError, findError, malformed, showUrl, wait } from './failures.ts'
 import type { Origins } from './origins.ts'
-import { type Connection, type Run, requestJson } from './request.ts'
-import { hideTokens } from './token.ts'
+import { type Connection, hideTokens, type Run, requestJson } from './request.ts'
 import type { Changes } from './types.ts'
 
 /** What to extract from a feature service. */

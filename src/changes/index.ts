@@ -1,11 +1,11 @@
 export type { ChangesCode } from '../errors.ts'
-export type { CatchUp, CatchUpOptions, CopyService, ResyncContext, ResyncReason } from './catch-up.ts'
+export type { CatchUp } from './catch-up.ts'
 export type { FeatureComparison } from './compare-layer.ts'
 export { type ChangesClient, createChanges } from './create-changes.ts'
 export type { Interval } from './failures.ts'
 export { ChangesError, type ChangesErrorDetails } from './failures.ts'
-export type { ChangesInbox, ChangesOptions } from './options.ts'
-export type { ChangesObserver, Fetch, Step, StepName, StepResult } from './request.ts'
+export type { CatchUpOptions, ChangesInbox, ChangesOptions } from './options.ts'
+export type { Fetch } from './request.ts'
 export type { LayerComparison, Snapshots, SnapshotsContext } from './snapshots.ts'
 export { createSnapshots, type SnapshotsOptions } from './snapshots.ts'
 export { type GeoJsonFeature, type GeoJsonGeometry, toGeoJSON } from './to-geojson.ts'
@@ -15,8 +15,15 @@ export type {
   Attachment,
   Changes,
   ChangesContext,
+  ChangesObserver,
   ChangesSource,
+  CopyService,
   Feature,
   Geometry,
   LayerChanges,
+  ResyncContext,
+  ResyncReason,
+  Step,
+  StepName,
+  StepResult,
 } from './types.ts'

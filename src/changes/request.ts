@@ -1,11 +1,12 @@
-import { type OptionNames, requireObserver } from '../options.ts'
 import { type Json, toText } from '../payload/json.ts'
+import { createRedactor } from '../shared/redact.ts'
 import {
   abortable,
   backoff,
   ChangesError,
   findError,
   type Interval,
+  MAX_TEXT,
   parseAnswer,
   type Remedy,
   remedyOf,
@@ -17,7 +18,7 @@ import {
 } from './failures.ts'
 import { isLoopback, isSecure, refuse } from './origins.ts'
 import type { Tokens } from './token.ts'
-import { hideInError, hideTokens } from './token.ts'
+import type { ChangesObserver, StepName, StepResult } from './types.ts'
 
 /** What all requests of a client share. */
 export interface Connection {
@@ -317,48 +318,6 @@ const tooLarge = (limit: number, shown: string): ChangesError =>
     hint: 'Raise the option limit, or extract more often so that the windows are smaller.',
   })
 
-/**
- * A step of an extraction: `submit` requests the changes, `poll` the state of a job, `fetch` its result file, and
- * `describe` the current generations of a service.
- */
-export type StepName = 'submit' | 'poll' | 'fetch' | 'describe'
-
-/** The result of a step. */
-export interface StepResult {
-  /** Number of HTTP requests, without redirects. */
-  requests: number
-  /** State of the job, after `poll`. */
-  state?: string
-  /** The error if the step failed. */
-  error?: unknown
-}
-
-/** One step of an extraction, including the retries of its request. */
-export interface Step {
-  step: StepName
-  /** URL of the feature service. */
-  service: string
-  /** Runs the step. Resolves when it has ended, and never rejects. */
-  run: () => Promise<StepResult>
-}
-
-/** Functions that are called during extractions. Their return values and exceptions are ignored. */
-export interface ChangesObserver {
-  /**
-   * Called when a step begins. If the observer calls `run` synchronously, the requests of the step are sent inside that
-   * call, for example within an active span. Later calls of `run` return the same promise; if `run` is never called,
-   * the step runs anyway.
-   */
-  around?(step: Step): unknown
-}
-
-export const NAMES: OptionNames<ChangesObserver> = { around: true }
-
-/** @throws {WebhookError} `config_invalid` */
-export function requireChangesObserver(observer: ChangesObserver | undefined): void {
-  requireObserver(observer, NAMES)
-}
-
 /** Runs a step inside the observer's `around`. It runs exactly once, whatever `around` does. */
 export function observeStep<Result>(
   observer: ChangesObserver | undefined,
@@ -428,4 +387,24 @@ export function timedOut(timeout: number, state: string | undefined): ChangesErr
     hint: 'Try again later, or raise the option timeout. Keep it below the timeout of the inbox.',
     state,
   })
+}
+
+/** Hides the known tokens of a client in a text from a service, and shortens the text. */
+export const hideTokens = (text: string, tokens: Tokens): string =>
+  createRedactor(tokens.known()).text(text, MAX_TEXT)
+
+/** Hides the known tokens of a client in an error, because services can quote them in messages, states and URL paths. */
+export function hideInError(error: unknown, tokens: Tokens): unknown {
+  if (!(error instanceof ChangesError)) return error
+  const { code, message, hint, state, serviceCode, cause } = error
+  const hide = (text: string): string => hideTokens(text, tokens)
+  const safe = {
+    message: hide(message),
+    hint: hide(hint),
+    state: state && hide(state),
+    ...(cause === undefined ? {} : { cause: hideInError(cause, tokens) }),
+  }
+  const isSafe =
+    safe.message === message && safe.hint === hint && safe.state === state && safe.cause === cause
+  return isSafe ? error : new ChangesError(code, { ...safe, serviceCode })
 }

@@ -1,8 +1,7 @@
 import { withCauses } from '#runtime'
 import { configInvalid } from '../errors.ts'
 import { describeMissing } from '../options.ts'
-import { createRedactor } from '../shared/redact.ts'
-import { abortable, ChangesError, MAX_TEXT } from './failures.ts'
+import { abortable, ChangesError } from './failures.ts'
 import type { Feature } from './types.ts'
 
 /** Credentials of `@esri/arcgis-rest-request`, or another object with these methods. */
@@ -197,24 +196,4 @@ function toDate(value: unknown): Date | undefined {
   if (typeof value !== 'number' && typeof value !== 'string') return undefined
   const date = new Date(value)
   return Number.isNaN(date.getTime()) ? undefined : date
-}
-
-/** Hides the known tokens of a client in a text from a service, and shortens the text. */
-export const hideTokens = (text: string, tokens: Tokens): string =>
-  createRedactor(tokens.known()).text(text, MAX_TEXT)
-
-/** Hides the known tokens of a client in an error, because services can quote them in messages, states and URL paths. */
-export function hideInError(error: unknown, tokens: Tokens): unknown {
-  if (!(error instanceof ChangesError)) return error
-  const { code, message, hint, state, serviceCode, cause } = error
-  const hide = (text: string): string => hideTokens(text, tokens)
-  const safe = {
-    message: hide(message),
-    hint: hide(hint),
-    state: state && hide(state),
-    ...(cause === undefined ? {} : { cause: hideInError(cause, tokens) }),
-  }
-  const isSafe =
-    safe.message === message && safe.hint === hint && safe.state === state && safe.cause === cause
-  return isSafe ? error : new ChangesError(code, { ...safe, serviceCode })
 }

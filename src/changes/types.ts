@@ -117,3 +117,55 @@ export function createRemember<Result>(): Remember<Result> {
     return result
   }
 }
+
+/**
+ * A step of an extraction: `submit` requests the changes, `poll` the state of a job, `fetch` its result file, and
+ * `describe` the current generations of a service.
+ */
+export type StepName = 'submit' | 'poll' | 'fetch' | 'describe'
+
+/** The result of a step. */
+export interface StepResult {
+  /** Number of HTTP requests, without redirects. */
+  requests: number
+  /** State of the job, after `poll`. */
+  state?: string
+  /** The error if the step failed. */
+  error?: unknown
+}
+
+/** One step of an extraction, including the retries of its request. */
+export interface Step {
+  step: StepName
+  /** URL of the feature service. */
+  service: string
+  /** Runs the step. Resolves when it has ended, and never rejects. */
+  run: () => Promise<StepResult>
+}
+
+/** Functions that are called during extractions. Their return values and exceptions are ignored. */
+export interface ChangesObserver {
+  /**
+   * Called when a step begins. If the observer calls `run` synchronously, the requests of the step are sent inside that
+   * call, for example within an active span. Later calls of `run` return the same promise; if `run` is never called,
+   * the step runs anyway.
+   */
+  around?(step: Step): unknown
+}
+
+/** Reason for copying a service: see `resync` in the options of `catchUp`. `requested` if `changes.resync` was called. */
+export type ResyncReason = 'first_start' | 'purged' | 'reset' | 'requested'
+
+/** Second argument of a {@link CopyService} function. */
+export interface ResyncContext {
+  reason: ResyncReason
+  /** Aborted when `catchUp` is closed, or by the signal passed to `changes.resync`. */
+  signal: AbortSignal
+}
+
+/**
+ * Copies all features of a service, and removes features that the service no longer has.
+ *
+ * @param service URL of the feature service
+ */
+export type CopyService = (service: string, context: ResyncContext) => unknown

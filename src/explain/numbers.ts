@@ -18,7 +18,9 @@ function toDecimal(literal: string): Decimal {
     /^(\d+)(?:\.(\d+))?(?:e([+-]\d+))?$/.exec(`${value}`) ?? []
   const all = (whole + fraction).replace(/^0+(?=.)/, '')
   const exponent = Number(power) + whole.length - 1 - (whole.length + fraction.length - all.length)
-  const digits = all.replace(/(?<=.)0+$/, '')
+  let end = all.length
+  while (end > 1 && all[end - 1] === '0') end--
+  const digits = all.slice(0, end)
   const sign = literal.startsWith('-') ? '-' : ''
   return {
     sign,

@@ -8,12 +8,8 @@ import {
   type TracerProvider,
   trace,
 } from '@opentelemetry/api'
-import {
-  type ChangesObserver,
-  requireChangesObserver,
-  type Step,
-  type StepResult,
-} from '../changes/request.ts'
+import { requireChangesObserver } from '../changes/options.ts'
+import type { ChangesObserver, Step, StepResult } from '../changes/types.ts'
 import { WebhookError } from '../errors.ts'
 import { type OptionNames, requireKnownOptions } from '../options.ts'
 import { forwardAround, ignoreErrors } from './forward.ts'

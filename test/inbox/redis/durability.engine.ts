@@ -23,7 +23,7 @@ await describeWith(REDIS_SERVER, () => {
       await fixture.server.start(settings)
       // Each warning is emitted once per process, so earlier tests may have emitted it.
       vi.resetModules()
-      const { createRedisInbox } = await import('geohook/redis')
+      const { createRedisInbox } = await import('../../../src/inbox/redis/index.ts')
       return warningsOf(async () => {
         for (let number = 0; number < 2; number++) {
           const inbox = createRedisInbox({ url: fixture.server.url })
