@@ -4,7 +4,7 @@ import { writeChangesUrl } from '../payload/changes-url.ts'
 import { CAUGHT_UP } from '../receiver/delivery.ts'
 import { warn } from '../receiver/observer.ts'
 import type { Delivery } from '../receiver/types.ts'
-import { resyncRequired, showUrl } from './failures.ts'
+import { resyncRequired, showUrl } from './errors.ts'
 import type { CatchUpOptions, ChangesInbox } from './options.ts'
 import type { CopyService, ResyncContext } from './types.ts'
 

@@ -1,6 +1,7 @@
 import { configInvalid } from '../errors.ts'
 import { isObject, type Json } from '../payload/json.ts'
-import { abortable, ChangesError, malformed, showUrl } from './failures.ts'
+import { abortable, ChangesError, showUrl } from './errors.ts'
+import { malformed } from './failures.ts'
 import type { Origins } from './origins.ts'
 import {
   type Connection,

@@ -8,8 +8,8 @@ import {
   startCatchUp,
 } from './catch-up.ts'
 import { openAttachment } from './download.ts'
+import { abortable, ChangesError, resyncRequired, showUrl } from './errors.ts'
 import { type Client, createClient, type Extraction, type ServiceDescription } from './extract.ts'
-import { abortable, ChangesError, resyncRequired, showUrl } from './failures.ts'
 import type { CatchUpOptions, ChangesInbox, Settings } from './options.ts'
 import { hideInError, type Run, runWithin } from './request.ts'
 import { readRequests, type ServiceRequest, toParameters } from './source.ts'

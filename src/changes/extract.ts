@@ -1,6 +1,7 @@
 import { isObject, type Json } from '../payload/json.ts'
 import { isDocument, namesFile, readDocument } from './download.ts'
-import { backoff, ChangesError, findError, malformed, showUrl, wait } from './failures.ts'
+import { backoff, ChangesError, showUrl, wait } from './errors.ts'
+import { findError, malformed } from './failures.ts'
 import type { Origins } from './origins.ts'
 import { type Connection, hideTokens, type Run, requestJson } from './request.ts'
 import type { Changes } from './types.ts'

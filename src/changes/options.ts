@@ -8,8 +8,8 @@ import {
   requireKnownOptions,
   requireObserver,
 } from '../options.ts'
-import type { Interval } from './failures.ts'
-import { type ChangesError, showUrl } from './failures.ts'
+import type { Interval } from './errors.ts'
+import { type ChangesError, showUrl } from './errors.ts'
 import { type Origins, readOrigins } from './origins.ts'
 import type { Connection, Fetch } from './request.ts'
 import { readToken, type TokenSource } from './token.ts'

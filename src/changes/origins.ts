@@ -1,5 +1,5 @@
 import { configInvalid } from '../errors.ts'
-import { ChangesError, showUrl } from './failures.ts'
+import { ChangesError, showUrl } from './errors.ts'
 
 /** The origins that a client may send requests to. */
 export interface Origins {

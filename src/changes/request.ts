@@ -1,20 +1,15 @@
 import { type Json, toText } from '../payload/json.ts'
 import { createRedactor } from '../shared/redact.ts'
+import { abortable, backoff, ChangesError, type Interval, showUrl, wait } from './errors.ts'
 import {
-  abortable,
-  backoff,
-  ChangesError,
   findError,
-  type Interval,
   MAX_TEXT,
   parseAnswer,
   type Remedy,
   remedyOf,
   type ServiceError,
-  showUrl,
   toNetworkError,
   toServiceError,
-  wait,
 } from './failures.ts'
 import { isLoopback, isSecure, refuse } from './origins.ts'
 import type { Tokens } from './token.ts'

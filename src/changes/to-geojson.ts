@@ -1,5 +1,5 @@
 import { isObject } from '../payload/json.ts'
-import { ChangesError } from './failures.ts'
+import { ChangesError } from './errors.ts'
 import type { Feature, Geometry } from './types.ts'
 
 /** A geometry of GeoJSON (RFC 7946). */

@@ -1,7 +1,7 @@
 import { withCauses } from '#runtime'
 import { configInvalid } from '../errors.ts'
 import { describeMissing } from '../options.ts'
-import { abortable, ChangesError } from './failures.ts'
+import { abortable, ChangesError } from './errors.ts'
 import type { Feature } from './types.ts'
 
 /** Credentials of `@esri/arcgis-rest-request`, or another object with these methods. */
