@@ -23,13 +23,14 @@ it.each([
   ],
 ])('reads many events with %s in linear time', async (_, queriesOf) => {
   const [few, many] = [[] as number[], [] as number[]]
-  for (let run = 0; run < 3; run++) {
+  const ratio = () => Math.min(...many) / Math.min(...few)
+  for (let run = 0; run < 3 || (run < 20 && ratio() >= 40); run++) {
     few.push((await extract(queriesOf(2_000))).milliseconds)
     many.push((await extract(queriesOf(20_000))).milliseconds)
   }
   // Ten times as many events take 10 times as long in linear time, and 100 times as long in quadratic time. The fastest
   // runs are those that other work on the machine has disturbed least.
-  expect(Math.min(...many) / Math.min(...few), `${few} ms, ${many} ms`).toBeLessThan(40)
+  expect(ratio(), `${few} ms, ${many} ms`).toBeLessThan(40)
 })
 
 it('does not filter the features of one event by the layerQueries of another', async () => {

@@ -105,18 +105,14 @@ describe('explain takes about as long as for other requests', () => {
     300_000,
   )
 
-  it.each(['1e308', '1e-300'])(
-    'in 650 MB, as a command with --thorough for 1 MiB of %s',
-    async (number) => {
-      const body = createFolder().file('body', `[${`${number},`.repeat(2 ** 20 / (number.length + 1) - 2)}1]`)
-      const report = "process.on('exit', () => console.error('maxRSS', process.resourceUsage().maxRSS))"
-      const args = ['--import', `data:text/javascript,${report}`, CLI, 'explain', '--thorough']
-      const run = startNode([...args, '--body', body, '--key', KEY, '--header', `x-service: ${WRONG}`])
-      expect(await run.exited).toBe(1)
-      expect(Number(run.stderr.split('maxRSS ')[1])).toBeLessThan(650_000)
-    },
-    60_000,
-  )
+  it.each(['1e308', '1e-300'])('in 650 MB, as a command with --thorough for 1 MiB of %s', async (number) => {
+    const body = createFolder().file('body', `[${`${number},`.repeat(2 ** 20 / (number.length + 1) - 2)}1]`)
+    const report = "process.on('exit', () => console.error('maxRSS', process.resourceUsage().maxRSS))"
+    const args = ['--import', `data:text/javascript,${report}`, CLI, 'explain', '--thorough']
+    const run = startNode([...args, '--body', body, '--key', KEY, '--header', `x-service: ${WRONG}`])
+    expect(await run.exited).toBe(1)
+    expect(Number(run.stderr.split('maxRSS ')[1])).toBeLessThan(650_000)
+  })
 
   it('for a body of a megabyte of line feeds', async () => {
     await expectTimes(4, () => diagnose({ body: '\n'.repeat(2 ** 20) }))
