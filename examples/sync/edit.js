@@ -1,8 +1,8 @@
-// Edits the trees of the mock: adds some, and changes and deletes others. Start it beside the mock:
+// Adds, changes and deletes trees of the mock. Start it beside the mock:
 //   node edit.js
 const {
   SERVICE_URL = 'http://127.0.0.1:4000/rest/services/Parcels/FeatureServer',
-  EDITS = '20', // number of requests, each of which makes the service send a delivery
+  EDITS = '20', // number of requests; the service sends a delivery for each
 } = process.env
 
 const kept = []

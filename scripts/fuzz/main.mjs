@@ -65,7 +65,7 @@ function readNumber(name, text) {
 
 /** Milliseconds after which an input that still runs is a finding, and its worker is ended. */
 const HANG = 10_000
-/** Exit code of a worker that waits for a promise while nothing is left that could settle it. */
+/** Exit code of a worker whose promise can no longer settle. */
 const UNSETTLED = 13
 
 const options = readOptionsOrExit()

@@ -260,7 +260,7 @@ async function bundleServer() {
 
 /** Number of scenes at a time. */
 const CONCURRENCY = 24
-/** Share of the scenes of a block that one adapter gets, so that its effect can be told apart from that of others. */
+/** Share of a block's scenes that one adapter gets. With a large share, its effect on memory is visible. */
 const FOCUS = 0.8
 
 const repeat = (scenes, times) => Object.values(scenes).flatMap((scene) => Array(times).fill(scene))

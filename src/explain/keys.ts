@@ -157,7 +157,7 @@ function* invisible({ characters: key }: Source): Generator<Variant> {
   }
 }
 
-/** What happens to the text of a body, but not to a key. */
+/** Changes of a body's text that keys do not suffer. */
 const LOST = /^without its non-ASCII|character references$/
 
 function* charsets(source: Source): Generator<Variant> {

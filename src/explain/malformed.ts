@@ -226,7 +226,7 @@ function explainJson(text: string, noun: string, bom = 0): Finding | undefined {
   return explainMistakes(reading, text, noun, where)
 }
 
-/** Explains text that is JSON except for some mistakes, all of which the evidence names, in order. */
+/** Explains text that would be JSON without some mistakes. The evidence names all of them, in order. */
 function explainMistakes(
   { outcome, mistakes, at, isStructure }: LooseReading,
   text: string,

@@ -369,7 +369,7 @@ interface WriterValue {
   number: WriteNumber
 }
 
-/** Returns the writers that differ for this document, each with every choice of which whole numbers are floats. */
+/** Returns the writers whose output differs for this document, for each choice of which whole numbers are floats. */
 function writersOf(found: Survey): Option<WriterValue>[] {
   const strings = [...found.strings]
   const numbers = numbersOf(found.numbers)

@@ -13,7 +13,7 @@ export interface Source {
   readonly binary: string
   /** Undefined if the bytes are not valid UTF-8. */
   readonly text: string | undefined
-  /** The text, or the binary string if there is none: for replacing ASCII characters. */
+  /** The text. Bytes without text are a binary string, in which ASCII characters can be replaced. */
   readonly characters: string
   /** True if the text is small enough for rare changes that take long to compute. */
   readonly isSmall: boolean

@@ -18,7 +18,7 @@ const MAX_REASON = 256
 
 const { parameter, member } = arcgis.handshake as NonNullable<Profile['handshake']>
 
-/** Sends a handshake request. Rejects if there is no response. */
+/** Sends a handshake request. Rejects without a response. */
 type SendRequest = (target: Target, request: OutgoingRequest, seconds: number) => Promise<Answer>
 
 /**
