@@ -59,7 +59,7 @@ export const createQuietReceiver = (options: ReceiverOptions): Receiver => recei
 /** Creates a receiver from checked options. */
 const receiverOf = <Payload>(config: Config): Receiver<Payload> => new HookReceiver<Payload>(config)
 
-/** Its public members but `on` are functions of their own, so that `receiver.fetch` can be passed alone. */
+/** Its public members are functions of their own, so that `receiver.fetch` can be passed alone. */
 class HookReceiver<Payload> implements Receiver<Payload> {
   readonly #config: Config
   readonly #handlers = new Dispatcher()
@@ -81,6 +81,7 @@ class HookReceiver<Payload> implements Receiver<Payload> {
   constructor(config: Config) {
     this.#config = config
     this.#countBytes = createByteBudget(config)
+    this.on = this.on.bind(this)
   }
 
   on<const T extends ChangeType>(changeTypes: T | readonly T[], handler: Handler<T, Payload>): this {

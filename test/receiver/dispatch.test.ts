@@ -123,3 +123,13 @@ function heapUsed(): number {
   runInNewContext('gc')()
   return process.memoryUsage().heapUsed
 }
+
+it('has members that work without the receiver, also in a copy', async () => {
+  const calls: string[] = []
+  const receiver = createReceiver({ signatureKey: KEY })
+  const { on, fetch, stats } = { ...receiver }
+  expect(on('*', (event) => calls.push(event.changeType))).toBe(receiver)
+  await deliver({ ...receiver, fetch }, payloadOf('FeaturesCreated'))
+  expect(calls).toEqual(['FeaturesCreated'])
+  expect(stats().outcomes.handled).toBe(1)
+})
