@@ -62,7 +62,7 @@ module.exports = {
       to: {
         path: '^src/',
         pathNot:
-          '^src/(cli/|shared/|(index|errors|options|adapters/(node|express|shutdown|connection-errors|tls-trust)|changes/index|check/index|inbox/((sqlite|postgres|redis)/)?index|inspector/(index|send-request)|mock/(index|save-queue)|payload/(events|changes-url)|testing/index)\\.ts$)',
+          '^src/(cli/|shared/|(index|errors|options|adapters/(node|express|shutdown)|changes/index|check/index|inbox/((sqlite|postgres|redis)/)?index|inspector/(index|send-request)|mock/(index|save-queue)|payload/(events|changes-url)|testing/index)\\.ts$)',
       },
     },
     {

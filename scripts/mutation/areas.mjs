@@ -46,15 +46,12 @@ export const AREAS = {
   adapters: {
     // refused-uploads.long.ts is included because only tests with sockets cover the draining of refused requests. The
     // other contract tests are excluded, because they would take half a minute per change.
-    mutate: [
-      'src/adapters/!(certificate-errors|connection-errors|tls-trust).ts',
-      'src/runtime/drain.node.ts',
-    ],
+    mutate: ['src/adapters/*.ts', 'src/runtime/drain.node.ts'],
     tests: ['test/adapters/!(close-before-exit).test.ts', 'test/contract/refused-uploads.long.ts'],
   },
   outgoing: {
     // What the mock, the inspector and the check share for their own requests.
-    mutate: ['src/adapters/{certificate-errors,connection-errors,tls-trust}.ts'],
+    mutate: ['src/shared/{certificate-errors,connection-errors,tls-trust.node}.ts'],
     tests: [
       'test/check/{check-receiver,tls}.test.ts',
       'test/mock/delivery/{answers,certificate-chains,fault-timing,handshake-answers,https,receivers,trusted-cas}.test.ts',

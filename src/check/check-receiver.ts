@@ -1,6 +1,6 @@
 import { version } from '../../package.json'
-import { describeCertificateError } from '../adapters/certificate-errors.ts'
-import { CONNECTION_ERRORS } from '../adapters/connection-errors.ts'
+import { describeCertificateError } from '../shared/certificate-errors.ts'
+import { CONNECTION_ERRORS } from '../shared/connection-errors.ts'
 import { inspectTls, openConnection, type Target } from './connection.ts'
 import { createProbe, type Probe } from './probe.ts'
 import { readOptions } from './read-options.ts'

@@ -1,7 +1,7 @@
 import { connect as connectTcp, isIP, type Socket } from 'node:net'
 import { type ConnectionOptions, checkServerIdentity, connect as connectTls, type TLSSocket } from 'node:tls'
-import type { Trust } from '../adapters/tls-trust.ts'
 import type { Redactor } from '../shared/redact.ts'
+import type { Trust } from '../shared/tls-trust.node.ts'
 import { ByteReader, type Reply, readResponse } from './response.ts'
 
 /** Where to connect. */

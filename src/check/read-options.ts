@@ -1,7 +1,7 @@
-import { createTrust } from '../adapters/tls-trust.ts'
 import { configInvalid } from '../errors.ts'
 import { nearest, type OptionNames, requireKnownOptions } from '../options.ts'
 import { createRedactor } from '../shared/redact.ts'
+import { createTrust } from '../shared/tls-trust.node.ts'
 import { createKeyring } from '../signature/keyring.ts'
 import { requireEncoding, requireHeaderName } from '../signature/signature.ts'
 import type { Target } from './connection.ts'

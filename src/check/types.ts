@@ -1,5 +1,5 @@
-import type { CaSource } from '../adapters/tls-trust.ts'
 import type { ChangeType } from '../payload/events.ts'
+import type { CaSource } from '../shared/tls-trust.node.ts'
 import type { SignatureKey } from '../signature/keyring.ts'
 import type { ProfileName } from '../signature/profiles.ts'
 import type { Dialect } from '../testing/payloads.ts'

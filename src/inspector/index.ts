@@ -1,4 +1,4 @@
-export type { CaCertificates, CaSource } from '../adapters/tls-trust.ts'
+export type { CaCertificates, CaSource } from '../shared/tls-trust.node.ts'
 export { type InspectorHandler, inspector } from './app.ts'
 export type { InspectorOptions } from './options.ts'
 export type { ReceptionOptions } from './reception/options.ts'

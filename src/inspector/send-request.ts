@@ -1,8 +1,8 @@
 import type { Agent, IncomingMessage, request as RequestFunction } from 'node:http'
 import type { Socket } from 'node:net'
-import { describeCertificateError } from '../adapters/certificate-errors.ts'
-import { CONNECTION_ERRORS } from '../adapters/connection-errors.ts'
-import type { Trust } from '../adapters/tls-trust.ts'
+import { describeCertificateError } from '../shared/certificate-errors.ts'
+import { CONNECTION_ERRORS } from '../shared/connection-errors.ts'
+import type { Trust } from '../shared/tls-trust.node.ts'
 import type { HeaderPairs } from './source.ts'
 
 export type { HeaderPairs } from './source.ts'

@@ -1,4 +1,4 @@
-export type { CaCertificates, CaSource } from '../adapters/tls-trust.ts'
+export type { CaCertificates, CaSource } from '../shared/tls-trust.node.ts'
 export type { AppCredentials, Auth, Credentials, IssuedToken, Privilege, User } from './admin/tokens.ts'
 export { type TokenApp, type TokensOptions, type TokenUser, tokens } from './admin/tokens.ts'
 export { createMockService, type MockService } from './app.ts'

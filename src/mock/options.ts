@@ -1,4 +1,4 @@
-import type { CaSource, Trust } from '../adapters/tls-trust.ts'
+import type { CaSource, Trust } from '../shared/tls-trust.node.ts'
 import type { ChangesUrlEncoding, Dialect } from '../testing/index.ts'
 import type { Auth } from './admin/tokens.ts'
 import type { Clock } from './clock.ts'

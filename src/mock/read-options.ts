@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import { type CaCertificates, type CaSource, createTrust, INVALID, toPems } from '../adapters/tls-trust.ts'
 import { requireKnownOptions } from '../options.ts'
+import { type CaCertificates, type CaSource, createTrust, INVALID, toPems } from '../shared/tls-trust.node.ts'
 import type { Auth } from './admin/tokens.ts'
 import { type Clock, systemClock } from './clock.ts'
 import { settingsSchema } from './delivery-settings.ts'

@@ -1,5 +1,4 @@
 import { Command, InvalidArgumentError } from 'commander'
-import { createTrust, type Trust } from '../../adapters/tls-trust.ts'
 import {
   type CheckReport,
   type Conclusion,
@@ -7,6 +6,7 @@ import {
   type Observer,
   SCENARIOS,
 } from '../../check/index.ts'
+import { createTrust, type Trust } from '../../shared/tls-trust.node.ts'
 import { EXIT, type ExitCode, usageError } from '../errors.ts'
 import type { HeaderPairs } from '../io/http.ts'
 import { type CaOptions, caOption, readCas } from '../options/ca.ts'

@@ -1,7 +1,7 @@
 import { type ExecException, exec } from 'node:child_process'
 import { promisify } from 'node:util'
-import type { Trust } from '../../adapters/tls-trust.ts'
 import type { HandlerSwitch, Observer } from '../../check/index.ts'
+import type { Trust } from '../../shared/tls-trust.node.ts'
 import { sendRequest } from '../io/http.ts'
 import type { Io } from '../terminal/io.ts'
 

@@ -1,4 +1,4 @@
-import type { Trust } from '../../adapters/tls-trust.ts'
+import type { Trust } from '../../shared/tls-trust.node.ts'
 import { CliError } from '../errors.ts'
 import { sendRequest } from './http.ts'
 

@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http'
-import type { Trust } from '../../adapters/tls-trust.ts'
 import type { Outcome } from '../../index.ts'
+import type { Trust } from '../../shared/tls-trust.node.ts'
 import { toCliError } from '../errors.ts'
 import { endToEnd, type HttpRequest, type HttpResponse, sendRequest } from '../io/http.ts'
 

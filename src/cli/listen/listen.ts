@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { Command } from 'commander'
-import { createTrust } from '../../adapters/tls-trust.ts'
 import { createReceiver, type SignedOptions } from '../../index.ts'
+import { createTrust } from '../../shared/tls-trust.node.ts'
 import { requireFolder } from '../captures/files.ts'
 import { usageError } from '../errors.ts'
 import { startServer } from '../io/server.ts'

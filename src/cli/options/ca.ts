@@ -1,5 +1,5 @@
 import { Option } from 'commander'
-import { createTrust, type Trust, toPems } from '../../adapters/tls-trust.ts'
+import { createTrust, type Trust, toPems } from '../../shared/tls-trust.node.ts'
 import { usageError } from '../errors.ts'
 import { readInput } from '../io/files.ts'
 import type { Io } from '../terminal/io.ts'

@@ -1,6 +1,6 @@
 import { Command } from 'commander'
-import type { Trust } from '../../adapters/tls-trust.ts'
 import { service, sign } from '../../index.ts'
+import type { Trust } from '../../shared/tls-trust.node.ts'
 import { type CaptureFile, readCaptures } from '../captures/files.ts'
 import { type CliError, EXIT, toCliError, usageError } from '../errors.ts'
 import { endToEnd, type HeaderPairs, isSuccess, sendRequest } from '../io/http.ts'

@@ -1,8 +1,8 @@
-import { type CaSource, createTrust, type Trust } from '../../adapters/tls-trust.ts'
 import { configInvalid } from '../../errors.ts'
 import type { ExplainedOptions } from '../../explain/explained.ts'
 import { type OptionNames, readSize, requireKnownOptions } from '../../options.ts'
 import { OPTION_NAMES, readProofHeaders } from '../../receiver/options.ts'
+import { type CaSource, createTrust, type Trust } from '../../shared/tls-trust.node.ts'
 import { type SignatureKey, type SignatureKeys, toKeyList } from '../../signature/keyring.ts'
 import { readProfile } from '../../signature/profiles.ts'
 import {

@@ -1,6 +1,6 @@
-import type { Trust } from '../../adapters/tls-trust.ts'
 import { configInvalid } from '../../errors.ts'
 import { isHidden, type Redactor } from '../../shared/redact.ts'
+import type { Trust } from '../../shared/tls-trust.node.ts'
 import { sign } from '../../signature/signature.ts'
 import { bodyFields, readBody } from '../action.ts'
 import { endToEnd, type HttpRequest, SendError, sendRequest } from '../send-request.ts'

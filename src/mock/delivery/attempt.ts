@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import type { Trust } from '../../adapters/tls-trust.ts'
+import type { Trust } from '../../shared/tls-trust.node.ts'
 import type { RawRequest } from '../../testing/signer.ts'
 import type { Clock } from '../clock.ts'
 import type { Fault, FaultName } from '../faults/faults.ts'

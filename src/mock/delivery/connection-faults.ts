@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import * as http from 'node:http'
 import * as https from 'node:https'
 import { setTimeout as pause } from 'node:timers/promises'
-import type { Trust } from '../../adapters/tls-trust.ts'
+import type { Trust } from '../../shared/tls-trust.node.ts'
 import type { RawRequest } from '../../testing/signer.ts'
 import type { FaultName } from '../faults/faults.ts'
 import {

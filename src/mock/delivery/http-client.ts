@@ -1,6 +1,6 @@
 import { Agent, type Dispatcher } from 'undici'
-import { describeCertificateError } from '../../adapters/certificate-errors.ts'
-import type { Trust } from '../../adapters/tls-trust.ts'
+import { describeCertificateError } from '../../shared/certificate-errors.ts'
+import type { Trust } from '../../shared/tls-trust.node.ts'
 import type { RawRequest } from '../../testing/signer.ts'
 import { isLoopback, toHostname } from '../http/server.ts'
 import { createConnector } from './tls-connector.ts'

@@ -1,5 +1,5 @@
 import { buildConnector } from 'undici'
-import type { Trust } from '../../adapters/tls-trust.ts'
+import type { Trust } from '../../shared/tls-trust.node.ts'
 
 /** Creates a connector for undici that trusts further CAs. */
 export function createConnector(trust: Trust): buildConnector.connector {

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { type AddressInfo, createServer } from 'node:net'
 import { beforeAll, expect, it, onTestFinished } from 'vitest'
-import { describeCertificateError } from '../../../src/adapters/certificate-errors.ts'
+import { describeCertificateError } from '../../../src/shared/certificate-errors.ts'
 import { type Certificate, issue, issueCa, serveSecurely } from '../../helpers/certificates.ts'
 import { create } from '../support.ts'
 import { CREATED, named } from './support.ts'

@@ -1,5 +1,6 @@
-import { errorChain, whyUnreachable } from '../../../adapters/connection-errors.ts'
 import { WebhookError } from '../../../index.ts'
+import { whyUnreachable } from '../../../shared/connection-errors.ts'
+import { errorChain } from '../../../shared/error-chain.ts'
 import { CliError, EXIT, toCliError, usageError } from '../../errors.ts'
 import type { Engine, StoreAddress } from './address.ts'
 

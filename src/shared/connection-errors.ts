@@ -1,6 +1,4 @@
-import { errorChain } from '../shared/error-chain.ts'
-
-export { errorChain } from '../shared/error-chain.ts'
+import { errorChain } from './error-chain.ts'
 
 /** Why a server is unreachable, by Node error code or SQLSTATE. */
 export const CONNECTION_ERRORS: ReadonlyMap<string, string> = new Map([
