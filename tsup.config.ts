@@ -1,12 +1,14 @@
 import { readdirSync, readFileSync, rmSync } from 'node:fs'
 import { dirname, relative, resolve } from 'node:path'
 import { defineConfig, type Options } from 'tsup'
+import { bundledPackages, bundlePackages } from './scripts/bundled-packages.mjs'
 import entry from './scripts/entries.json' with { type: 'json' }
 
 const withTypes = !process.argv.includes('--no-dts')
 
 // tsup's option `clean` would not work here, because each build below would remove the files of the others.
 rmSync('dist', { recursive: true, force: true })
+await bundlePackages()
 
 /** Keeps the package's entries out of the command line's bundle, where a copy would be a second WebhookError class. */
 const externalEntries: NonNullable<Options['esbuildPlugins']>[number] = {
@@ -76,7 +78,7 @@ export default defineConfig([
     platform: 'neutral',
     // Without the `node:` prefix, bundlers would take "stream" for a package, and some runtimes would not find it.
     removeNodeProtocol: false,
-    esbuildPlugins: [inlineAssets, joinChunks],
+    esbuildPlugins: [bundledPackages, inlineAssets, joinChunks],
     esbuildOptions(options) {
       options.logOverride = { 'ignored-bare-import': 'silent' } // of joinChunks
     },
@@ -105,7 +107,7 @@ export default defineConfig([
     target: 'node20',
     platform: 'node',
     removeNodeProtocol: false,
-    esbuildPlugins: [externalEntries],
+    esbuildPlugins: [bundledPackages, externalEntries],
     esbuildOptions(options) {
       options.chunkNames = 'cli-[name]-[hash]'
     },

@@ -99,15 +99,17 @@ try {
   await check('pack', async () => {
     const packed = await pack(folder)
     tarball = packed.tarball
+    if (packed.size > 1_000_000) throw new Error(`the tarball has ${packed.size} bytes, more than 1 MB`)
     return `${packed.count} files, ${packed.size} bytes (${packed.unpackedSize} unpacked)`
   })
   if (tarball) {
     await check('publint', async () => void (await run(bin('publint'), ['run', tarball, '--strict'])))
     await check('links', async () => {
       await run('tar', ['-xzf', tarball, '-C', folder])
-      const { documents, dead } = await deadLinks(join(folder, 'package'))
+      const links = await deadLinks(join(folder, 'package'))
+      const dead = links.dead.filter((link) => !/\bpictures\/[\w-]+\.png$/.test(link)) // only in the repository
       if (dead.length > 0) throw new Error(dead.join('\n'))
-      return `${documents} documents`
+      return `${links.documents} documents`
     })
     // The node16 profile ignores tools that do not read "exports" in package.json: geohook does not support them.
     const attw = [tarball, '--profile', 'node16', '--no-emoji', '--format', 'ascii']

@@ -1,7 +1,9 @@
 // Checks the software bill of materials of the package, as `npm sbom` writes it: it is well-formed CycloneDX, it lists
-// exactly the production dependencies in package-lock.json, and their licences are on the list below.
+// exactly the production dependencies in package-lock.json, and their licences are on the list below, like those of the
+// packages that the build copies. Prints the versions of all these packages, and known advisories.
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
+import { PACKAGES } from './bundled-packages.mjs'
 import { run } from './run.mjs'
 
 /** Licences that permit use in any product and require no more than keeping their text. */
@@ -35,7 +37,12 @@ const nameOf = ({ purl }) => decodeURIComponent(purl.slice('pkg:npm/'.length))
 const locked = lockedDependencies()
 const production = components.filter((component) => locked.includes(nameOf(component)))
 assert.deepEqual(production.map(nameOf).sort(), locked, 'the SBOM lacks packages of package-lock.json')
-for (const { purl, hashes, licenses = [] } of production) {
+const { packages } = JSON.parse(readFileSync('package-lock.json', 'utf8'))
+const bundled = Object.keys(PACKAGES).map((name) => {
+  const exact = `${name}@${packages[`node_modules/${name}`].version}`
+  return components.find((component) => nameOf(component) === exact) ?? assert.fail(`the SBOM lacks ${exact}`)
+})
+for (const { purl, hashes, licenses = [] } of [...production, ...bundled]) {
   assert.match(purl, /^pkg:npm\/.+@\d/)
   assert.match(
     hashes.find(({ alg }) => alg === 'SHA-512')?.content ?? '',
@@ -45,6 +52,16 @@ for (const { purl, hashes, licenses = [] } of production) {
   const ids = licenses.map(({ license, expression }) => expression ?? license.id ?? license.name)
   assert(ids.length > 0 && ids.every((id) => LICENCES.includes(id)), `${purl}: licence ${ids}`)
 }
+console.log(`All licences are one of these: ${LICENCES.join(', ')}`)
+console.log(`dependencies: ${production.map(nameOf).join(', ')}`)
+console.log(`bundled: ${bundled.map(nameOf).join(', ')}`)
+
+// An advisory is only printed: it must not stop a change that has nothing to do with it.
+const audit = await run('npm', ['audit', '--json', '--package-lock-only']).catch(({ message }) => message)
+const { vulnerabilities } = JSON.parse(/\{.*\}/s.exec(audit)?.[0] ?? '{}')
+const ofUsers = [...production, ...bundled].map((component) => nameOf(component).replace(/@[^@]+$/, ''))
 console.log(
-  `${production.length} production dependencies, all under one of these licences: ${LICENCES.join(', ')}`,
+  vulnerabilities
+    ? `advisories: ${ofUsers.filter((name) => name in vulnerabilities).join(', ') || 'none'}`
+    : 'advisories: not known, because the registry does not answer `npm audit`',
 )

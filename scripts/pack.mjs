@@ -29,6 +29,10 @@ async function documents() {
     'llms.txt',
     'LICENSE',
     'docs',
+    ':!docs/api',
+    ':!docs/pictures',
+    ':!docs/architecture.md',
+    ':!docs/performance.md',
     'examples',
   ]
   const tracked = await run('git', ['ls-files', '--', ...paths])
@@ -43,7 +47,8 @@ function failIfAny(message, paths) {
 function neededBy({ exports, imports, bin }) {
   const needed = new Set()
   // The command in bin loads dist/cli.js if it exists, and otherwise the sources, which are not packed.
-  const queue = leavesOf([exports, imports, bin, 'dist/cli.js']).map((path) => posix.normalize(path))
+  const own = [exports, imports, bin, 'dist/cli.js', 'dist/packages/LICENSES.txt']
+  const queue = leavesOf(own).map((path) => posix.normalize(path))
   for (let path = queue.pop(); path !== undefined; path = queue.pop()) {
     if (needed.has(path)) continue
     needed.add(path)

@@ -5,10 +5,8 @@ import { builtinsOf, builtinsOnDemand, closureOf, type Format, type Loaded, load
 /** Packages that an entry may load, including their dependencies. Entries not listed must not load any package. */
 const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   otel: ['@opentelemetry/api'],
-  inspector: ['diff'],
-  mock: ['@terraformer/arcgis', 'dayjs', 'diff', 'undici', 'zod'],
+  mock: ['dayjs', 'undici'],
 }
-const HEAVY = ['express', 'undici', 'zod', 'commander', 'dayjs']
 const FORMATS: readonly Format[] = ['esm', 'cjs']
 
 /**
@@ -43,13 +41,12 @@ describe.each(FORMATS)('importing from %s', (format) => {
 
     if (isReceiver(name)) {
       it('loads no code of the mock service, the command line, geohook/testing or explain', async () => {
-        const { packages, own } = await loaded()
+        const { own } = await loaded()
         const sources = own.flatMap(sourcesOf)
         expect(sources).toContain(ENTRIES.get(name)?.replace('src/index.ts', 'src/errors.ts'))
         expect(
           sources.filter((source) => /^src\/(mock|cli|testing|signature\/explain)\//.test(source)),
         ).toEqual([])
-        expect(packages.filter((package_) => HEAVY.includes(package_))).toEqual([])
       })
     }
 
@@ -66,9 +63,8 @@ describe.each(FORMATS)('importing from %s', (format) => {
   })
 
   it('the tests above detect packages and built-in modules that an entry loads', async () => {
-    const { packages, own } = await load('geohook/mock', format)
-    expect(packages).toContain('undici')
-    expect(own.flatMap(builtinsOf)).toContain('node:http')
+    expect((await load('geohook/otel', format)).packages).toContain('@opentelemetry/api')
+    expect((await load('geohook/mock', format)).own.flatMap(builtinsOf)).toContain('node:http')
   })
 
   it('the main entry is three files, one of them for the runtime', async () => {

@@ -1,7 +1,7 @@
 import { existsSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync } from 'node:fs'
 import { createRequire, isBuiltin } from 'node:module'
 import { tmpdir } from 'node:os'
-import { basename, join } from 'node:path'
+import { join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { startNode } from '../helpers/process.ts'
 import { root } from './entries.ts'
@@ -66,7 +66,7 @@ export async function load(specifier: string, format: Format, then = ''): Promis
     const own = files.filter((file) => file.startsWith(join(root, 'dist/')))
     return {
       ...(JSON.parse(started.stdout) as Pick<Loaded, 'opened' | 'kept'>),
-      own: own.map((file) => basename(file)).sort(),
+      own: own.map((file) => relative(join(root, 'dist'), file)).sort(),
       packages: [...new Set(files.flatMap((file) => packageOf(file) ?? []))].sort(),
     }
   } finally {

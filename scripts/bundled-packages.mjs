@@ -1,0 +1,84 @@
+// The packages that the build copies, minified, into dist/packages, so that users install only raw-body.
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { build } from 'esbuild'
+
+/** What geohook uses of each package. Naming it lets esbuild leave out the rest. */
+export const PACKAGES = {
+  '@terraformer/arcgis': ['geojsonToArcGIS'],
+  commander: ['Command', 'CommanderError', 'InvalidArgumentError', 'Option'],
+  diff: ['diffArrays'],
+  zod: [
+    'array',
+    'base64',
+    'boolean',
+    'custom',
+    'enum',
+    'int',
+    'literal',
+    'looseObject',
+    'null',
+    'number',
+    'object',
+    'record',
+    'strictObject',
+    'string',
+    'toJSONSchema',
+    'tuple',
+    'union',
+    'unknown',
+  ],
+}
+
+const EXTENSIONS = { esm: 'js', cjs: 'cjs' }
+const fileOf = (name) => name.replace(/^@|\/.*$/g, '')
+
+/** An esbuild plugin that imports the packages from `dist/packages`. */
+export const bundledPackages = {
+  name: 'bundled-packages',
+  setup({ initialOptions, onResolve }) {
+    const extension = EXTENSIONS[initialOptions.format]
+    const filter = new RegExp(`^(${Object.keys(PACKAGES).join('|')})$`)
+    onResolve({ filter }, ({ path }) => ({ path: `./packages/${fileOf(path)}.${extension}`, external: true }))
+  },
+}
+
+/** Writes the packages as ES and CommonJS modules, and their licences, to `dist/packages`. */
+export async function bundlePackages() {
+  const inputs = new Set()
+  for (const [format, extension] of Object.entries(EXTENSIONS))
+    for (const [name, used] of Object.entries(PACKAGES)) {
+      // People write `z.string()`, and many of zod's functions have names of types or keywords.
+      const contents =
+        name === 'zod'
+          ? `import * as zod from "zod"; export const z = { ${used.map((key) => `${key}: zod.${key}`)} }`
+          : `export { ${used} } from "${name}"`
+      const { metafile } = await build({
+        stdin: { contents, resolveDir: '.' },
+        bundle: true,
+        minify: true,
+        format,
+        target: 'node20',
+        platform: 'node',
+        mainFields: ['module', 'main'],
+        legalComments: 'none', // in LICENSES.txt
+        outfile: `dist/packages/${fileOf(name)}.${extension}`,
+        metafile: true,
+      })
+      for (const input of Object.keys(metafile.inputs)) inputs.add(input)
+    }
+  const texts = foldersOf(inputs).map((folder) => {
+    const { name, version, license, author, homepage } = JSON.parse(
+      readFileSync(join(folder, 'package.json'), 'utf8'),
+    )
+    const file = readdirSync(folder).find((file) => /^licen[cs]e/i.test(file))
+    const text = file
+      ? readFileSync(join(folder, file), 'utf8').trim()
+      : `The package has no licence file. Author: ${author}; see ${homepage}`
+    return `${name} ${version} (${license})\n\n${text}\n`
+  })
+  writeFileSync('dist/packages/LICENSES.txt', texts.join(`\n${'-'.repeat(80)}\n\n`))
+}
+
+const foldersOf = (inputs) =>
+  [...new Set([...inputs].flatMap((path) => /^.*node_modules\/(?:@[^/]+\/)?[^/]+/.exec(path) ?? []))].sort()
