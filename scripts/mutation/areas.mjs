@@ -8,7 +8,7 @@ export const AREAS = {
     mutate: ['src/signature/*.ts'],
     tests: [
       'test/signature/{errors,hmac,sizes,vectors,verify}.test.ts',
-      'test/explain/{input,rewritten}.test.ts',
+      'test/explain/{input,causes}.test.ts',
       'test/payload/decode.test.ts',
       'test/receiver/{arcgis,form-field,handshake,option-bounds,options,outcomes,portal,secret-header}.test.ts',
       'test/{known-options,known-traps,properties}.test.ts',

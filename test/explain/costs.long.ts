@@ -127,6 +127,9 @@ describe('explain does not overflow the stack of regular expressions', () => {
   it.each([
     ['bytes that Go prints', `[123${' 12'.repeat(5_000_000)}]`],
     ['JavaScript objects', `[object A]${',[object A]'.repeat(4_000_000)}`],
+    ['fields', 'a=&'.repeat(2_500_000)],
+    ['characters of an open comment', `{/*${'* '.repeat(3_500_000)}`],
+    ['characters of base64', 'abcd'.repeat(1_800_000)],
   ])('in a body of many %s', async (_, body) => {
     const headers = { 'x-service': hmac(KEY, body).toString('hex') }
     expect((await diagnose({ body, headers, limit: '512mb' })).cause).toBe('payload_malformed')

@@ -1,7 +1,7 @@
 import { createHash, createHmac } from 'node:crypto'
 import { type Cause, type Diagnosis, type ExplainOptions, explain } from 'geohook'
 import { describe, expect, it } from 'vitest'
-import { CODE_CAUSES, FIXES, REFUSAL_CAUSES } from '../../src/explain/causes.ts'
+import { FIXES } from '../../src/explain/causes.ts'
 
 /** A request whose signature `explain` diagnoses: what the sender signed, and what the receiver received. */
 export interface Row {
@@ -36,76 +36,6 @@ export const JSON_BODY =
 
 export const hmac = (key: string | Uint8Array, body: string | Uint8Array, hash = 'sha256'): Buffer =>
   createHmac(hash, key).update(body).digest()
-
-/** For each cause: the test file that contains its fixtures. The type requires an entry for every cause. */
-const TABLES: Record<
-  Exclude<Cause, keyof typeof CODE_CAUSES | keyof typeof REFUSAL_CAUSES>,
-  'signature' | 'key' | 'body' | 'form' | 'fixtures' | 'secret' | 'unexplained'
-> = {
-  ok: 'signature',
-  signature_header_missing: 'signature',
-  signature_in_other_header: 'signature',
-  signature_in_form_field: 'signature',
-  signature_in_query: 'signature',
-  signature_in_body: 'signature',
-  signature_encoding: 'signature',
-  signature_truncated: 'signature',
-  signature_percent_encoded: 'signature',
-  signature_doubled: 'signature',
-  signed_text: 'signature',
-  algorithm: 'signature',
-  secret_missing: 'secret',
-  secret_wrong: 'secret',
-  sender_signs: 'secret',
-  key_whitespace: 'key',
-  key_encoding: 'key',
-  key_case: 'key',
-  key_invisible: 'key',
-  key_quotes: 'key',
-  key_copied: 'key',
-  key_prefix: 'key',
-  key_html: 'key',
-  key_escaped: 'key',
-  key_list: 'key',
-  key_truncated: 'key',
-  key_hashed: 'key',
-  key_placeholder: 'key',
-  key_empty: 'key',
-  key_previous: 'key',
-  body_reserialized: 'body',
-  body_trailing_newline: 'body',
-  body_line_endings: 'body',
-  body_bom: 'body',
-  body_charset: 'body',
-  body_form_decoded: 'form',
-  body_form_field: 'form',
-  body_decompressed: 'body',
-  body_empty: 'body',
-  body_changed: 'body',
-  body_leading_space: 'fixtures',
-  body_nul: 'fixtures',
-  body_normalized: 'fixtures',
-  body_json_string: 'fixtures',
-  body_event: 'fixtures',
-  body_base64: 'fixtures',
-  body_stringified: 'fixtures',
-  body_escaped: 'fixtures',
-  unexplained: 'unexplained',
-}
-
-/** Tests each row, and checks that the table has at least two rows for each of its causes. */
-export function describeTable(table: (typeof TABLES)[keyof typeof TABLES], rows: readonly Row[]): void {
-  describeRows(`explain, ${table}`, rows)
-  it(`explain, ${table}: has at least two fixtures for every cause`, () => {
-    expect(Object.keys({ ...TABLES, ...CODE_CAUSES, ...REFUSAL_CAUSES }).sort()).toEqual(
-      Object.keys(FIXES).sort(),
-    )
-    for (const cause of Object.keys(TABLES) as (keyof typeof TABLES)[]) {
-      const count = rows.filter((row) => row.cause === cause).length
-      if (TABLES[cause] === table) expect(count, cause).toBeGreaterThanOrEqual(2)
-    }
-  })
-}
 
 /** Tests each row of a table. */
 export function describeRows(title: string, rows: readonly Row[]): void {

@@ -1,4 +1,4 @@
-import { describeRows, JSON_BODY, type Row } from './table.ts'
+import { JSON_BODY, type Row } from '../table.ts'
 
 /** Keys on this side that are not keys. The sender has another key. */
 const PLACEHOLDERS = [
@@ -31,7 +31,7 @@ const KEYS = [
   '<correct horse battery>',
 ]
 
-describeRows('explain, placeholders', [
+export const PLACEHOLDER_ROWS: readonly Row[] = [
   ...PLACEHOLDERS.map<Row>((key) => ({
     cause: 'key_placeholder',
     name: `${key} on this side`,
@@ -51,4 +51,4 @@ describeRows('explain, placeholders', [
     headers: (digest) => ({ 'x-service': digest.toString('hex'), 'content-length': '9' }),
     got: { body: JSON_BODY },
   },
-])
+]

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { describeTable, hmac, JSON_BODY, KEY, type Row } from './table.ts'
+import { hmac, JSON_BODY, KEY, type Row } from '../table.ts'
 
 const FORM = 'application/x-www-form-urlencoded'
 const header = (value: string) => ({ 'x-service': value })
@@ -17,7 +17,7 @@ const [bodyWithPlus = ''] = Array.from({ length: 500 }, (_, when) => `{"when":${
 const formWith = (field: string) => (digest: Buffer) =>
   `payload=${JSON_BODY}&${field}=${lowerPercent(`sha256=${base64(digest)}`)}`
 
-const rows: Row[] = [
+export const SIGNATURE_ROWS: Row[] = [
   { cause: 'ok', name: 'hex in x-service' },
   {
     cause: 'ok',
@@ -234,5 +234,3 @@ const rows: Row[] = [
     "key and body swapped, as in PHP's hash_hmac('sha256', $key, $body)": () => hex(hmac(JSON_BODY, KEY)),
   }).map<Row>(([name, write]) => ({ cause: 'algorithm', name, headers: () => header(write()) })),
 ]
-
-describeTable('signature', rows)

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { deflateRawSync, deflateSync, gzipSync, inflateSync } from 'node:zlib'
-import { describeTable, JSON_BODY, type Row } from './table.ts'
+import { JSON_BODY, type Row } from '../table.ts'
 
 /** A body after `express.json()` and `JSON.stringify(req.body)`. */
 const reparsed = (body: string): string => JSON.stringify(JSON.parse(body))
@@ -56,6 +56,8 @@ const EURO_1252 = Buffer.from(
   EURO.replace('\u20ac', '\x80').replace('\u201c', '\x93').replace('\u201d', '\x94'),
   'latin1',
 )
+
+const JSON_SIZE = Buffer.byteLength(JSON_BODY)
 
 /** Each row: the cause, the mistake, the bytes that were signed, the bytes that the receiver has. */
 const TABLE: [Row['cause'], string, string | Uint8Array, string | Uint8Array][] = [
@@ -194,6 +196,20 @@ const TABLE: [Row['cause'], string, string | Uint8Array, string | Uint8Array][] 
   ['body_empty', 'other code read the stream first', JSON_BODY, ''],
   ['body_empty', 'other code read the stream first, and the body is bytes', PJSON, new Uint8Array()],
   ['body_empty', 'the sender signs before it writes the body', '', JSON_BODY],
+  ['body_leading_space', 'a template literal begins with a line feed', `\n${JSON_BODY}`, JSON_BODY],
+  ['body_nul', 'the whole buffer was signed', Buffer.alloc(1024).fill(JSON_BODY, 0, JSON_SIZE), JSON_BODY],
+  ['body_normalized', 'a proxy wrote NFD', JSON_BODY, JSON_BODY.normalize('NFD')],
+  [
+    'body_json_string',
+    'JSON.stringify was called twice before sending',
+    JSON_BODY,
+    JSON.stringify(JSON_BODY),
+  ],
+  ['body_event', 'the event of a function', JSON_BODY, JSON.stringify({ version: '2.0', body: JSON_BODY })],
+  ['body_event', 'the sender signs the wrapper', `{"payload":${JSON_BODY}}`, JSON_BODY],
+  ['body_base64', 'isBase64Encoded was ignored', JSON_BODY, Buffer.from(JSON_BODY).toString('base64')],
+  ['body_stringified', 'String(object) was signed', '[object Object]', JSON_BODY],
+  ['body_escaped', 'encodeURIComponent before signing', encodeURIComponent(JSON_BODY), JSON_BODY],
 ]
 
 /** A hash of the sent body, as headers have it. */
@@ -210,7 +226,7 @@ const withHeader = (name: string, value: string) => (digest: Buffer) => ({
   [name]: value,
 })
 
-describeTable('body', [
+export const BODY_ROWS: readonly Row[] = [
   ...TABLE.map<Row>(([cause, name, signed, received]) => ({
     cause,
     name,
@@ -241,4 +257,4 @@ describeTable('body', [
     headers: withHeader(name, value),
     got: { key: 'Roads2031' },
   })),
-])
+]

@@ -1,6 +1,4 @@
-import { explain } from 'geohook'
-import { describe, expect, it } from 'vitest'
-import { describeRows, JSON_BODY, KEY, type Row } from './table.ts'
+import { KEY, type Row } from '../table.ts'
 
 /** Decodes hex without validating the characters, as some parsers do. */
 const looseHex = (text: string): Buffer => Buffer.from((text.match(/../g) ?? []).map((x) => parseInt(x, 16)))
@@ -15,7 +13,7 @@ const keyRows = (cause: Row['cause'], rows: Record<string, [Buffer | string, Buf
     ...(evidence ? { evidence } : {}),
   }))
 
-describeRows('explain, keys', [
+export const UNUSUAL_KEY_ROWS: readonly Row[] = [
   ...keyRows('key_whitespace', {
     'a trailing CR': [`${KEY}\r`, KEY, /the key with "\\r" after it/],
     'a trailing space and line feed': [`${KEY} \n`, KEY],
@@ -47,21 +45,4 @@ describeRows('explain, keys', [
     ),
     'bytes that end like a byte order mark': [KEY, Buffer.from(`A\xbb\xbf${KEY}`, 'latin1')],
   }),
-])
-
-describe('explain, invalid keys', () => {
-  it.each<[unknown, string]>([
-    [7, 'signatureKey must be a string or bytes, or a list of them'],
-    [{ 0: KEY, length: 1 }, 'signatureKey must be a string or bytes, or a list of them'],
-    [[KEY, 7], 'signatureKey must be a string or bytes'],
-    [[[KEY]], 'signatureKey must be a string or bytes'],
-  ])('rejects %j', async (signatureKey, message) => {
-    const options = { body: JSON_BODY, headers: {}, signatureKey: signatureKey as string }
-    await expect(explain(options)).rejects.toMatchObject({ code: 'config_invalid', message })
-  })
-
-  it.each([null, [null], [KEY, null]])('treats %j as a missing key', async (signatureKey) => {
-    const options = { body: JSON_BODY, headers: {}, signatureKey: signatureKey as unknown as string }
-    expect((await explain(options)).cause).toBe('key_empty')
-  })
-})
+]

@@ -1,4 +1,4 @@
-import { describeRows, hmac, JSON_BODY, KEY, type Row } from './table.ts'
+import { hmac, JSON_BODY, KEY, type Row } from '../table.ts'
 
 const hex = (digest: Buffer) => digest.toString('hex')
 const base64 = (digest: Buffer) => digest.toString('base64')
@@ -9,7 +9,7 @@ const [body = ''] = Array.from({ length: 500 }, (_, when) => `{"when":${when}}`)
 )
 
 /** Signatures in another place, and in a notation that the receiver would not read there either. */
-const rows: Row[] = [
+export const PLACE_ROWS: readonly Row[] = [
   {
     cause: 'signature_in_other_header',
     also: 'signature_encoding',
@@ -77,5 +77,3 @@ const rows: Row[] = [
     evidence: /The signature is not in base64, the only encoding that the receiver accepts\.$/,
   },
 ]
-
-describeRows('explain, notation in another place', rows)

@@ -1,5 +1,5 @@
 import { stringify as qsStringify } from 'node:querystring'
-import { describeTable, JSON_BODY, type Row } from './table.ts'
+import { JSON_BODY, type Row } from '../table.ts'
 
 const NAMES = '{"name":"it\'s (new) ~*! \u00fc"}'
 /** Output of `urlencode({'payload': NAMES})` in Python. */
@@ -99,7 +99,7 @@ const IN_FIELD: Row[] = [
   got: { body: (digest) => `payload=${field}&x-service=sha256%3d${digest.toString('hex')}` },
 }))
 
-describeTable('form', [
+export const FORM_ROWS: readonly Row[] = [
   ...TABLE.map<Row>(([cause, name, signed, received]) => ({
     cause,
     name,
@@ -107,4 +107,4 @@ describeTable('form', [
     got: { body: received },
   })),
   ...IN_FIELD,
-])
+]

@@ -1,3 +1,0 @@
-import { describeProperties } from './properties.ts'
-
-describeProperties(15)
