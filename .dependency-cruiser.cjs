@@ -29,30 +29,16 @@ const upward = LAYERS.map((layer, index) => ({
 // The command line may also import src/index.ts, the main entry of the package.
 upward.at(-1).to.pathNot.push('^src/index\\.ts$')
 
-/** Folders of the command line that all commands share, in dependency order. */
-const CLI_SHARED = ['errors', 'terminal', 'io', 'options', 'tls', 'captures']
-const cliPathOf = (folder) => (folder === 'errors' ? '^src/cli/errors\\.ts$' : `^src/cli/${folder}/`)
-
-const cliShared = CLI_SHARED.map((folder, index) => ({
-  name: `cli-${folder}-imports-only-folders-before-it`,
-  severity: 'error',
-  from: { path: cliPathOf(folder) },
-  to: { path: '^src/cli/', pathNot: CLI_SHARED.slice(0, index + 1).map(cliPathOf) },
-}))
-
-// Every other folder of the command line contains a family of commands.
-const cliFamily = {
-  name: 'cli-family-imports-itself-and-shared-folders',
-  severity: 'error',
-  from: { path: '^src/cli/([^/]+)/', pathNot: CLI_SHARED.map(cliPathOf) },
-  to: { path: '^src/cli/', pathNot: ['^src/cli/$1/', ...CLI_SHARED.map(cliPathOf)] },
-}
-
 module.exports = {
   forbidden: [
     ...upward,
-    ...cliShared,
-    cliFamily,
+    {
+      // Every folder of the command line is a family of commands, except those that all families share.
+      name: 'cli-family-imports-itself-and-shared-folders',
+      severity: 'error',
+      from: { path: '^src/cli/([^/]+)/' },
+      to: { path: '^src/cli/[^/]+/', pathNot: '^src/cli/($1|terminal|io|options)/' },
+    },
     {
       // The build bundles every module except the entries into the command line, as a second copy. So besides entries,
       // only the modules named here are allowed, because they are small and have no state.

@@ -20,7 +20,7 @@ const TARGETS = {
   verify: ['src/signature/'],
   payload: ['src/payload/'],
   receiver: ['src/receiver/', 'src/signature/', 'src/payload/'],
-  captures: ['src/cli/captures/', 'src/cli/io/json.ts', 'src/shared/redact.ts'],
+  captures: ['src/cli/io/captures.ts', 'src/cli/io/files.ts', 'src/shared/redact.ts'],
   forms: [
     'src/mock/admin/',
     'src/mock/state/',

@@ -1,7 +1,7 @@
 import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, it, onTestFinished } from 'vitest'
-import { readCaptures } from '../../src/cli/captures/files.ts'
+import { readCaptures } from '../../src/cli/io/captures.ts'
 import { newIo, withListener } from '../helpers/cli.ts'
 import { JSON_TYPE, KEY, signatureOf } from '../helpers/deliver.ts'
 import { send } from '../helpers/http.ts'

@@ -5,8 +5,8 @@
 // An input is the text of the file; if it is not JSON, geohook refuses it before it reads the capture.
 import { validateHeaderName, validateHeaderValue } from 'node:http'
 import { isDeepStrictEqual } from 'node:util'
-import { parseCapture, toCaptureJson } from '../../../src/cli/captures/capture.ts'
 import { CliError } from '../../../src/cli/errors.ts'
+import { parseCapture, toCaptureJson } from '../../../src/cli/io/captures.ts'
 import { createRedactor } from '../../../src/shared/redact.ts'
 import { KEY, require } from './support.mjs'
 

@@ -1,24 +1,34 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { Command } from 'commander'
-import { createReceiver, type SignedOptions } from '../../index.ts'
+import { Command, Option } from 'commander'
+import { createReceiver, type Delivery, type SignatureEncoding, type SignedOptions } from '../../index.ts'
+import type { InspectorHandler, Reception, ReceptionOptions } from '../../inspector/index.ts'
+import { nearest } from '../../options.ts'
+import { KNOWN_CHANGE_TYPES, subscriptionsOf, WILDCARD } from '../../payload/events.ts'
 import { createTrust } from '../../shared/tls-trust.node.ts'
-import { requireFolder } from '../captures/files.ts'
 import { usageError } from '../errors.ts'
+import { requireFolder } from '../io/captures.ts'
 import { startServer } from '../io/server.ts'
-import { readCas } from '../options/ca.ts'
-import { readKeys, requireKeys } from '../options/keys.ts'
-import { toReceiverProof } from '../options/signature.ts'
+import { type CaOptions, caOption, readCas } from '../options/ca.ts'
+import { addKeyOptions, type KeyOptions, readKeys, requireKeys } from '../options/secrets.ts'
+import {
+  acceptedEncodingOption,
+  type ProfileName,
+  profileOption,
+  toReceiverProof,
+} from '../options/signature.ts'
+import { byteSize, changeTypeList, headerName, httpUrl, port, wholeNumber } from '../options/values.ts'
 import { addExamples } from '../terminal/help.ts'
 import type { Io } from '../terminal/io.ts'
 import { printable } from '../terminal/printable.ts'
-import { isLoop } from './forward.ts'
-import { startInspection } from './inspect.ts'
-import { addListenOptions, FORWARD_TIMEOUT, type ListenOptions, requireConsistent } from './options.ts'
-import { printOtherPath } from './print-report.ts'
-import { createReporter } from './reporter.ts'
-import { type AcceptedDeliveries, createRequestListener, storeAcceptedIn } from './request-listener.ts'
-import { createSelection, warningsAbout } from './selection.ts'
-import { createTlsReporter, readCredentials } from './tls.ts'
+import { createReporter, printOtherPath } from './report.ts'
+import {
+  type AcceptedDeliveries,
+  createRequestListener,
+  isLoop,
+  type ReceivedRequest,
+  storeAcceptedIn,
+} from './request-listener.ts'
+import { createTlsReporter, readCredentials, type TlsOptions } from './tls.ts'
 
 export function createListenCommand(io: Io): Command {
   const command = new Command('listen')
@@ -120,5 +130,184 @@ async function listen(io: Io, options: ListenOptions): Promise<void> {
     await reporter.idle()
   } finally {
     await inspection?.close()
+  }
+}
+
+interface ListenOptions extends KeyOptions, TlsOptions, CaOptions {
+  port: number
+  host: string
+  path?: string
+  profile: ProfileName
+  signatureHeader?: string
+  encoding: SignatureEncoding
+  limit: number
+  unsigned: 'reject' | 'accept'
+  save?: string
+  forwardTo?: URL
+  forwardRefused?: true
+  forwardTimeout?: number
+  events?: string[]
+  answer?: number
+  delay?: number
+  count?: number
+  once?: true
+  /** True without a port. */
+  inspect?: number | true
+}
+
+/**
+ * Default milliseconds for the response of the target. Shorter than the 10 s after which services give up
+ * (docs/senders.md, "Delivery"), so that the sender still receives the 502.
+ */
+const FORWARD_TIMEOUT = 8_000
+
+function addListenOptions(command: Command): void {
+  command
+    .option('--port <n>', 'port to listen on; 0 picks a free one', port, 3000)
+    .option('--host <address>', 'address to listen on', '127.0.0.1')
+    .option('--tls-cert <file>', 'serve HTTPS with the certificate in this PEM file')
+    .option('--tls-key <file>', 'PEM file with the private key of that certificate')
+    .option(
+      '--path <path>',
+      'accept only this path, and respond to others with 404 (default: accept every path)',
+    )
+    .addOption(profileOption())
+    .option(
+      '--signature-header <name>',
+      "header that contains the signature (default: the profile's)",
+      headerName,
+    )
+    .addOption(acceptedEncodingOption('encoding of signatures'))
+    .addOption(
+      new Option('--limit <size>', 'maximum size of a body, for example 512kb')
+        .argParser(byteSize)
+        .default(1024 ** 2, '1mb'),
+    )
+    .addOption(
+      new Option(
+        '--unsigned <what>',
+        'what to do with requests without a signature; senders before 11.2 do not sign',
+      )
+        .choices(['reject', 'accept'])
+        .default('reject'),
+    )
+    .option('--save <folder>', 'save each request in this folder, as a capture for replay and explain')
+    .option('--forward-to <url>', 'forward verified deliveries to this address, unchanged', httpUrl)
+    .option('--forward-refused', 'also forward refused requests')
+    .option(
+      '--forward-timeout <ms>',
+      `maximum wait for the response of that address, in milliseconds (default: ${FORWARD_TIMEOUT})`,
+      wholeNumber(1, 600_000),
+    )
+    .option(
+      '--events <names>',
+      'ignore deliveries without one of these change types; separate them with commas',
+      changeTypeList,
+    )
+    .option(
+      '--answer <status>',
+      'respond to verified deliveries with this status, 200 to 599, to see how the sender retries',
+      wholeNumber(200, 599),
+    )
+    .option(
+      '--delay <ms>',
+      'with --answer: milliseconds to wait before the response',
+      wholeNumber(0, 86_400_000),
+    )
+    .option('--count <n>', 'exit after n requests, with code 1 if one was refused', wholeNumber(1, 1e9))
+    .option('--once', 'same as --count 1')
+    .option(
+      '--inspect [port]',
+      'serve a page that shows, explains and resends requests, on this machine only; 0 picks a free port (default: 4040)',
+      port,
+    )
+    .option('--json', 'print a line of JSON for each request')
+  command.addOption(caOption())
+  addKeyOptions(command, { several: true })
+}
+
+/** @throws {CliError} exit code 2 for invalid or contradictory options */
+function requireConsistent(options: ListenOptions): void {
+  const { forwardRefused, forwardTo, forwardTimeout, answer, delay, path, host } = options
+  const { tlsCert, tlsKey, ca, inspect } = options
+  if ((tlsCert === undefined) !== (tlsKey === undefined))
+    throw usageError('--tls-cert and --tls-key require each other')
+  if (ca && !forwardTo && inspect === undefined)
+    throw usageError(
+      '--ca requires --forward-to or --inspect',
+      'The senders must trust the CA of the listener, not the listener.',
+    )
+  if (forwardRefused && !forwardTo) throw usageError('--forward-refused requires --forward-to')
+  if (forwardTimeout !== undefined && !forwardTo) throw usageError('--forward-timeout requires --forward-to')
+  if (delay !== undefined && answer === undefined) throw usageError('--delay requires --answer')
+  if (answer !== undefined && forwardTo)
+    throw usageError('give either --answer or --forward-to', 'With --forward-to, the target answers.')
+  if (path !== undefined && !/^\/[^?#]*$/.test(path))
+    throw usageError('--path must begin with /, and must not contain ? or #')
+  if (host === '') throw usageError('--host is empty', 'Give an address of this machine.')
+}
+
+/**
+ * Returns a function that selects deliveries with at least one of these change types. As in `receiver.on()`,
+ * `FeaturesEdited` includes all edits, and `*` everything.
+ *
+ * @param names change types; undefined selects every delivery
+ */
+function createSelection(names: readonly string[] | undefined): (delivery: Delivery) => boolean {
+  if (!names) return () => true
+  const selected = new Set(names)
+  return ({ changeTypes }) =>
+    selected.has(WILDCARD) ||
+    changeTypes.some((changeType) => subscriptionsOf(changeType).some((name) => selected.has(name)))
+}
+
+const KNOWN: readonly string[] = [...KNOWN_CHANGE_TYPES, WILDCARD]
+
+/** Returns a warning for each name that looks like a misspelt change type. Other unknown names may be a sender's own. */
+const warningsAbout = (names: readonly string[] = []): string[] =>
+  names.flatMap((name) => {
+    const meant = KNOWN.includes(name) ? undefined : nearest(name, KNOWN)
+    return meant ? [`--events ${name} is not a known change type. Did you mean ${meant}?`] : []
+  })
+
+/** The server of `--inspect`, on this machine only. */
+interface Inspection {
+  /** Begins to record. Called when the listener's address is known, before its first request arrives. */
+  begin(options: ReceptionOptions): void
+  add(request: ReceivedRequest): void
+  /** Prints the address. */
+  print(): void
+  /** Closes all connections, also those that wait for changes. */
+  close(): Promise<void>
+}
+
+const HOST = '127.0.0.1'
+const DEFAULT_PORT = 4040
+
+/** @param port true for the default one. @throws {CliError} exit code 2 if the server cannot listen on the port */
+async function startInspection(io: Io, port: number | true): Promise<Inspection> {
+  const { createReception, inspector } = await import('../../inspector/index.ts')
+  let reception: Reception | undefined
+  let page: InspectorHandler | undefined
+  const server = await startServer(
+    (req, res) => page?.(req, res),
+    port === true ? DEFAULT_PORT : port,
+    HOST,
+    { option: '--inspect' },
+  )
+  return {
+    begin(options) {
+      reception = createReception(options)
+      page = inspector(reception)
+    },
+    add(request) {
+      reception?.add({ ...request, milliseconds: Date.now() - request.receivedAt.getTime() })
+    },
+    print() {
+      const url = `${server.url}/`
+      if (io.json) io.printEvent({ event: 'inspector', url })
+      else io.print(`inspector on ${io.colours.bold(url)}`)
+    },
+    close: server.close,
   }
 }

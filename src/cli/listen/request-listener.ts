@@ -8,9 +8,16 @@ import {
   type ReceiverRequest,
   WebhookError,
 } from '../../index.ts'
-import { type HeaderPairs, toPairs } from '../io/http.ts'
-import { type Answer, answerAfterDelay } from './answer.ts'
-import { type ForwardResult, type ForwardTarget, forward, toBadGateway, writeForwarded } from './forward.ts'
+import type { Trust } from '../../shared/tls-trust.node.ts'
+import { toCliError } from '../errors.ts'
+import {
+  endToEnd,
+  type HeaderPairs,
+  type HttpRequest,
+  type HttpResponse,
+  sendRequest,
+  toPairs,
+} from '../io/http.ts'
 
 /** A request, its outcome and its response status. */
 export interface ReceivedRequest {
@@ -44,7 +51,7 @@ export const storeAcceptedIn = (deliveries: AcceptedDeliveries): Observer => ({
   failed() {},
 })
 
-export interface ListenerOptions {
+interface ListenerOptions {
   receiver: Receiver
   /** The map that the receiver's observer fills. */
   accepted: AcceptedDeliveries
@@ -170,4 +177,111 @@ async function respondTo(
   const badGateway = toBadGateway(outcome)
   await respond?.(badGateway)
   return { status: badGateway.status, forwarded }
+}
+
+/** The target's response, or the reason why forwarding failed. */
+type ForwardResult = { response: HttpResponse } | { error: string }
+
+interface ForwardTarget {
+  url: URL
+  /** Timeout for the complete response in milliseconds. */
+  timeout: number
+  trust: Trust
+}
+
+/** Forwards a request with its exact body and its end-to-end headers. */
+async function forward(
+  { url, timeout, trust }: ForwardTarget,
+  request: HttpRequest,
+  signal: AbortSignal,
+): Promise<ForwardResult> {
+  try {
+    const response = await sendRequest(
+      url,
+      { ...request, headers: endToEnd(request.headers) },
+      { signal, timeout, trust },
+    )
+    // Only 200 to 599 are valid statuses of a final response (RFC 9110 section 15).
+    if (response.status >= 200 && response.status <= 599) return { response }
+    return { error: `answered ${response.status}, which is not a valid final status` }
+  } catch (error) {
+    return { error: toCliError(error).message }
+  }
+}
+
+/** Sends the target's response to the sender. Resolves when the response or its connection is closed. */
+async function writeForwarded(res: ServerResponse, { status, headers, body }: HttpResponse): Promise<void> {
+  const { socket } = res.req
+  if (res.destroyed || socket.destroyed) return
+  // Also listens to the socket: on Node 20, a pipelined response does not emit 'close' when its connection is closed.
+  const closed = new Promise<void>((resolve) => {
+    res.once('close', resolve)
+    socket.setMaxListeners(0).once('close', resolve)
+  })
+  const flat = endToEnd(headers).flat()
+  // 204 and 304 have no body and must not declare a length (RFC 9110 section 8.6).
+  if (status !== 204 && status !== 304) flat.push('content-length', String(body.length))
+  res.writeHead(status, flat)
+  res.end(body)
+  await closed
+}
+
+/** Replaces an outcome with a 502 response that asks the sender to retry, because the target did not respond. */
+const toBadGateway = (outcome: Outcome): Outcome => ({
+  ...outcome,
+  status: 502,
+  headers: { 'content-type': 'application/problem+json', 'retry-after': '5' },
+  body: JSON.stringify({ title: 'Bad gateway', status: 502, code: 'target_unreachable' }),
+})
+
+/** Returns true if the target is this listener, which would forward deliveries to itself in a loop. */
+export function isLoop(to: URL, listenerUrl: string): boolean {
+  const listener = new URL(listenerUrl)
+  const { hostname } = listener
+  const names =
+    hostname === 'localhost' || hostname === '0.0.0.0' || hostname.startsWith('127.')
+      ? ['localhost', '127.0.0.1', hostname]
+      : [hostname]
+  return names.includes(to.hostname) && portOf(to) === portOf(listener)
+}
+
+const portOf = ({ port, protocol }: URL): string => port || (protocol === 'https:' ? '443' : '80')
+
+/** The response to every verified delivery, to try how the sender retries. */
+interface Answer {
+  status: number
+  /** Milliseconds to wait before the response. */
+  delay: number
+}
+
+/**
+ * Sends an empty response after the delay, or at once when `signal` aborts. `disconnected` is true if the sender closed
+ * the connection first, as senders do when their time limit expires.
+ */
+async function answerAfterDelay(
+  res: ServerResponse,
+  { status, delay }: Answer,
+  signal: AbortSignal,
+): Promise<{ status: number; disconnected: boolean }> {
+  await untilDelayed(res, delay, signal)
+  const disconnected = res.destroyed || res.req.socket.destroyed
+  await writeForwarded(res, { status, headers: [], body: Buffer.alloc(0) })
+  return { status, disconnected }
+}
+
+/** Resolves after the delay, when the connection closes, or when `signal` aborts. */
+function untilDelayed(res: ServerResponse, delay: number, signal: AbortSignal): Promise<void> {
+  const { socket } = res.req
+  return new Promise((resolve) => {
+    const end = (): void => {
+      clearTimeout(timer)
+      signal.removeEventListener('abort', end)
+      socket.off('close', end)
+      resolve()
+    }
+    const timer = setTimeout(end, delay)
+    signal.addEventListener('abort', end)
+    socket.setMaxListeners(0).once('close', end)
+    if (signal.aborted || socket.destroyed) end()
+  })
 }

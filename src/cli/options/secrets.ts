@@ -3,7 +3,7 @@ import type { Command } from 'commander'
 import { type CliError, usageError } from '../errors.ts'
 import { reasonOf } from '../io/files.ts'
 import type { Io } from '../terminal/io.ts'
-import { collect } from './values.ts'
+import { collect, isLoopback } from './values.ts'
 
 /** A secret and its source. Error messages name the source and never contain the secret. */
 export interface Secret {
@@ -49,7 +49,7 @@ export function addSecretOptions(
  *
  * @throws {CliError} exit code 2 for mixed options, an unreadable file, or a variable that is not set
  */
-export async function readSecrets(io: Io, kind: SecretKind, options: object): Promise<Secret[]> {
+async function readSecrets(io: Io, kind: SecretKind, options: object): Promise<Secret[]> {
   const secrets = await read(io, kind, options)
   if (kind.option === 'store') return secrets
   for (const { bytes } of secrets) {
@@ -130,4 +130,122 @@ export function toText({ from, bytes }: Secret, option: string): string {
   if (text !== text.trim())
     throw invalid('has white space around it', 'Remove it, also where the text was copied to.')
   return text
+}
+
+/** Values of `--key`, `--key-env` and `--key-file`. */
+export type KeyOptions = SecretOptions<'key'>
+
+const KEY = {
+  option: 'key',
+  noun: 'signature key',
+  variable: 'SIGNATURE_KEY',
+  several: true,
+} as const satisfies SecretKind
+
+/** Adds `--key`, `--key-env` and `--key-file`. */
+export const addKeyOptions = (command: Command, { several = false }: { several?: boolean } = {}): Command =>
+  addSecretOptions(command, { ...KEY, several })
+
+/** Adds `--key`, `--key-env` and `--key-file` for a webhook's new key. `SIGNATURE_KEY` is not their default. */
+export const addNewKeyOptions = (command: Command): Command =>
+  addSecretOptions(command, { option: 'key', noun: 'new signature key' })
+
+/** Returns true if an option gives a key. */
+export const hasKeyOption = ({ key, keyEnv, keyFile }: KeyOptions): boolean =>
+  [key, keyEnv, keyFile].some((values) => values !== undefined)
+
+/**
+ * Reads the keys, which the user gives newest first. Returns an empty list if no option and no variable has a key.
+ *
+ * @throws {CliError} exit code 2 for an invalid key
+ */
+export async function readKeys(io: Io, options: KeyOptions): Promise<string[]> {
+  return (await readSecrets(io, KEY, options)).map((secret) => toText(secret, 'key'))
+}
+
+/** @throws {CliError} exit code 2 if the key is missing or invalid */
+export async function requireKeys(io: Io, options: KeyOptions): Promise<string[]> {
+  const keys = await readKeys(io, options)
+  if (keys.length === 0) throw missingKey()
+  return keys
+}
+
+/** @throws {CliError} exit code 2 unless there is exactly one key, and it is valid */
+export async function requireKey(io: Io, options: KeyOptions): Promise<string> {
+  const [key, ...rest] = await requireKeys(io, options)
+  if (key === undefined || rest.length > 0)
+    throw usageError('this command takes only one key', 'Give the newest key.')
+  return key
+}
+
+/**
+ * Reads keys without trimming or validating them, because `explain` diagnoses invalid keys.
+ *
+ * @param isOptional whether the list may be empty
+ */
+export async function requireUncheckedKeys(
+  io: Io,
+  options: KeyOptions,
+  isOptional = false,
+): Promise<(string | Buffer)[]> {
+  const secrets = await readSecrets(io, KEY, options)
+  if (secrets.length === 0 && !isOptional) throw missingKey()
+  // Decodes UTF-8, because explain() detects white space only in strings.
+  return secrets.map(({ bytes }) => (isUtf8(bytes) ? bytes.toString() : bytes))
+}
+
+const missingKey = (): CliError =>
+  usageError(
+    'the signature key is missing',
+    `Set ${KEY.variable}, or give --key-file or --key-env. "geohook key" generates a key.`,
+    'key_missing',
+  )
+
+/** Values of `--token`, `--token-env` and `--token-file`. */
+export type TokenOptions = SecretOptions<'token'>
+
+const SERVICE: SecretKind = {
+  option: 'token',
+  noun: 'token',
+  detail: 'required by some services',
+  variable: 'GEOHOOK_TOKEN',
+}
+
+const INSPECTOR: SecretKind = {
+  option: 'token',
+  noun: 'token for the login page',
+  detail: 'at least 16 characters',
+  variable: 'GEOHOOK_INSPECTOR_TOKEN',
+}
+
+/** Adds the options for the token of a service. */
+export const addServiceTokenOptions = (command: Command): Command => addSecretOptions(command, SERVICE)
+
+/** Adds the options for the token of an inspector. */
+export const addInspectorTokenOptions = (command: Command): Command => addSecretOptions(command, INSPECTOR)
+
+/** Reads the token of a service; undefined without one. @throws {CliError} exit code 2 for an invalid token */
+export async function readServiceToken(io: Io, options: TokenOptions): Promise<string | undefined> {
+  const secret = await readSecret(io, SERVICE, options)
+  return secret && toText(secret, 'token')
+}
+
+/**
+ * Reads the token of an inspector. Without one, it answers only requests from this machine.
+ *
+ * @throws {CliError} exit code 2, also if other machines can reach `host` and there is no token
+ */
+export async function readInspectorToken(
+  io: Io,
+  options: TokenOptions,
+  host: string,
+): Promise<string | undefined> {
+  const secret = await readSecret(io, INSPECTOR, options)
+  if (secret) return toText(secret, 'token')
+  if (isLoopback(host)) return undefined
+  throw usageError(
+    'other machines can reach this --host, so the inspector needs a token',
+    `Set ${INSPECTOR.variable}, or give --token-file. "geohook key" creates one.`,
+    'token_missing',
+  )
 }

@@ -1,4 +1,4 @@
-import { Option } from 'commander'
+import { type Command, Option } from 'commander'
 import {
   arcgis,
   type Profile,
@@ -8,7 +8,9 @@ import {
   type SignatureEncoding,
   service,
 } from '../../index.ts'
+import type { SignatureOptions } from '../../mock/index.ts'
 import { usageError } from '../errors.ts'
+import { headerName } from './values.ts'
 
 export type { ProfileName }
 
@@ -33,7 +35,7 @@ export const acceptedEncodingOption = (description: string): Option =>
   new Option('--encoding <name>', description).choices(['auto', 'hex', 'base64']).default('auto')
 
 /** Values of the options that say how a sender proves who it is. */
-export interface ProofOptions {
+interface ProofOptions {
   profile: ProfileName
   signatureHeader?: string | undefined
   encoding: SignatureEncoding
@@ -57,3 +59,30 @@ export function toReceiverProof({ profile: name, signatureHeader, encoding }: Pr
     )
   return { profile }
 }
+
+/** Creates an option with a fixed list of values. */
+export const choice = (
+  flags: string,
+  description: string,
+  values: readonly string[],
+  defaultValue?: string,
+): Option => new Option(flags, description).choices(values).default(defaultValue)
+
+export type Dialect = 'service' | 'hosted' | 'organization'
+
+/** Creates `--dialect`, for commands that write payloads. */
+export const dialectOption = (description: string, defaultValue?: Dialect): Option =>
+  choice('--dialect <name>', description, ['service', 'hosted', 'organization'], defaultValue)
+
+/** Values of the options that say how a sender writes a signature. */
+export type WrittenSignature = { [name in keyof SignatureOptions]: NonNullable<SignatureOptions[name]> }
+
+/** Adds the options that say how a sender writes a signature. They have no defaults, because the dialect sets them. */
+export const addWrittenSignatureOptions = (command: Command): Command =>
+  command
+    .option('--signature-header <name>', 'header or form field for signatures', headerName)
+    .addOption(choice('--encoding <name>', 'encoding of signatures', ['hex', 'base64']))
+    .option('--prefix <text>', 'text before signatures, for example sha256=')
+    .addOption(choice('--signature-in <place>', 'where a form carries its signature', ['header', 'field']))
+    .option('--percent-encoded', 'percent-encode signatures in the header')
+    .addOption(choice('--form-payload <how>', 'how a form encodes its payload', ['encoded', 'plain']))

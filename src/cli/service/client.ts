@@ -1,9 +1,9 @@
 import type { Command } from 'commander'
 import { CliError, EXIT, usageError } from '../errors.ts'
+import { toRecord } from '../io/files.ts'
 import { sendRequest } from '../io/http.ts'
-import { toRecord } from '../io/json.ts'
 import { type CaOptions, caOption, readTrust } from '../options/ca.ts'
-import { addServiceTokenOptions, readServiceToken, type TokenOptions } from '../options/tokens.ts'
+import { addServiceTokenOptions, readServiceToken, type TokenOptions } from '../options/secrets.ts'
 import { httpUrl } from '../options/values.ts'
 import type { Io } from '../terminal/io.ts'
 

@@ -1,13 +1,19 @@
 import { Command, InvalidArgumentError } from 'commander'
-import { EXIT, usageError } from '../errors.ts'
+import type { GeoJsonCollection } from '../../mock/index.ts'
+import { EXIT, toCliError, usageError } from '../errors.ts'
+import { readJson, toRecord } from '../io/files.ts'
 import { collect, wholeNumber } from '../options/values.ts'
 import { addExamples } from '../terminal/help.ts'
-import type { Io } from '../terminal/io.ts'
-import { addClientOptions, type ClientOptions, createClient, type ServiceClient } from './client.ts'
-import { featureServerPath, featureServicePath, getGeneration, getObjectIdField } from './feature-layer.ts'
-import { areAllApplied, parseResults, printResults } from './feature-results.ts'
-import { type GivenRows, readRows, toRows } from './feature-rows.ts'
-import type { ServicePath } from './webhooks.ts'
+import { count, type Io } from '../terminal/io.ts'
+import {
+  addClientOptions,
+  type ClientOptions,
+  createClient,
+  notAService,
+  type ServiceClient,
+  type ServiceResponse,
+} from './client.ts'
+import { type ServicePath, servicePath, toPrintable } from './webhooks.ts'
 
 interface Options extends ClientOptions {
   layer: number
@@ -97,4 +103,183 @@ function toForm({ adds, updates, deletes }: Edits): Record<string, string> {
     ...(updates.length > 0 ? { updates: JSON.stringify(updates) } : {}),
     ...(deletes.length > 0 ? { deletes: deletes.join(',') } : {}),
   }
+}
+
+/** Parses the name of a feature service; its type can be left out. */
+function featureServicePath(value: string): ServicePath {
+  const [, folderName = '', serviceName = ''] = /^(?:([^/]+)\/)?([^/]+)$/.exec(value) ?? []
+  if (serviceName !== '' && !/\.(FeatureServer|GPServer)$/.test(serviceName))
+    return { folderName, serviceName, serviceType: 'FeatureServer' }
+  const service = servicePath(value)
+  if (service.serviceType === 'FeatureServer') return service
+  throw new InvalidArgumentError('must be a feature service, for example Parcels or folder/Parcels')
+}
+
+/** Returns the URL path of a feature service. */
+function featureServerPath({ folderName, serviceName }: ServicePath): string {
+  const folder = folderName ? `${encodeURIComponent(folderName)}/` : ''
+  return `/rest/services/${folder}${encodeURIComponent(serviceName)}/FeatureServer`
+}
+
+/** @param path of the layer */
+async function getObjectIdField(client: ServiceClient, path: string): Promise<string> {
+  const { objectIdField, fields } = await client.get(path)
+  if (!Array.isArray(fields)) throw notAService('the response does not describe a layer')
+  if (typeof objectIdField === 'string') return objectIdField
+  const name = fields.map(toRecord).find((field) => field?.type === 'esriFieldTypeOID')?.name
+  return typeof name === 'string' ? name : 'OBJECTID'
+}
+
+/** Returns the current generation of a layer; undefined if the service does not say it. */
+async function getGeneration(
+  client: ServiceClient,
+  path: string,
+  layerId: number,
+): Promise<number | undefined> {
+  const { changeTrackingInfo } = await client
+    .get(path, { returnUpdates: 'true' })
+    .catch(() => ({}) as Record<string, unknown>)
+  const { layerServerGens } = toRecord(changeTrackingInfo) ?? {}
+  if (!Array.isArray(layerServerGens)) return undefined
+  const found = layerServerGens.map(toRecord).find((layer) => layer?.id === layerId)
+  return typeof found?.serverGen === 'number' ? found.serverGen : undefined
+}
+
+/** Values of `--add` or `--update`: features in Esri JSON, and GeoJSON that is not converted yet. */
+interface GivenRows {
+  /** The option or the name of the file, for errors. */
+  name: string
+  value: unknown
+  isGeoJson: boolean
+}
+
+/** Reads the values of an option: JSON, or the name of a file after `@`. @throws {CliError} exit code 2 */
+async function readRows(io: Io, option: string, texts: readonly string[] = []): Promise<GivenRows[]> {
+  const rows: GivenRows[] = []
+  for (const text of texts) {
+    const isFile = text.startsWith('@')
+    const name = isFile ? text.slice(1) : option
+    const value = isFile ? await readJson(io, name) : parse(option, text)
+    const type = toRecord(value)?.type
+    rows.push({ name, value, isGeoJson: type === 'Feature' || type === 'FeatureCollection' })
+  }
+  return rows
+}
+
+/** @throws {CliError} exit code 2 */
+function parse(option: string, text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    throw usageError(`${option} is not JSON`, 'To read a file, write @ before its name.')
+  }
+}
+
+/**
+ * Converts values to a list of features in Esri JSON.
+ *
+ * @param objectIdField the attribute for ids of GeoJSON features
+ * @throws {CliError} exit code 2
+ */
+export async function toRows(
+  given: readonly GivenRows[],
+  objectIdField: string | undefined,
+): Promise<object[]> {
+  const rows: object[] = []
+  for (const { name, value, isGeoJson } of given) {
+    for (const row of isGeoJson ? await convert(name, value, objectIdField) : toList(name, value))
+      rows.push(row)
+  }
+  return rows
+}
+
+async function convert(name: string, value: unknown, objectIdField?: string): Promise<object[]> {
+  const { fromGeoJson } = await import('../../mock/index.ts')
+  try {
+    return fromGeoJson(value as GeoJsonCollection, objectIdField)
+  } catch (error) {
+    throw usageError(`${name}: ${toCliError(error).message}`)
+  }
+}
+
+/** A feature, a list of features, or an object with one. */
+function toList(name: string, value: unknown): object[] {
+  const features = toRecord(value)?.features ?? value
+  const list: unknown[] = Array.isArray(features) ? features : [features]
+  if (list.every(isFeature)) return list
+  throw usageError(
+    `${name} has no features`,
+    'Give a feature like {"attributes": {"name": "Oak"}, "geometry": {"x": 7, "y": 51}}, a list of them, or GeoJSON.',
+  )
+}
+
+function isFeature(value: unknown): value is object {
+  const row = toRecord(value)
+  return toRecord(row?.attributes) !== undefined || toRecord(row?.geometry) !== undefined
+}
+
+const LISTS = [
+  ['addResults', 'add', 'added'],
+  ['updateResults', 'update', 'updated'],
+  ['deleteResults', 'delete', 'deleted'],
+] as const
+
+/** The result of one row. */
+interface RowResult {
+  objectId: number | null
+  globalId?: string
+  success: boolean
+  error?: { code: number; description: string }
+}
+
+/** The results of all rows, in their order. */
+type EditResults = Record<(typeof LISTS)[number][0], RowResult[]>
+
+function parseResults(response: ServiceResponse): EditResults {
+  const entries = LISTS.map(([name]) => {
+    const list = response[name]
+    return [name, Array.isArray(list) ? list.map(parseResult) : []]
+  })
+  return Object.fromEntries(entries)
+}
+
+function parseResult(value: unknown): RowResult {
+  const { objectId, globalId, success, error } = toRecord(value) ?? {}
+  const { code, description } = toRecord(error) ?? {}
+  return {
+    objectId: typeof objectId === 'number' ? objectId : null,
+    ...(typeof globalId === 'string' ? { globalId } : {}),
+    success: success === true,
+    ...(success === true
+      ? {}
+      : { error: { code: Number(code ?? 0), description: String(description ?? 'no reason given') } }),
+  }
+}
+
+/** Returns true if all rows succeeded. */
+const areAllApplied = (results: EditResults): boolean =>
+  LISTS.every(([name]) => results[name].every(({ success }) => success))
+
+/** Maximum number of ids in one line, and of printed errors. `--json` prints all. */
+const MAX_PRINTED = 20
+/** The code of rows that were valid, but undone because of another row. */
+const ROLLED_BACK = 1003
+
+function printResults(io: Io, results: EditResults): void {
+  for (const [name, , verb] of LISTS) {
+    const done = results[name].filter(({ success }) => success)
+    if (done.length === 0) continue
+    const ids = done.slice(0, MAX_PRINTED).map(({ objectId }) => objectId ?? '?')
+    const more = done.length > ids.length ? `, and ${done.length - ids.length} more` : ''
+    io.print(`${io.colours.green(verb)} ${count(done.length, 'feature')}: ${ids.join(', ')}${more}`)
+  }
+  const failed = LISTS.flatMap(([name, kind]) =>
+    results[name].flatMap(({ error }, index) => (error ? [{ kind, number: index + 1, ...error }] : [])),
+  )
+  const errors = failed.filter(({ code }) => code !== ROLLED_BACK)
+  for (const { kind, number, code, description } of errors.slice(0, MAX_PRINTED))
+    io.print(`${io.colours.red('failed')} ${kind} ${number}: ${code} ${toPrintable(description)}`)
+  if (errors.length > MAX_PRINTED) io.print(`... and ${errors.length - MAX_PRINTED} more`)
+  const undone = failed.length - errors.length
+  if (undone > 0) io.print(`${count(undone, 'other edit')} not applied, because of the errors`)
 }

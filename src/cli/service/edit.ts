@@ -1,6 +1,6 @@
 import { Command } from 'commander'
 import { CliError, EXIT, toCliError, usageError } from '../errors.ts'
-import { toRecord } from '../io/json.ts'
+import { toRecord } from '../io/files.ts'
 import { httpUrl } from '../options/values.ts'
 import { addExamples } from '../terminal/help.ts'
 import type { Io } from '../terminal/io.ts'
@@ -12,15 +12,17 @@ import {
   type ServiceClient,
   type ServiceResponse,
 } from './client.ts'
-import { addWebhookOptions, readWebhookOptions, type WebhookOptions } from './webhook-options.ts'
 import {
+  addWebhookOptions,
   findWebhook,
   isHiddenKey,
   listWebhooks,
+  readWebhookOptions,
   redactKeys,
   type ServicePath,
   servicePath,
   toPrintable,
+  type WebhookOptions,
   webhooksPath,
 } from './webhooks.ts'
 

@@ -1,10 +1,15 @@
 import { Command, Option } from 'commander'
 import type { FaultName } from '../../mock/index.ts'
 import { nearest } from '../../options.ts'
-import { FEATURE_CHANGE_TYPES, JOB_CHANGE_TYPES, KNOWN_CHANGE_TYPES } from '../../payload/events.ts'
-import { EXIT, usageError } from '../errors.ts'
+import {
+  FEATURE_CHANGE_TYPES,
+  JOB_CHANGE_TYPES,
+  KNOWN_CHANGE_TYPES,
+  subscriptionsOf,
+} from '../../payload/events.ts'
+import { CliError, EXIT, usageError } from '../errors.ts'
+import { toRecord } from '../io/files.ts'
 import { isSuccess } from '../io/http.ts'
-import { toRecord } from '../io/json.ts'
 import { wholeNumber } from '../options/values.ts'
 import { addExamples } from '../terminal/help.ts'
 import type { Io } from '../terminal/io.ts'
@@ -16,9 +21,7 @@ import {
   type ServiceClient,
   type ServiceResponse,
 } from './client.ts'
-import { requireSent } from './require-sent.ts'
-import { FAULT_NAMES } from './trigger-choices.ts'
-import { type ServicePath, servicePath, toPrintable } from './webhooks.ts'
+import { type ListedWebhook, listWebhooks, type ServicePath, servicePath, toPrintable } from './webhooks.ts'
 
 interface Options extends ClientOptions {
   jobId?: string
@@ -187,3 +190,77 @@ function printAttempts(io: Io, attempts: readonly Attempt[], wait: boolean): voi
     io.print(cells.filter((cell) => cell !== '').join('  '))
   }
 }
+
+/**
+ * Finds out why events caused no delivery. Returns if an active webhook is subscribed: it may have been edited since.
+ *
+ * @throws {CliError} exit code 4 if no webhook is subscribed, 5 if the subscribed ones are inactive
+ */
+async function requireSent(
+  io: Io,
+  client: ServiceClient,
+  service: ServicePath,
+  changeTypes: readonly string[],
+): Promise<void> {
+  const webhooks = await listIfAllowed(io, client, service)
+  const subscriptions = new Set(changeTypes.flatMap(subscriptionsOf))
+  const subscribed = webhooks?.filter((webhook) =>
+    webhook.changeTypes.some((name) => subscriptions.has(name)),
+  )
+  if (!subscribed?.length) {
+    const [subject, fix] = webhooks
+      ? ['no webhook', '"geohook create" creates one, "geohook edit --change-types" changes one.']
+      : ['no active webhook', 'Give a token with --token-file or --token-env to see inactive ones too.']
+    throw new CliError(EXIT.noSubscription, 'not_subscribed', `${subject} is subscribed to this event`, fix)
+  }
+  if (subscribed.some(({ active }) => active !== false)) return
+  const names = subscribed.map(({ name, id }) => name || id).join(', ')
+  const message =
+    subscribed.length === 1 ? `the webhook ${names} is inactive` : `the webhooks ${names} are inactive`
+  throw new CliError(EXIT.inactive, 'inactive', message, '"geohook edit --active true" activates a webhook.')
+}
+
+/** Returns undefined if the client may trigger events, but not list the webhooks. */
+async function listIfAllowed(
+  io: Io,
+  client: ServiceClient,
+  service: ServicePath,
+): Promise<ListedWebhook[] | undefined> {
+  try {
+    return await listWebhooks(io, client, service)
+  } catch (error) {
+    if (error instanceof CliError && /^service_(401|403|498|499)$/.test(error.code)) return undefined
+    throw error
+  }
+}
+
+/** A copy of the mock service's faults, so that the help does not load the service. A test compares both lists. */
+export const FAULT_NAMES: readonly FaultName[] = [
+  'wrong_key',
+  'altered',
+  'unsigned',
+  'truncated',
+  'wrong_content_type',
+  'gzip',
+  'duplicate',
+  'two_at_once',
+  'reordered',
+  'delayed',
+  'slow_drip',
+  'connection_dropped',
+  'wrong_length',
+  'answer_lost',
+  'job_failed',
+  'completed_with_errors',
+  'completed_without_url',
+  'unknown_status',
+  'result_gone',
+  'token_expired',
+  'html_answer',
+  'error_with_200',
+  'window_purged',
+  'ids_only_empty',
+  'redirect_elsewhere',
+  'cut_result',
+  'never_done',
+]

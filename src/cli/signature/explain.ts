@@ -2,12 +2,11 @@ import { Command, InvalidArgumentError, Option } from 'commander'
 import { ERROR_CODES } from '../../errors.ts'
 import { type Diagnosis, type ErrorCode, explain, type SignatureEncoding } from '../../index.ts'
 import { nearest } from '../../options.ts'
-import { noteOnSecretHeader } from '../captures/capture.ts'
-import { readCaptures } from '../captures/files.ts'
 import { EXIT, usageError } from '../errors.ts'
+import { noteOnSecretHeader, readCaptures } from '../io/captures.ts'
 import { readInput } from '../io/files.ts'
 import type { HeaderPairs } from '../io/http.ts'
-import { addKeyOptions, type KeyOptions, requireUncheckedKeys } from '../options/keys.ts'
+import { addKeyOptions, type KeyOptions, requireUncheckedKeys } from '../options/secrets.ts'
 import {
   acceptedEncodingOption,
   type ProfileName,

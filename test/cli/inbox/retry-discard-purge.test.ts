@@ -1,6 +1,6 @@
 // @module-tag sqlite
 import { describe, expect, it } from 'vitest'
-import { deadLetters } from '../../../src/cli/inbox/targets.ts'
+import { deadLetters } from '../../../src/cli/inbox/batch.ts'
 import { parseStdout } from '../../helpers/cli.ts'
 import { fill, handleAll, payloads } from '../../helpers/dead-letters.ts'
 import { createInboxes, UNKNOWN_ID } from '../../helpers/inboxes.ts'

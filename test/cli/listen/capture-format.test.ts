@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { parseCapture, toCaptureJson } from '../../../src/cli/captures/capture.ts'
+import { parseCapture, toCaptureJson } from '../../../src/cli/io/captures.ts'
 
 it('reads a status of -0 as the 0 that it is written as', () => {
   const text = `{"geohook":"capture","version":1,"receivedAt":"2026-01-01T00:00:00.000Z","method":"POST","url":"/",

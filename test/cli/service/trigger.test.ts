@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { FAULT_NAMES } from '../../../src/cli/service/trigger-choices.ts'
+import { FAULT_NAMES } from '../../../src/cli/service/trigger.ts'
 import { FAULTS } from '../../../src/mock/faults/faults.ts'
 import { FEATURE_CHANGE_TYPES, JOB_CHANGE_TYPES } from '../../../src/payload/events.ts'
 import type { Mock } from '../../helpers/cli.ts'

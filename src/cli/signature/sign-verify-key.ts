@@ -1,21 +1,50 @@
+import { randomBytes } from 'node:crypto'
+import { writeFile } from 'node:fs/promises'
 import { Command } from 'commander'
-import { type SignatureEncoding, type Verdict, verify } from '../../index.ts'
+import { type SignatureEncoding, sign, type Verdict, verify } from '../../index.ts'
 import { textsOf } from '../../shared/redact.ts'
 import { EXIT, usageError } from '../errors.ts'
 import { readInput } from '../io/files.ts'
 import type { HeaderPairs } from '../io/http.ts'
-import { addKeyOptions, type KeyOptions, requireKeys } from '../options/keys.ts'
+import { addKeyOptions, type KeyOptions, requireKey, requireKeys } from '../options/secrets.ts'
 import {
   acceptedEncodingOption,
   type ProfileName,
   profileOption,
   toReceiverProof,
+  writtenEncodingOption,
 } from '../options/signature.ts'
-import { headerLine, headerName } from '../options/values.ts'
+import { headerLine, headerName, wholeNumber } from '../options/values.ts'
 import { addExamples } from '../terminal/help.ts'
 import type { Io } from '../terminal/io.ts'
 
-interface Options extends KeyOptions {
+interface SignOptions extends KeyOptions {
+  encoding: 'hex' | 'base64'
+  prefix?: string
+}
+
+export function createSignCommand(io: Io): Command {
+  const command = new Command('sign')
+    .summary('print the signature of a file')
+    .description('Prints the HMAC-SHA256 signature of the exact bytes of a file.')
+    .argument('<file>', 'file that contains the body; - reads standard input')
+    .addOption(writtenEncodingOption())
+    .option('--prefix <text>', 'text before the signature, for example sha256=')
+    .option('--json', 'print JSON')
+  addKeyOptions(command)
+  addExamples(command, [
+    'geohook sign body.json --key-file key.txt',
+    "geohook sign - --key-env WEBHOOK_KEY --encoding base64 --prefix 'sha256='",
+  ])
+  return command.action(async (file: string, { encoding, prefix, ...keys }: SignOptions) => {
+    const signatureKey = await requireKey(io, keys)
+    const signature = await sign({ body: await readInput(io, file), signatureKey, encoding, prefix })
+    if (io.json) io.printJson({ signature })
+    else io.print(signature)
+  })
+}
+
+interface VerifyOptions extends KeyOptions {
   signature?: string
   header?: HeaderPairs
   profile: ProfileName
@@ -51,7 +80,7 @@ export function createVerifyCommand(io: Io): Command {
     'geohook verify body.json --key-file key.txt --signature 3f1c0a9b',
     "geohook verify body.json --key-file new.txt --key-file old.txt --header 'x-service: 3f1c0a9b'",
   ])
-  return command.action(async (file: string, options: Options) => {
+  return command.action(async (file: string, options: VerifyOptions) => {
     const proof = toReceiverProof(options)
     const isSigned = 'signatureHeader' in proof
     const value = isSigned
@@ -68,14 +97,14 @@ export function createVerifyCommand(io: Io): Command {
   })
 }
 
-function signatureIn({ signature, header }: Options, signatureHeader: string): string | undefined {
+function signatureIn({ signature, header }: VerifyOptions, signatureHeader: string): string | undefined {
   if (signature !== undefined && header) throw usageError('give either --signature or --header')
   if (signature !== undefined) return signature
   if (!header) throw usageError('the signature is missing', "Give --signature, or --header 'x-service: …'.")
   return headerValue(header, signatureHeader)
 }
 
-function secretIn({ signature, header }: Options, secretHeader: string): string | undefined {
+function secretIn({ signature, header }: VerifyOptions, secretHeader: string): string | undefined {
   const fix = `Give --header '${secretHeader}: …'.`
   if (signature !== undefined)
     throw usageError('--signature contradicts --profile portal, whose senders do not sign', fix)
@@ -103,4 +132,48 @@ function printVerdict(io: Io, verdict: Verdict, keyCount: number, isSigned: bool
   const which = keyCount === 1 ? '' : ` with key ${verdict.keyIndex}, 0 being the newest`
   io.print(io.colours.green(isSigned ? 'verified' : 'the key matches') + which)
   if (!isSigned) io.note('The body was not checked, because these senders do not sign it.')
+}
+
+interface KeyCommandOptions {
+  bytes: number
+  out?: string
+}
+
+export function createKeyCommand(io: Io): Command {
+  const command = new Command('key')
+    .summary('generate a strong signature key')
+    .description(
+      'Generates a random signature key in hex, because the specification requires alphanumeric text. ' +
+        'Use the same text for the webhook and the receiver.',
+    )
+    .option('--bytes <n>', 'number of random bytes, 16 to 512', wholeNumber(16, 512), 32)
+    .option('--out <path>', 'write the key to a new file that only you can read, instead of printing it')
+    .option('--json', 'print JSON')
+  addExamples(command, ['geohook key', 'geohook key --out key.txt'])
+  return command.action(async ({ bytes, out }: KeyCommandOptions) => {
+    const signatureKey = randomBytes(bytes).toString('hex')
+    if (out === undefined) {
+      if (io.json) io.printJson({ signatureKey })
+      else io.print(signatureKey)
+      return
+    }
+    await writeKey(out, signatureKey)
+    if (io.json) io.printJson({ file: out })
+    else io.print(`wrote a new key to ${out}`)
+  })
+}
+
+async function writeKey(path: string, key: string): Promise<void> {
+  try {
+    await writeFile(path, `${key}\n`, { flag: 'wx', mode: 0o600 })
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException
+    if (code === 'EEXIST') {
+      throw usageError(
+        `${path} already exists`,
+        'Key files are never overwritten, because the key may be in use. Give another name.',
+      )
+    }
+    throw usageError(`cannot write ${path}: ${message.split(':')[0]}`)
+  }
 }

@@ -1,17 +1,23 @@
 import { createHash } from 'node:crypto'
 import { Command } from 'commander'
 import type { DurableInbox, InboxItem } from '../../inbox/index.ts'
-import { type Capture, toCaptureJson } from '../captures/capture.ts'
-import { requireFolder, saveCapture, toCaptureFile } from '../captures/files.ts'
 import { EXIT, usageError } from '../errors.ts'
+import { type Capture, requireFolder, saveCapture, toCaptureFile, toCaptureJson } from '../io/captures.ts'
 import { addExamples } from '../terminal/help.ts'
 import { count, type Io, type Progress } from '../terminal/io.ts'
 import { printable } from '../terminal/printable.ts'
-import { printDeadLetters, printEach, type RefusedDelivery, toRefusedJson } from './batch.ts'
-import { headersOf } from './item.ts'
-import { withInbox } from './store/open.ts'
-import { addStoreOptions, type StoreOptions } from './store/options.ts'
-import { deadLetters, deliveryIds, deliveryNotFound, requireTargets } from './targets.ts'
+import {
+  deadLetters,
+  deliveryIds,
+  deliveryNotFound,
+  printDeadLetters,
+  printEach,
+  type RefusedDelivery,
+  requireTargets,
+  toRefusedJson,
+} from './batch.ts'
+import { headersOf } from './stats-list-show.ts'
+import { addStoreOptions, type StoreOptions, withInbox, withStore } from './store.ts'
 
 interface Options extends StoreOptions {
   dead?: true
@@ -139,3 +145,29 @@ const toCapture = (io: Io, item: InboxItem): Capture => ({
  */
 const toBytes = (value: string): string =>
   /[^\0-\xff]/.test(value) ? Buffer.from(value).toString('latin1') : value
+
+export function createInboxBackupCommand(io: Io): Command {
+  const command = new Command('backup')
+    .summary('copy the file of a SQLite inbox, even while it is in use')
+    .description(
+      'Copies the file of a SQLite inbox, even while other processes use it. The copy is complete and consistent; ' +
+        'an ordinary copy of the file would lack its write-ahead log. Existing files are not overwritten.',
+    )
+    .argument('<file>', 'path of the copy')
+  addStoreOptions(command)
+  addExamples(command, ['geohook inbox backup backup.db --store inbox.db'])
+  return command.action(async (file: string, options: StoreOptions) => {
+    await withStore(io, options, async ({ engine, text }, progress) => {
+      if (engine !== 'sqlite')
+        throw usageError(
+          'this command can back up only SQLite inboxes',
+          'Use the tools of the server: pg_dump for PostgreSQL, BGSAVE for Redis.',
+        )
+      const { backupSqliteInbox } = await import('../../inbox/sqlite/index.ts')
+      progress.update('copying the file')
+      await backupSqliteInbox(text, file)
+    })
+    if (io.json) io.printJson({ file })
+    else io.print(`saved as ${printable(file)}`)
+  })
+}

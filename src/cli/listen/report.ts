@@ -1,19 +1,117 @@
 import { type Diagnosis, type ExplainOptions, explain } from '../../index.ts'
-import { noteOnSecretHeader } from '../captures/capture.ts'
+import { createRedactor } from '../../shared/redact.ts'
+import { EXIT } from '../errors.ts'
+import { type Capture, noteOnSecretHeader, saveCapture, toCaptureFile } from '../io/captures.ts'
 import type { ReceiverProof } from '../options/signature.ts'
 import { count, type Io } from '../terminal/io.ts'
 import { printable } from '../terminal/printable.ts'
 import type { OtherPathRequest, ReceivedRequest } from './request-listener.ts'
 
-export interface ReportOptions {
+/** While this many reports are pending, new refusals are not explained: explaining a flood of them takes too long. */
+const MAX_PENDING = 20
+
+interface ReporterOptions extends ReportOptions {
+  /** Folder for captures. Default: none are saved. */
+  save?: string | undefined
+  /** Maximum number of requests to report. Default: unlimited. */
+  count?: number | undefined
+}
+
+/** Saves, explains and prints requests one after another. */
+interface Reporter {
+  add(request: ReceivedRequest): void
+  /** Resolves when `count` requests have been added. */
+  readonly enough: Promise<void>
+  /** Stops explaining refusals, so that Ctrl-C does not wait for explanations. */
+  stopExplaining(): void
+  /** Resolves when all reports are printed. */
+  idle(): Promise<void>
+}
+
+/** Creates a reporter. It sets the exit code to 1 if `count` is given and a request is refused. */
+export function createReporter(io: Io, options: ReporterOptions): Reporter {
+  const { save, count } = options
+  let added = 0
+  let pending = 0
+  let last = Promise.resolve()
+  let isExplaining = true
+  let resolveEnough = (): void => {}
+  const enough = new Promise<void>((resolve) => {
+    resolveEnough = resolve
+  })
+
+  async function report(request: ReceivedRequest, number: number, mayExplain: boolean): Promise<void> {
+    const capture = save === undefined ? undefined : await saveRequest(io, request, save, number, options)
+    const diagnosis = mayExplain && isExplaining ? await explainRefusal(request, options) : undefined
+    printReport(io, { request, diagnosis, capture })
+  }
+
+  return {
+    enough,
+    add(request) {
+      if (count !== undefined && added >= count) return
+      const number = ++added
+      const mayExplain = pending < MAX_PENDING
+      pending++
+      last = last
+        .then(() => report(request, number, mayExplain))
+        .catch((error) => io.note(printable(String(error)))) // a failed report does not stop later ones
+        .finally(() => pending--)
+      if (count === undefined) return
+      if (findingOf(request) === 'refused') io.exitCode = EXIT.failure
+      if (added >= count) resolveEnough()
+    },
+    stopExplaining() {
+      isExplaining = false
+    },
+    idle: () => last,
+  }
+}
+
+/**
+ * Saves a request as a capture and returns the path. If saving fails, for example because the disk is full, prints an
+ * error and returns undefined.
+ */
+async function saveRequest(
+  io: Io,
+  request: ReceivedRequest,
+  folder: string,
+  number: number,
+  { receiverOptions }: ReportOptions,
+): Promise<string | undefined> {
+  const { receivedAt, url, headers, body, outcome, status } = request
+  if (!body) return undefined
+  const code = outcome.error?.code
+  const redactor = createRedactor(io.secrets, { ...receiverOptions.profile, ...receiverOptions })
+  try {
+    const capture: Capture = {
+      ...request,
+      url: redactor.text(url),
+      headers: redactor.headers(headers),
+      receivedAt: receivedAt.toISOString(),
+      body,
+      outcome: code === undefined ? { status } : { status, code },
+    }
+    const label = `${String(number).padStart(4, '0')}-${code ?? findingOf(request)}`
+    const file = toCaptureFile(folder, capture, label)
+    await saveCapture(file, capture)
+    return file
+  } catch (error) {
+    const message = `cannot save a capture in ${folder}: ${(error as NodeJS.ErrnoException).code}`
+    io.printError({ code: 'save_failed', message, hint: '' })
+    return undefined
+  }
+}
+
+interface ReportOptions {
   /** Options of the receiver, except those that decide about no single request. */
   receiverOptions: Pick<ExplainOptions, 'signatureKey' | 'limit' | 'unsigned'> & ReceiverProof
 }
 
 /** How the receiver classified a request. */
-export type Finding = 'verified' | 'unsigned' | 'handshake' | 'refused'
+type Finding = 'verified' | 'unsigned' | 'handshake' | 'refused'
 
-export const findingOf = ({ outcome, delivery }: ReceivedRequest): Finding => {
+const findingOf = ({ outcome, delivery }: ReceivedRequest): Finding => {
   if (outcome.kind === 'handshake') return 'handshake'
   if (!delivery) return 'refused'
   return delivery.keyIndex === undefined ? 'unsigned' : 'verified'
@@ -34,7 +132,7 @@ export async function explainRefusal(
 }
 
 /** A request with the cause of its refusal and the path of its capture, if any. */
-export interface RequestReport {
+interface RequestReport {
   request: ReceivedRequest
   diagnosis: Diagnosis | undefined
   capture: string | undefined

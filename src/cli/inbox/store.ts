@@ -1,0 +1,356 @@
+import { open } from 'node:fs/promises'
+import type { Command } from 'commander'
+import type { DurableInbox } from '../../inbox/index.ts'
+import { WebhookError } from '../../index.ts'
+import { whyUnreachable } from '../../shared/connection-errors.ts'
+import { errorChain } from '../../shared/error-chain.ts'
+import { isSecretParameter } from '../../shared/redact.ts'
+import { CliError, EXIT, toCliError, usageError } from '../errors.ts'
+import { reasonOf } from '../io/files.ts'
+import {
+  addSecretOptions,
+  readSecret,
+  type SecretKind,
+  type SecretOptions,
+  toText,
+} from '../options/secrets.ts'
+import type { Io, Progress } from '../terminal/io.ts'
+
+/**
+ * Opens an inbox, runs a task on it, and closes it. Starts no workers.
+ *
+ * @throws {CliError} exit code 2 if the inbox does not exist, 3 if its server is unreachable
+ */
+export const withInbox = <T>(
+  io: Io,
+  options: StoreOptions,
+  task: (inbox: DurableInbox, progress: Progress) => Promise<T>,
+): Promise<T> =>
+  withStore(io, options, async (address, progress) => {
+    let inbox: DurableInbox | undefined
+    try {
+      inbox = await OPENERS[address.engine](address.text, options)
+      if (address.engine !== 'sqlite') await requireInboxOnServer(io, address, options)
+      return await task(inbox, progress)
+    } finally {
+      // Ignores errors of close(), so that they do not replace the error of the task.
+      await inbox?.close().catch(() => {})
+    }
+  })
+
+/**
+ * Runs a task with the address of a store. Removes the secrets of the address from the task's errors.
+ *
+ * @throws {CliError} exit code 2 if the inbox does not exist, 3 if its server is unreachable
+ */
+export async function withStore<T>(
+  io: Io,
+  options: StoreOptions,
+  task: (address: StoreAddress, progress: Progress) => Promise<T>,
+): Promise<T> {
+  const { address, from } = await readStoreAddress(io, options)
+  if (address.engine === 'sqlite') await requireSqliteFile(address.text, from)
+  return io.withProgress(`asking ${address.displayName}`, async (progress) => {
+    try {
+      return await task(address, progress)
+    } catch (error) {
+      throw toStoreError(error, address)
+    }
+  })
+}
+
+/** Ignores all notifications. Without an observer, the inbox would emit warnings about errors that commands print. */
+const observer = { failed() {}, dead() {}, trouble() {} }
+
+/** For each engine, a function that loads the engine and opens an inbox. */
+const OPENERS: Record<Engine, (text: string, options: StoreOptions) => Promise<DurableInbox>> = {
+  async sqlite(path) {
+    const { createSqliteInbox } = await import('../../inbox/sqlite/index.ts')
+    return createSqliteInbox({ path, observer })
+  },
+  async postgres(connectionString, { schema, queue }) {
+    const { createPostgresInbox } = await import('../../inbox/postgres/index.ts')
+    return createPostgresInbox({ connectionString, schema, queue, observer })
+  },
+  async redis(url, { prefix, queue }) {
+    const { createRedisInbox } = await import('../../inbox/redis/index.ts')
+    return createRedisInbox({ url, prefix, queue, observer })
+  },
+}
+
+/** Values of the options that select an inbox, and of `--json`. */
+export interface StoreOptions extends SecretOptions<'store'> {
+  schema?: string
+  queue?: string
+  prefix?: string
+}
+
+const STORE = {
+  option: 'store',
+  noun: 'address of the inbox',
+  detail: 'path of a SQLite file, or a postgres:// or redis:// URL',
+  variable: 'GEOHOOK_INBOX',
+} as const satisfies SecretKind
+
+/** Adds the options that select an inbox, and `--json`. */
+export function addStoreOptions(command: Command): Command {
+  return addSecretOptions(command, STORE)
+    .option('--schema <name>', 'PostgreSQL: schema of the inbox (default: geohook)')
+    .option('--queue <name>', 'PostgreSQL and Redis: queue of the inbox (default: inbox)')
+    .option('--prefix <text>', 'Redis: prefix of the keys in Redis (default: geohook)')
+    .option('--json', 'print JSON')
+}
+
+const ENGINES_OF: readonly (readonly ['schema' | 'queue' | 'prefix', readonly Engine[]])[] = [
+  ['schema', ['postgres']],
+  ['queue', ['postgres', 'redis']],
+  ['prefix', ['redis']],
+]
+
+/**
+ * Reads the address of the store.
+ *
+ * @returns the address, and where it was given, for error messages
+ * @throws {CliError} exit code 2
+ */
+async function readStoreAddress(
+  io: Io,
+  options: StoreOptions,
+): Promise<{ address: StoreAddress; from: string }> {
+  const secret = await readSecret(io, STORE, options)
+  if (!secret) {
+    throw usageError(
+      'the inbox is missing',
+      `Set ${STORE.variable}, or give --store: the path of a SQLite file, or a URL.`,
+      'store_missing',
+    )
+  }
+  const address = parseStoreAddress(io, toText(secret, 'store'), secret.from)
+  for (const [name, engines] of ENGINES_OF) {
+    if (options[name] === undefined) continue
+    if (!engines.includes(address.engine)) throw usageError(`--${name} does not apply to this kind of store`)
+    if (options[name] === '') throw usageError(`--${name} is empty`)
+  }
+  return { address, from: secret.from }
+}
+
+type Engine = 'sqlite' | 'postgres' | 'redis'
+
+/** The address of the database that stores an inbox. A URL can contain a password. */
+interface StoreAddress {
+  engine: Engine
+  /** File path or URL, including its secrets. */
+  text: string
+  /** Name for messages, with the host and port but without the user, password and path. */
+  displayName: string
+}
+
+const ENGINES: ReadonlyMap<string, Engine> = new Map([
+  ['postgres', 'postgres'],
+  ['postgresql', 'postgres'],
+  ['redis', 'redis'],
+  ['rediss', 'redis'],
+])
+
+/**
+ * Parses the address of a store. Error messages do not quote the address, because it can contain a password.
+ *
+ * @param from where the address was given, for error messages
+ * @throws {CliError} exit code 2
+ */
+function parseStoreAddress(io: Io, text: string, from: string): StoreAddress {
+  // A single letter before the colon is a Windows drive, not a scheme.
+  const [, scheme] = /^([a-z][a-z\d+.-]+):/i.exec(text) ?? []
+  if (scheme === undefined) return fileAddress(text)
+  if (scheme.toLowerCase() === 'sqlite') return fileAddress(text.slice('sqlite:'.length))
+  const engine = ENGINES.get(scheme.toLowerCase())
+  if (!engine) {
+    throw usageError(
+      `the store in ${from} has an unknown scheme`,
+      'Give the path of a SQLite file, or a URL that begins with postgres:// or redis://.',
+    )
+  }
+  return serverAddress(io, engine, text, from)
+}
+
+const fileAddress = (path: string): StoreAddress => ({
+  engine: 'sqlite',
+  text: path,
+  displayName: 'the SQLite file',
+})
+
+function serverAddress(io: Io, engine: Engine, text: string, from: string): StoreAddress {
+  const url = URL.canParse(text) ? new URL(text) : undefined
+  // If the password contains an unescaped /, `URL` treats the rest of the password, and the host, as the path.
+  if (!url || /@/.test(url.pathname + url.search + url.hash)) {
+    throw usageError(
+      `the store in ${from} is not a URL`,
+      'Percent-encode special characters of its password, for example / as %2F.',
+    )
+  }
+  const name = engine === 'postgres' ? 'PostgreSQL' : 'Redis'
+  for (const secret of [text, ...secretsOf(url, engine)]) io.keepSecret(secret)
+  return { engine, text, displayName: url.host ? `${name} at ${url.host}` : name }
+}
+
+function secretsOf({ username, password, searchParams }: URL, engine: Engine): string[] {
+  const inQuery = [...searchParams].filter(([name]) => isSecretParameter(name))
+  // Redis accepts redis://password@host, so a user name without a password may itself be the password.
+  const login = password || (engine === 'redis' ? username : '')
+  return [login, decode(login), ...inQuery.map(([, value]) => value)]
+}
+
+function decode(text: string): string {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return text
+  }
+}
+
+/** The bytes at the start of every SQLite file (sqlite.org/fileformat.html, section 1.3). */
+const MAGIC = 'SQLite format 3\0'
+
+/**
+ * Checks that a SQLite file exists, because opening a missing one would create it.
+ *
+ * @throws {CliError} exit code 2
+ */
+async function requireSqliteFile(path: string, from: string): Promise<void> {
+  const invalid = (why: string): CliError =>
+    usageError(
+      `no inbox at the path in ${from}: ${why}`,
+      'The process that receives deliveries creates the inbox.',
+    )
+  const start = Buffer.alloc(MAGIC.length)
+  try {
+    const file = await open(path, 'r')
+    try {
+      await file.read(start, 0, start.length, 0)
+    } finally {
+      await file.close()
+    }
+  } catch (error) {
+    throw invalid(reasonOf(error))
+  }
+  if (start.toString('latin1') !== MAGIC) throw invalid('it is not a SQLite file')
+}
+
+/** Options that select an inbox on a server. */
+interface InboxNames {
+  schema?: string
+  queue?: string
+  prefix?: string
+}
+
+/** Timeout in milliseconds for connecting, and for each response. */
+const TIMEOUT = 5_000
+
+/**
+ * Checks that an inbox exists on a server, because opening it would create it.
+ *
+ * @throws {CliError} exit code 2 if the inbox does not exist
+ * @throws the error of the database client if connecting or querying fails
+ */
+async function requireInboxOnServer(
+  io: Io,
+  { engine, text, displayName }: StoreAddress,
+  names: InboxNames,
+): Promise<void> {
+  const exists = await (engine === 'postgres' ? existsInPostgres : existsInRedis)(
+    text,
+    names,
+    io.wait(TIMEOUT),
+  )
+  if (!exists) throw notFound(displayName)
+}
+
+const notFound = (displayName: string): CliError =>
+  usageError(
+    `no inbox with that name in ${displayName}`,
+    'Check the database, --schema, --queue and --prefix. The process that receives deliveries creates the inbox.',
+  )
+
+async function existsInPostgres(
+  connectionString: string,
+  { schema = 'geohook', queue = 'inbox' }: InboxNames,
+  timeout: number,
+): Promise<boolean> {
+  const { default: pg } = await import('pg')
+  const client = new pg.Client({
+    connectionString,
+    connectionTimeoutMillis: timeout,
+    query_timeout: timeout,
+  })
+  client.on('error', () => {}) // connect() and query() also reject with the error
+  try {
+    await client.connect()
+    // createPostgresInbox() has validated the schema name, so it cannot inject SQL.
+    const table = `"${schema.toLowerCase()}".queue`
+    const { rows } = await client.query('select to_regclass($1) as found', [table])
+    if (rows[0]?.found === null) return false
+    return (await client.query(`select 1 from ${table} where name = $1`, [queue])).rows.length > 0
+  } finally {
+    void client.end().catch(() => {})
+  }
+}
+
+async function existsInRedis(
+  url: string,
+  { prefix = 'geohook', queue = 'inbox' }: InboxNames,
+  timeout: number,
+): Promise<boolean> {
+  const { Redis } = await import('ioredis')
+  const client = new Redis(url, {
+    lazyConnect: true,
+    connectTimeout: timeout,
+    commandTimeout: timeout,
+    maxRetriesPerRequest: 0,
+    retryStrategy: () => null,
+  })
+  let connectionError: Error | undefined
+  client.on('error', (error) => {
+    connectionError = error
+  })
+  try {
+    await client.connect()
+    return (await client.exists(`${prefix}:${queue}:meta`)) > 0
+  } catch (error) {
+    // The caught error only says that the connection is closed; the error from the `error` event gives the reason.
+    throw connectionError ?? error
+  } finally {
+    client.disconnect()
+  }
+}
+
+/** The npm packages that each engine requires, as arguments of `npm install`. */
+const PACKAGES: Record<Engine, string> = {
+  sqlite: 'better-sqlite3',
+  postgres: 'pg-boss pg',
+  redis: 'bullmq ioredis',
+}
+
+/** Converts an error of a store to a CliError. */
+function toStoreError(thrown: unknown, { engine, displayName }: StoreAddress): CliError {
+  if (thrown instanceof CliError) return thrown
+  const errors = [...errorChain(thrown)]
+  if (errors.some(isMissingPackage)) {
+    const names = PACKAGES[engine]
+    return usageError(
+      `the packages of ${engine} are not installed: ${names.replace(' ', ', ')}`,
+      `npm install ${names}`,
+      'package_missing',
+    )
+  }
+  if (thrown instanceof WebhookError) return toCliError(thrown)
+  const why = engine === 'sqlite' ? undefined : whyUnreachable(thrown)
+  if (why) {
+    const hint = 'Is it running, and is the address right?'
+    return new CliError(EXIT.unreachable, 'unreachable', `cannot reach ${displayName}: ${why}`, hint)
+  }
+  const message = errors.map((error) => error.message).find(Boolean) ?? 'it failed'
+  return new CliError(EXIT.failure, 'store_failed', `${displayName} reported: ${message}`)
+}
+
+const isMissingPackage = ({ code }: NodeJS.ErrnoException): boolean =>
+  code === 'ERR_MODULE_NOT_FOUND' || code === 'MODULE_NOT_FOUND'
