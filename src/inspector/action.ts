@@ -1,9 +1,10 @@
+import { createHash } from 'node:crypto'
 import { configInvalid, type WebhookError } from '../errors.ts'
-import { isText, textOf } from './body-text.ts'
-import { type Context, deliveryPath, type Pane } from './html/page.ts'
+import { type Context, form, hiddenFields, type Pane, renderFields } from './html/page.ts'
+import { html } from './html/template.ts'
 import { InspectorError, type InspectorResponse } from './http.ts'
-import { actionPane, questionId } from './pages.ts'
-import type { Action, Done, Field, Item, Notice, Panel, PanelAction, Values } from './source.ts'
+import { isText, textOf } from './request.ts'
+import type { Action, Done, Field, Item, Notice, Values } from './source.ts'
 
 /** One request that has passed all checks of access. */
 export interface Call {
@@ -14,96 +15,87 @@ export interface Call {
   done(path: string, notice: Notice): InspectorResponse
 }
 
-type Show = (pane: Pane) => Promise<InspectorResponse>
-
-export const showDeliveryAction = ({ context }: Call, item: Item, action: Action<Item>): Promise<Pane> =>
-  actionPane(context, deliveryPath(item.id, action.name), action, item)
-
-export async function showPanelAction({ context }: Call, panel: Panel, action: PanelAction): Promise<Pane> {
-  const entry = context.request.query.get('entry') ?? ''
-  return actionPane(context, `/${panel.name}/${action.name}`, action, entry, { hidden: { entry } })
+/** An action on a delivery, a panel, or an entry of a panel. */
+export interface Target<Subject> {
+  action: Action<Subject>
+  subject: Subject
+  /** Path of the action. */
+  path: string
+  /** Further values of its form. */
+  hidden?: Readonly<Record<string, string>>
+  /** Returns the path of the page to show next. */
+  next(done: Done): string | Promise<string>
 }
 
-export async function runDeliveryAction(
-  call: Call,
-  item: Item,
-  action: Action<Item>,
-  show: Show,
-): Promise<InspectorResponse> {
-  const values = call.requireFormSecret(await call.context.request.readForm())
-  if (action.isAvailable?.(item) === false) return call.done(deliveryPath(item.id), notPossible(action, item))
-  const result = (await askAgain(action, item, values)) ?? (await run(action, item, values))
-  if ('rejected' in result) {
-    const path = deliveryPath(item.id, action.name)
-    return show(
-      await actionPane(call.context, path, action, item, { rejected: { message: result.rejected, values } }),
-    )
+/**
+ * The form of an action, with its question.
+ *
+ * @param rejected what was submitted before, if that was invalid
+ */
+export async function actionPane<Subject>(
+  context: Context,
+  { action, subject, path, hidden = {} }: Target<Subject>,
+  rejected?: { message: string; values: Values },
+): Promise<Pane> {
+  const fields = (await action.fields?.(subject)) ?? []
+  const question = await action.question?.(subject)
+  return {
+    title: action.label,
+    status: rejected ? 400 : 200,
+    content: [
+      html`${rejected && html`<p class="notice bad" role="alert" tabindex="-1" autofocus>${rejected.message}</p>`}`,
+      html`${question && html`<p>${question}</p>`}`,
+      form(context, path, [
+        // The action runs only if the question is still the same.
+        ...hiddenFields(question ? { asked: questionId(question), ...hidden } : hidden),
+        ...renderFields(fields, rejected?.values),
+        html`<p class="buttons"><button>${action.label}</button> <a href="${context.href(path.replace(/\/[^/]*$/, '') || '/')}">Cancel</a></p>`,
+      ]),
+    ],
   }
-  // The delivery may be gone, for example after it was discarded.
-  const next = result.delivery ?? item.id
-  const isThere = (await call.context.source.get(next)) !== undefined
-  return call.done(isThere ? deliveryPath(next) : '/', toNotice(result))
 }
 
-export async function runPanelAction(
-  call: Call,
-  panel: Panel,
-  action: PanelAction,
-  show: Show,
-): Promise<InspectorResponse> {
-  const values = call.requireFormSecret(await call.context.request.readForm())
-  const entry = values.entry ?? ''
-  const result = (await askAgain(action, entry, values)) ?? (await run(action, entry, values))
-  if ('rejected' in result) {
-    const path = `/${panel.name}/${action.name}`
-    const rejected = { message: result.rejected, values }
-    return show(await actionPane(call.context, path, action, entry, { hidden: { entry }, rejected }))
+/** Identifies a question. Browsers would change some characters of its text when they submit it. */
+const questionId = (question: string): string => createHash('sha256').update(question).digest('base64url')
+
+/**
+ * Runs an action, and redirects to its result. Input that the user can correct is not an error: the form is returned
+ * again.
+ */
+export async function runAction<Subject>(
+  { context, done }: Call,
+  target: Target<Subject>,
+  values: Values,
+): Promise<InspectorResponse | Pane> {
+  const { action, subject } = target
+  if (action.isAvailable?.(subject) === false)
+    throw new InspectorError(409, `${action.label} is not possible now.`)
+  try {
+    await requireSameQuestion(target, values)
+    const result = await action.run(subject, values)
+    return done(await target.next(result), { message: result.message, ok: result.ok ?? true })
+  } catch (error) {
+    // By name, because the ESM and the CommonJS build have different classes.
+    const { name, code, message = '' } = error as Partial<WebhookError>
+    if (name !== 'WebhookError' || code !== 'config_invalid') throw error
+    return actionPane(context, target, { message, values })
   }
-  return call.done(
-    result.delivery === undefined ? `/${panel.name}` : deliveryPath(result.delivery),
-    toNotice(result),
-  )
 }
-
-/** For an action that was possible when the user saw its button. */
-export const notPossible = ({ label }: Action<Item>, { outcome }: Item): Notice => ({
-  message: `${label} is not possible now: the delivery is ${outcome.word}.`,
-  ok: false,
-})
-
-const toNotice = ({ message, ok = true }: Done): Notice => ({ message, ok })
 
 /**
  * Asks again if the form has another question than it would have now. The question names what is deleted, for example
  * three dead letters, and other requests can change that.
+ *
+ * @throws {WebhookError} `config_invalid`
  */
-async function askAgain<Subject>(
-  action: Action<Subject>,
-  subject: Subject,
+async function requireSameQuestion<Subject>(
+  { action, subject }: Target<Subject>,
   { asked }: Values,
-): Promise<{ rejected: string } | undefined> {
-  if (asked === undefined) return undefined
+): Promise<void> {
+  if (asked === undefined) return
   const question = await action.question?.(subject)
-  if (question !== undefined && questionId(question) === asked) return undefined
-  return { rejected: 'This has changed in the meantime.' }
-}
-
-/** Runs an action. Input that the user can correct is not an error: the form is shown again. */
-export async function run<Subject>(
-  action: Action<Subject>,
-  subject: Subject,
-  values: Values,
-): Promise<Done | { rejected: string }> {
-  if (action.isAvailable?.(subject) === false)
-    throw new InspectorError(409, `${action.label} is not possible now.`)
-  try {
-    return await action.run(subject, values)
-  } catch (error) {
-    // By name, because the ESM and the CommonJS build have different classes.
-    const { name, code, message } = error as Partial<WebhookError>
-    if (name === 'WebhookError' && code === 'config_invalid') return { rejected: message ?? '' }
-    throw error
-  }
+  if (question === undefined || questionId(question) !== asked)
+    throw configInvalid('This has changed in the meantime.')
 }
 
 /** Fields to edit the body of a delivery: as text, or in hex if the form would not return the same bytes. */

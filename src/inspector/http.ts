@@ -104,8 +104,6 @@ function requireFormType(contentType: string | undefined): void {
     throw new InspectorError(415, 'Send a form: content-type application/x-www-form-urlencoded.')
 }
 
-const tooLarge = (): InspectorError => new InspectorError(413, 'The form is larger than 4 MiB.')
-
 /**
  * Reads a form to its end.
  *
@@ -117,7 +115,7 @@ async function readChunks(chunks: AsyncIterable<Uint8Array>): Promise<Values> {
   try {
     for await (const chunk of chunks) {
       length += chunk.length
-      if (length > MAX_FORM) throw tooLarge()
+      if (length > MAX_FORM) throw new InspectorError(413, 'The form is larger than 4 MiB.')
       all.push(chunk)
     }
   } catch (error) {
@@ -129,9 +127,7 @@ async function readChunks(chunks: AsyncIterable<Uint8Array>): Promise<Values> {
 /** Parses a submitted form. The last value of a repeated field counts. Browsers submit line breaks as CRLF. */
 const parseForm = (body: Uint8Array): Values => toValues(new URLSearchParams(Buffer.from(body).toString()))
 
-/** Reads the fields of a form that a body parser has parsed already; values other than text are ignored. */
-const fromParsed = (body: object): Values => toValues(Object.entries(body))
-
+/** Values other than text, which body parsers can return, are ignored. */
 function toValues(fields: Iterable<readonly [string, unknown]>): Values {
   const values: Record<string, string> = Object.create(null)
   let count = 0
@@ -142,18 +138,12 @@ function toValues(fields: Iterable<readonly [string, unknown]>): Values {
   return values
 }
 
-/** A path below the base of the inspector, and the query. */
-interface Place {
-  path: string
-  query: URLSearchParams
-}
-
 /**
  * Splits a URL, which may include scheme and host (RFC 9112, section 3.2.2), and removes the base.
  *
  * @returns undefined if the path is outside of the base
  */
-function toPath(url: string, base: string): Place | undefined {
+function toPath(url: string, base: string): Pick<InspectorRequest, 'path' | 'query'> | undefined {
   const [, whole = '', query] = /^(?:https?:\/\/[^/?]*)?([^?#]*)(?:\?([^#]*))?/i.exec(url) ?? []
   if (whole !== base && !whole.startsWith(`${base}/`)) return undefined
   return { path: whole.slice(base.length) || '/', query: new URLSearchParams(query) }
@@ -210,7 +200,7 @@ async function readNodeForm(req: IncomingMessage & Mounted): Promise<Values> {
   requireFormType(req.headers['content-type'])
   const { body } = req
   if (body instanceof Uint8Array) return parseForm(body)
-  if (req.readableDidRead && typeof body === 'object' && body !== null) return fromParsed(body)
+  if (req.readableDidRead && typeof body === 'object' && body !== null) return toValues(Object.entries(body))
   return readChunks(req)
 }
 
@@ -251,21 +241,7 @@ export function fromWeb(request: Request, server: unknown, base = ''): Inspector
 
 async function readWebForm(request: Request): Promise<Values> {
   requireFormType(request.headers.get('content-type') ?? undefined)
-  return request.body ? readChunks(chunksOf(request.body)) : {}
-}
-
-/** Not every platform can iterate over a stream. Cancels the stream if the loop ends before it. */
-async function* chunksOf(stream: ReadableStream<Uint8Array>): AsyncGenerator<Uint8Array> {
-  const reader = stream.getReader()
-  try {
-    for (;;) {
-      const { done, value } = await reader.read()
-      if (done) return
-      yield value
-    }
-  } finally {
-    await reader.cancel()
-  }
+  return request.body ? readChunks(request.body as unknown as AsyncIterable<Uint8Array>) : {}
 }
 
 export function toWeb({ status, headers, body }: InspectorResponse, isHead: boolean): Response {

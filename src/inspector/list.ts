@@ -1,8 +1,9 @@
 import { randomBytes } from 'node:crypto'
+import { InspectorError } from './http.ts'
 import type { Filters, Notice, Row, RowPage, Source } from './source.ts'
 
 /** Names of the filters in URLs. */
-export const PARAMETERS: readonly (readonly [name: string, filter: keyof Filters])[] = [
+const PARAMETERS: readonly (readonly [name: string, filter: keyof Filters])[] = [
   ['text', 'text'],
   ['service', 'service'],
   ['webhook', 'webhook'],
@@ -10,7 +11,7 @@ export const PARAMETERS: readonly (readonly [name: string, filter: keyof Filters
   ['outcome', 'outcome'],
 ]
 
-export const MAX_FILTER = 256
+const MAX_FILTER = 256
 
 export function readFilters(query: URLSearchParams): Filters {
   const filters: Filters = {}
@@ -23,12 +24,9 @@ export function readFilters(query: URLSearchParams): Filters {
 
 /** The filters as parameters of a URL. */
 export const toParameters = (filters: Filters): [string, string][] =>
-  PARAMETERS.flatMap(([name, filter]): [string, string][] => {
-    const value = filters[filter]
-    return value === undefined ? [] : [[name, value]]
-  })
+  PARAMETERS.flatMap(([name, filter]) => (filters[filter] === undefined ? [] : [[name, filters[filter]]]))
 
-export function matches(row: Row, { service, webhook, changeType, outcome, text }: Filters): boolean {
+function matches(row: Row, { service, webhook, changeType, outcome, text }: Filters): boolean {
   if (service !== undefined && row.service !== service) return false
   if (webhook !== undefined && row.webhook !== webhook) return false
   if (changeType !== undefined && !row.changeTypes.includes(changeType)) return false
@@ -36,27 +34,22 @@ export function matches(row: Row, { service, webhook, changeType, outcome, text 
   return text === undefined || textOf(row).includes(text.toLowerCase())
 }
 
-export const textOf = ({ id, changeTypes, service, webhook, target, outcome, note }: Row): string =>
+const textOf = ({ id, changeTypes, service, webhook, target, outcome, note }: Row): string =>
   [id, ...changeTypes, service, webhook, target, outcome.word, outcome.status, note].join('\n').toLowerCase()
 
 /** Rows on a page. Sources in memory have no more than this. */
-export const PAGE_SIZE = 1000
+const PAGE_SIZE = 1000
 
 /** Pages of a source to look through for rows that match the filters. */
-export const MAX_PAGES = 5
+const MAX_PAGES = 5
 
 /** Lists the rows that match the filters, with a page size that keeps the page fast. */
-export async function listRows(
-  source: Source,
-  filters: Filters,
-  after?: string,
-  maxPages: number = MAX_PAGES,
-): Promise<RowPage> {
+export async function listRows(source: Source, filters: Filters, after?: string): Promise<RowPage> {
   const rows: Row[] = []
   let next = after
   let note: string | undefined
   let searched = 0
-  for (let page = 0; page < maxPages; page++) {
+  for (let page = 0; page < MAX_PAGES; page++) {
     const found = await source.list({ limit: PAGE_SIZE, after: next, filters })
     rows.push(...found.rows.filter((row) => matches(row, filters)))
     searched += found.rows.length
@@ -73,13 +66,13 @@ export async function listRows(
  * Results of actions, shown on the page after the redirect. The URL contains only an id, so a link cannot contain a
  * forged message.
  */
-export interface Notices {
+interface Notices {
   /** @returns the parameter for the URL */
   add(notice: Notice): string
   get(id: string | null): Notice | undefined
 }
 
-export const MAX_NOTICES = 100
+const MAX_NOTICES = 100
 
 export function createNotices(): Notices {
   const notices = new Map<string, Notice>()
@@ -97,4 +90,78 @@ export function createNotices(): Notices {
       return notice
     },
   }
+}
+
+/** Milliseconds between two messages, so that a burst of deliveries becomes one update of the page. */
+const INTERVAL = 100
+/** Milliseconds between comments that keep proxies from closing the connection. */
+const HEARTBEAT = 15_000
+
+/** Maximum number of changed deliveries that wait for a slow client. */
+const MAX_CHANGED = 5_000
+
+/** Maximum number of open streams of a source. The page of each loads the list again and again. */
+const MAX_STREAMS = 32
+const streams = new WeakMap<Source, number>()
+
+/**
+ * Changes of the list as server-sent events (HTML Living Standard, section 9.2): `rows` with the ids of changed
+ * deliveries, and `panels` if something else has changed. A slow client gets fewer messages, never a longer queue.
+ *
+ * @throws {InspectorError} 503 if too many streams are open
+ */
+export function streamChanges(source: Source): ReadableStream<Uint8Array> {
+  const open = (): number => streams.get(source) ?? 0
+  if (open() >= MAX_STREAMS) throw new InspectorError(503, 'Too many pages of this inspector are open.')
+  const encoder = new TextEncoder()
+  const changed = new Set<string>()
+  let isPanelChanged = false
+  let timer: NodeJS.Timeout | undefined
+  let heartbeat: NodeJS.Timeout | undefined
+  let removeListener: (() => void) | undefined
+  let controller: ReadableStreamDefaultController<Uint8Array>
+
+  const isReady = (): boolean => (controller.desiredSize ?? 0) > 0
+  const send = (text: string): void => controller.enqueue(encoder.encode(text))
+
+  function flush(): void {
+    timer = undefined
+    if (!isReady()) return // `pull` calls it again
+    if (changed.size > 0) send(`event: rows\ndata: ${JSON.stringify([...changed])}\n\n`)
+    if (isPanelChanged) send('event: panels\ndata:\n\n')
+    changed.clear()
+    isPanelChanged = false
+  }
+
+  function stop(): void {
+    if (!removeListener) return
+    removeListener()
+    removeListener = undefined
+    streams.set(source, open() - 1)
+    clearTimeout(timer)
+    clearInterval(heartbeat)
+  }
+
+  return new ReadableStream({
+    start(given) {
+      controller = given
+      send('retry: 1000\n: connected\n\n')
+      streams.set(source, open() + 1)
+      heartbeat = setInterval(() => isReady() && send(': still here\n\n'), HEARTBEAT)
+      removeListener = source.on((ids) => {
+        if (ids) for (const id of ids) changed.add(id)
+        else isPanelChanged = true
+        if (changed.size <= MAX_CHANGED) timer ??= setTimeout(flush, INTERVAL)
+        else {
+          // The browser connects again, and reads the whole list.
+          stop()
+          controller.close()
+        }
+      })
+    },
+    pull() {
+      if (changed.size > 0 || isPanelChanged) timer ??= setTimeout(flush, INTERVAL)
+    },
+    cancel: stop,
+  })
 }

@@ -1,17 +1,13 @@
-import { createHash } from 'node:crypto'
 import { diffArrays } from 'diff'
 import type { Session } from './access.ts'
-import { prettyBody, textOf } from './body-text.ts'
 import {
   actionButton,
   bareDocument,
   type Context,
   deliveryPath,
-  form,
   isoText,
   type Pane,
   panelTools,
-  renderFields,
   renderOutcome,
 } from './html/page.ts'
 import { renderPlots } from './html/plots.ts'
@@ -23,9 +19,9 @@ import {
   redirect,
   respondHtml,
 } from './http.ts'
-import type { Action, Item, Panel, Row, RowPage, Values } from './source.ts'
-import type { Tab } from './tabs.ts'
-import { TABS } from './tabs.ts'
+import { prettyBody, textOf } from './request.ts'
+import type { Item, Panel, Row, RowPage } from './source.ts'
+import { TABS, type Tab } from './tabs.ts'
 
 /** The pane of the start page: what happened recently. */
 export const startPane = (_context: Context, { rows }: RowPage): Pane => ({
@@ -104,75 +100,19 @@ const tabLinks = ({ href }: Context, { id }: Item, current: Tab): Html =>
 const actionButtons = (context: Context, item: Item): Html =>
   html`<div class="actions">${context.source.actions
     .filter(({ isAvailable }) => isAvailable?.(item) ?? true)
-    .map(({ name, label, fields, question }) =>
-      actionButton(context, deliveryPath(item.id, name), { label, isDirect: !fields && !question }),
-    )}</div>`
+    .map((action) => actionButton(context, deliveryPath(item.id, action.name), action))}</div>`
 
 /** The pane of a panel: its content, and the actions on the panel itself. */
 export async function panelPane(context: Context, panel: Panel): Promise<Pane> {
-  const { name, title, actions } = panel
-  const buttons = actions
-    .filter(({ isOnEntry, isAvailable }) => !isOnEntry && (isAvailable?.('') ?? true))
-    .map((action) =>
-      actionButton(context, `/${name}/${action.name}`, {
-        label: action.label,
-        isDirect: !action.fields && !action.question,
-      }),
-    )
+  const tools = panelTools(context, panel)
+  const buttons = panel.actions
+    .filter(({ isOnEntry, isAvailable }) => !isOnEntry && isAvailable?.('') !== false)
+    .map(({ name }) => tools.button(name))
   return {
-    title,
+    title: panel.title,
     content: [
       buttons.length > 0 ? html`<div class="bar"><div class="actions">${buttons}</div></div>` : html``,
-      html`<div id="panel">${await panel.render(panelTools(context, name))}</div>`,
-    ],
-  }
-}
-
-/** A form that could not be processed. */
-interface Rejected {
-  message: string
-  values: Values
-}
-
-/** Identifies a question. Browsers would change some characters of its text when they submit it. */
-export const questionId = (question: string): string =>
-  createHash('sha256').update(question).digest('base64url')
-
-/**
- * The pane with the form of an action, and with its question.
- *
- * @param hidden further values to submit
- * @param rejected what was submitted before, if that was invalid
- */
-export async function actionPane<Subject>(
-  context: Context,
-  path: string,
-  action: Action<Subject>,
-  subject: Subject,
-  {
-    hidden = {},
-    rejected,
-  }: { hidden?: Readonly<Record<string, string>>; rejected?: Rejected | undefined } = {},
-): Promise<Pane> {
-  const fields = (await action.fields?.(subject)) ?? []
-  const question = await action.question?.(subject)
-  return {
-    title: action.label,
-    status: rejected ? 400 : 200,
-    content: [
-      rejected
-        ? html`<p class="notice bad" role="alert" tabindex="-1" autofocus>${rejected.message}</p>`
-        : html``,
-      question ? html`<p>${question}</p>` : html``,
-      form(context, path, [
-        // The action runs only if the question is still the same.
-        question ? html`<input type="hidden" name="asked" value="${questionId(question)}">` : html``,
-        ...Object.entries(hidden).map(
-          ([name, value]) => html`<input type="hidden" name="${name}" value="${value}">`,
-        ),
-        ...renderFields(fields, rejected?.values),
-        html`<p class="buttons"><button>${action.label}</button> <a href="${context.href(path.replace(/\/[^/]*$/, '') || '/')}">Cancel</a></p>`,
-      ]),
+      html`<div id="panel">${await panel.render(tools)}</div>`,
     ],
   }
 }

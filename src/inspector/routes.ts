@@ -1,29 +1,15 @@
-import {
-  type Call,
-  notPossible,
-  runDeliveryAction,
-  runPanelAction,
-  showDeliveryAction,
-  showPanelAction,
-} from './action.ts'
+import { actionPane, type Call, runAction, type Target } from './action.ts'
 import { FILES } from './assets.ts'
 import { deliveryPath, type Pane, renderPage } from './html/page.ts'
 import { ICON } from './html/template.ts'
 import { InspectorError, type InspectorResponse, respond, respondHtml } from './http.ts'
-import { listRows } from './list.ts'
-import { streamChanges } from './live.ts'
+import { listRows, streamChanges } from './list.ts'
 import { deliveryPane, diffPane, panelPane, startPane } from './pages.ts'
-import type { Item, RowPage } from './source.ts'
+import type { Item, Panel, PanelAction, RowPage, Values } from './source.ts'
 import { TABS } from './tabs.ts'
 
 /** Responds to a request. Resolves with undefined if the inspector has no such page. */
 export type Route = (call: Call) => Promise<InspectorResponse | undefined>
-
-/** Files that the login page needs too. They contain nothing secret. */
-export function findAsset(path: string): InspectorResponse | undefined {
-  const found = ASSETS.get(path)
-  return found && respond(200, ...found)
-}
 
 const MEDIA_TYPES: Readonly<Record<string, string>> = {
   js: 'text/javascript; charset=utf-8',
@@ -31,14 +17,13 @@ const MEDIA_TYPES: Readonly<Record<string, string>> = {
   svg: 'image/svg+xml',
 }
 
-const ASSETS: ReadonlyMap<string, readonly [contentType: string, body: string]> = new Map([
-  ...Object.entries(FILES).map(([name, text]) => asset(name, text)),
-  asset('icon.svg', ICON),
-])
+const ASSETS: ReadonlyMap<string, string> = new Map(Object.entries({ ...FILES, 'icon.svg': ICON }))
 
-function asset(name: string, text: string): [path: string, [contentType: string, body: string]] {
-  const [, extension = ''] = name.split('.')
-  return [`/assets/${name}`, [MEDIA_TYPES[extension] ?? 'application/octet-stream', text]]
+/** Files that the login page needs too. They contain nothing secret. */
+export function findAsset(path: string): InspectorResponse | undefined {
+  const [, name = '', extension = ''] = /^\/assets\/([\w-]+\.(\w+))$/.exec(path) ?? []
+  const text = ASSETS.get(name)
+  return text === undefined ? undefined : respond(200, MEDIA_TYPES[extension] ?? '', text)
 }
 
 /** Finds the page of a path: `/`, `/live`, `/diff`, `/deliveries/…`, or a panel. */
@@ -60,10 +45,7 @@ export function findRoute(
   const action = panel.actions.find(({ name }) => name === rest[0])
   if (rest.length === 0)
     return isGet ? async (call) => show(call, await panelPane(call.context, panel)) : undefined
-  if (!action) return undefined
-  return isGet
-    ? async (call) => show(call, await showPanelAction(call, panel, action))
-    : (call) => runPanelAction(call, panel, action, (pane) => show(call, pane))
+  return action && panelActionRoute(isGet, panel, action)
 }
 
 const start: Route = async (call) => {
@@ -72,7 +54,7 @@ const start: Route = async (call) => {
 }
 
 const live: Route = async ({ context }) =>
-  respond(200, 'text/event-stream', streamChanges(context), { 'x-accel-buffering': 'no' })
+  respond(200, 'text/event-stream', streamChanges(context.source), { 'x-accel-buffering': 'no' })
 
 const diff: Route = async (call) => {
   const { query } = call.context.request
@@ -83,7 +65,7 @@ const diff: Route = async (call) => {
 const clear: Route = async (call) => {
   const { source } = call.context
   if (!source.clear) return undefined
-  await call.context.request.readForm().then(call.requireFormSecret)
+  await readSubmitted(call, false)
   await source.clear()
   return call.done('/', { message: 'The list is cleared.', ok: true })
 }
@@ -100,11 +82,50 @@ function deliveryRoute(isGet: boolean, [id = '', name = '']: readonly string[]):
     if (name === 'download' && isGet) return download(item)
     const action = context.source.actions.find((candidate) => candidate.name === name)
     if (!action) return undefined
-    if (isGet && action.isAvailable?.(item) === false)
-      return call.done(deliveryPath(item.id), notPossible(action, item))
-    if (isGet) return show(call, await showDeliveryAction(call, item, action))
-    return runDeliveryAction(call, item, action, (pane) => show(call, pane))
+    const values = await readSubmitted(call, isGet)
+    const path = deliveryPath(item.id)
+    if (action.isAvailable?.(item) === false) {
+      // It was possible when the user saw its button.
+      const message = `${action.label} is not possible now: the delivery is ${item.outcome.word}.`
+      return call.done(path, { message, ok: false })
+    }
+    return respondAction(call, values, {
+      action,
+      subject: item,
+      path: `${path}/${name}`,
+      async next({ delivery = item.id }) {
+        // The delivery may be gone, for example after it was discarded.
+        return (await context.source.get(delivery)) ? deliveryPath(delivery) : '/'
+      },
+    })
   }
+}
+
+const panelActionRoute =
+  (isGet: boolean, { name }: Panel, action: PanelAction): Route =>
+  async (call) => {
+    const values = await readSubmitted(call, isGet)
+    const entry = (values ? values.entry : call.context.request.query.get('entry')) ?? ''
+    return respondAction(call, values, {
+      action,
+      subject: entry,
+      path: `/${name}/${action.name}`,
+      hidden: { entry },
+      next: ({ delivery }) => (delivery === undefined ? `/${name}` : deliveryPath(delivery)),
+    })
+  }
+
+/** The submitted form; undefined for GET, which asks for the form. */
+const readSubmitted = async (call: Call, isGet: boolean): Promise<Values | undefined> =>
+  isGet ? undefined : call.requireFormSecret(await call.context.request.readForm())
+
+async function respondAction<Subject>(
+  call: Call,
+  values: Values | undefined,
+  target: Target<Subject>,
+): Promise<InspectorResponse> {
+  const result = values ? await runAction(call, target, values) : await actionPane(call.context, target)
+  return 'content' in result ? show(call, result) : result
 }
 
 /** @throws {InspectorError} 404 */

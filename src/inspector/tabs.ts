@@ -1,13 +1,10 @@
 import type { Parsed, WebhookEvent } from '../payload/events.ts'
-import { bodyFormat, parsePayload } from '../payload/parse.ts'
-import { readHeader } from '../receiver/request.ts'
+import { parsePayload } from '../payload/parse.ts'
 import { isHidden } from '../shared/redact.ts'
-import { splitSignedForm } from '../signature/signature.ts'
-import { isText, prettyBody, textOf } from './body-text.ts'
 import { type Context, deliveryPath, isoText, renderTime, renderWhy } from './html/page.ts'
 import { type Html, html, renderFacts, toSize } from './html/template.ts'
-import { pathOf } from './reception/options.ts'
-import type { AttemptEntry, HeaderPairs, Item } from './source.ts'
+import { findSignature, headerOf, isText, pathOf, prettyBody, textOf } from './request.ts'
+import type { AttemptEntry, Item } from './source.ts'
 
 /** One view of a delivery. A new tab needs an entry in `TABS`. */
 export interface Tab {
@@ -189,40 +186,30 @@ function comparison({
   request,
 }: Item): [string, string | Html, string | Html][] {
   const { headers, body, contentType, method } = request
-  const bag = joinRepeated(headers)
-  const inHeader = readHeader(bag, name.toLowerCase())
-  const isForm = body && bodyFormat(contentType) === 'form'
-  const found = inHeader ?? (isForm ? splitSignedForm(body, name.toLowerCase())?.signature : undefined)
-  const length = bag['content-length']
+  const found = findSignature(request, name)
+  const length = headerOf(headers, 'content-length')
   return [
     [
       isSecret ? 'Key' : 'Signature',
       html`in the header <code>${name}</code>`,
       found === undefined
         ? 'no such header'
-        : html`<code>${found}</code>${inHeader === undefined ? ' in a form field' : ''}`,
+        : html`<code>${found.value}</code>${found.isInField ? ' in a form field' : ''}`,
     ],
-    ['Encoding', expectedEncoding, found === undefined ? 'none' : isSecret ? 'not shown' : encodingOf(found)],
+    [
+      'Encoding',
+      expectedEncoding,
+      found === undefined ? 'none' : isSecret ? 'not shown' : encodingOf(found.value),
+    ],
     ['Method', html`<code>POST</code>`, html`<code>${method}</code>`],
     ['Content type', 'JSON or a form', contentType === '' ? 'none' : html`<code>${contentType}</code>`],
-    ['Content encoding', 'none', bag['content-encoding'] ?? 'none'],
+    ['Content encoding', 'none', headerOf(headers, 'content-encoding') ?? 'none'],
     [
       'Body',
       length === undefined ? 'no content-length' : `${length} bytes, as content-length says`,
       body ? toSize(body.length) : 'not read',
     ],
   ]
-}
-
-/** The receiver joins repeated headers too, so a repeated signature is never right. */
-function joinRepeated(headers: HeaderPairs): Record<string, string> {
-  const bag = new Map<string, string>()
-  for (const [header, value] of headers) {
-    const name = header.toLowerCase()
-    const before = bag.get(name)
-    bag.set(name, before === undefined ? value : `${before}, ${value}`)
-  }
-  return Object.fromEntries(bag)
 }
 
 /** The form of a signature, without saying whether it is right. */

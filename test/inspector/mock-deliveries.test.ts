@@ -114,12 +114,13 @@ describe('the list of deliveries', () => {
       }
     }
     const attempts = service.trigger(CREATED)
-    await read('in flight')
+    await read('event: rows')
     expect((await open(service)).text).toContain('<span class="outcome pending">in flight</span>')
     expect((await open(service, `${lastPath(service)}/attempts`)).text).toContain('in flight')
     release()
     await attempts
-    await read('delivered')
+    await read('event: rows')
+    expect((await open(service)).text).toContain('delivered')
     service.faults.add({ fault: 'altered' })
     await read('event: panels')
     await reader?.cancel()

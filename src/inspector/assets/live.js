@@ -1,6 +1,5 @@
 // Live updates, with server-sent events.
 
-import { keepPosition, showChanges, updateList } from './list.js'
 import {
   base,
   fetchPage,
@@ -10,22 +9,24 @@ import {
   PANE_ONLY,
   shownId,
   update,
+  updateList,
   updatePane,
 } from './page.js'
 
-/** Milliseconds between two updates of the pane, so that a burst of changes loads it once. */
-const PAUSE = 500
+/** Milliseconds between two updates, so that a burst of changes loads the page once. */
+const PAUSE = 300
 /** Milliseconds before the script connects again where the browser does not. */
 const RETRY = 3000
 
-/** @typedef {'list' | 'pane' | 'frame'} Part the list, the pane, or the links and filters around them */
+/** @typedef {'list' | 'pane'} Part */
 
 /** @type {EventSource | undefined} */
 let source
 let state = ''
 let isPaused = false
 let isRefreshing = false
-/** @type {Set<Part>} */
+let isStale = false
+/** The parts to load besides the links and filters around them. @type {Set<Part>} */
 const stale = new Set()
 /** @type {ReturnType<typeof setTimeout> | undefined} */
 let timer
@@ -34,7 +35,7 @@ let timer
 export function connect() {
   source?.close()
   if (!find('live') || new URLSearchParams(location.search).has('after')) return showState('')
-  const opened = new EventSource(`${base}/live${location.search}`)
+  const opened = new EventSource(`${base}/live`)
   source = opened
   opened.addEventListener('open', () => {
     showState('live')
@@ -45,13 +46,10 @@ export function connect() {
     if (opened.readyState === EventSource.CLOSED) setTimeout(() => source === opened && connect(), RETRY)
   })
   opened.addEventListener('rows', ({ data }) => {
-    if (isPaused) return void stale.add('list').add('pane')
-    const changes = JSON.parse(data)
-    const ids = [...changes.removed, ...changes.rows.map((/** @type {{ id: string }} */ { id }) => id)]
-    keepPosition(() => showChanges(changes))
-    refreshSoon([isStart() || ids.includes(shownId()) ? 'pane' : 'frame'])
+    const isShown = isStart() || JSON.parse(data).includes(shownId())
+    refreshSoon(isShown ? ['list', 'pane'] : ['list'])
   })
-  opened.addEventListener('panels', () => refreshSoon([find('panel') ? 'pane' : 'frame']))
+  opened.addEventListener('panels', () => refreshSoon(find('panel') ? ['pane'] : []))
 }
 
 /** @param {string} text */
@@ -65,38 +63,41 @@ function showState(text) {
 
 /** @param {readonly Part[]} parts @param {number} [delay] in milliseconds */
 function refreshSoon(parts, delay = PAUSE) {
+  isStale = true
   for (const part of parts) stale.add(part)
   if (isPaused || isRefreshing || (timer !== undefined && delay > 0)) return
   clearTimeout(timer)
   timer = setTimeout(refresh, delay)
 }
 
-/** Fetches a page, and says that the inspector works again. @param {string} url @param {HeadersInit} [headers] */
-async function fetchAgain(url, headers) {
-  const page = await fetchPage(url, headers)
-  if (page && source?.readyState === EventSource.OPEN && state !== 'live') showState('live')
-  return page
-}
-
 async function refresh() {
   const [hasList, hasPane] = [stale.has('list'), stale.has('pane')]
   const { href } = location
   stale.clear()
+  isStale = false
   timer = undefined
   isRefreshing = true
+
+  /** @param {string} url @param {HeadersInit} [headers] */
+  async function load(url, headers) {
+    const page = await fetchPage(url, headers)
+    if (page && source?.readyState === EventSource.OPEN && state !== 'live') showState('live')
+    return href === location.href ? page : undefined
+  }
+
   try {
     if (hasList || !hasPane || isStart()) {
-      const page = await fetchAgain(`${base}/${location.search}`, hasList ? {} : PANE_ONLY)
+      const page = await load(`${base}/${location.search}`, hasList ? {} : PANE_ONLY)
       if (href !== location.href && hasList) stale.add('list')
-      if (!page || href !== location.href) return
-      if (hasList) keepPosition(() => updateList(page))
+      if (!page) return
+      if (hasList) updateList(page)
       update(page, ['panels', 'filters'])
       markCurrent()
       if (isStart()) updatePane(page)
     }
     if (!hasPane || isStart()) return
-    const page = await fetchAgain(href, PANE_ONLY)
-    if (!page || href !== location.href) return
+    const page = await load(href, PANE_ONLY)
+    if (!page) return
     update(page, ['panels', 'filters'])
     updatePane(page)
   } catch (error) {
@@ -104,7 +105,7 @@ async function refresh() {
     if (error instanceof Error && !(error instanceof TypeError)) showState(error.message)
   } finally {
     isRefreshing = false
-    if (stale.size > 0) refreshSoon([])
+    if (isStale || stale.size > 0) refreshSoon([])
   }
 }
 
@@ -118,6 +119,6 @@ document.addEventListener('visibilitychange', () => {
 export function togglePause() {
   isPaused = !isPaused
   showState(state)
-  if (stale.size > 0) refreshSoon([], 0)
+  if (isStale) refreshSoon([], 0)
   return isPaused
 }

@@ -1,6 +1,5 @@
-// Pages of the inspector without reloading the list.
+// Panes and filters without reloading the page. Both are in the address.
 
-import { applyFilters, restoreFilters } from './filters.js'
 import { connect } from './live.js'
 import { fetchPage, find, markCurrent, PANE_ONLY } from './page.js'
 
@@ -53,12 +52,46 @@ document.addEventListener('click', (event) => {
 document.addEventListener('submit', (event) => {
   const form = /** @type {HTMLFormElement} */ (event.target)
   if (form.method !== 'get') return
+  const fields = [...new FormData(form)].map(([name, value]) => [name, String(value)])
   if (form.id === 'filters') applyFilters()
-  else if (form.closest('#pane')) open(`${form.action}?${toQuery(form)}`)
+  else if (form.closest('#pane')) open(`${form.action}?${new URLSearchParams(fields)}`)
   else return
   event.preventDefault()
 })
 
-/** @param {HTMLFormElement} form */
-const toQuery = (form) =>
-  new URLSearchParams([...new FormData(form)].map(([name, value]) => [name, String(value)]))
+/** @returns {NodeListOf<HTMLInputElement | HTMLSelectElement>} */
+const filterFields = () => document.querySelectorAll('#filters [name]')
+
+/** Shows the filters of the address. @returns true if they were others */
+function restoreFilters() {
+  const query = new URLSearchParams(location.search)
+  let hasChanged = false
+  for (const field of filterFields()) {
+    const value = query.get(field.name) ?? ''
+    if (field.value !== value) hasChanged = true
+    field.value = value
+  }
+  return hasChanged
+}
+
+/** @type {ReturnType<typeof setTimeout> | undefined} */
+let typing
+
+/** Puts the filters into the address, and loads the list and the links of the pane with them. */
+function applyFilters() {
+  clearTimeout(typing)
+  const url = new URL(location.href)
+  url.searchParams.delete('after')
+  for (const { name, value } of filterFields()) {
+    url.searchParams.delete(name)
+    if (value !== '') url.searchParams.set(name, value)
+  }
+  if (url.href === location.href) return
+  history.replaceState(history.state, '', url)
+  connect()
+}
+find('filters')?.addEventListener('change', applyFilters)
+find('filters')?.addEventListener('input', () => {
+  clearTimeout(typing)
+  typing = setTimeout(applyFilters, 300)
+})

@@ -15,7 +15,7 @@ export const find = (id) => document.getElementById(id)
  * @param {Element} old
  * @param {Element} next
  */
-export function morph(old, next) {
+function morph(old, next) {
   const chosen = old instanceof HTMLSelectElement ? old.value : undefined
   for (const { name } of [...old.attributes])
     if (name !== 'open' && !next.hasAttribute(name)) old.removeAttribute(name)
@@ -62,6 +62,43 @@ export function update(page, ids) {
     for (const input of document.querySelectorAll('[name=form-secret]')) input.setAttribute('value', secret)
 }
 
+/**
+ * Makes the list equal to that of another page, and keeps the rows where the user sees them. Not every browser does
+ * that itself.
+ *
+ * @param {Document} page
+ */
+export function updateList(page) {
+  const list = find('list')
+  const { left = 0, top = 0 } = list?.getBoundingClientRect() ?? {}
+  const row = list?.scrollTop ? document.elementFromPoint(left + 20, top + 1)?.closest('li') : undefined
+  const before = row?.getBoundingClientRect().top ?? 0
+  updateRows([...(page.getElementById('rows')?.children ?? [])])
+  update(page, ['summary', 'empty', 'more'])
+  if (list && row?.isConnected) list.scrollTop += row.getBoundingClientRect().top - before
+}
+
+/** @param {readonly Element[]} rows */
+function updateRows(rows) {
+  const list = find('rows')
+  if (!list) return
+  const idOf = (/** @type {Element} */ row) => row.getAttribute('data-id')
+  const ids = new Set(rows.map(idOf))
+  for (const row of [...list.children]) if (!ids.has(idOf(row))) row.remove()
+  const known = new Map([...list.children].map((row) => [idOf(row), row]))
+  let position = list.firstElementChild
+  for (const row of rows) {
+    const old = known.get(idOf(row))
+    if (old && old === position) {
+      position = old.nextElementSibling
+      if (!old.isEqualNode(row)) morph(old, row)
+    } else {
+      old?.remove()
+      list.insertBefore(row, position)
+    }
+  }
+}
+
 /** Updates the pane, unless the user is filling in a form. @param {Document} page */
 export function updatePane(page) {
   const [pane, next] = [find('pane'), page.getElementById('pane')]
@@ -72,11 +109,10 @@ export function updatePane(page) {
   document.title = page.title
 }
 
-/** Marks the links to the shown delivery or panel. @param {Iterable<Element>} [links] default: all */
-export function markCurrent(links = document.querySelectorAll('#rows a, #panels a')) {
-  for (const link of links) {
-    if (!(link instanceof HTMLAnchorElement)) continue
-    const { pathname } = link
+/** Marks the links to the shown delivery or panel. */
+export function markCurrent() {
+  for (const link of document.querySelectorAll('#rows a, #panels a')) {
+    const { pathname } = /** @type {HTMLAnchorElement} */ (link)
     if (location.pathname === pathname || location.pathname.startsWith(`${pathname}/`))
       link.setAttribute('aria-current', 'page')
     else link.removeAttribute('aria-current')

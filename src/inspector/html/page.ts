@@ -1,9 +1,11 @@
 import type { InspectorRequest } from '../http.ts'
 import type {
+  Action,
   Field,
   Filters,
   Item,
   Notice,
+  Panel,
   PanelTools,
   Row,
   RowOutcome,
@@ -165,18 +167,18 @@ ${content}
 `
 
 /** A button that runs an action at once, or a link to the action's form. */
-export function actionButton(
+export function actionButton<Subject>(
   context: Context,
   path: string,
-  { label, isDirect }: { label: string; isDirect: boolean },
+  { label, fields, question }: Action<Subject>,
   parameters: Readonly<Record<string, string>> = {},
 ): Html {
-  if (!isDirect) return html`<a class="button" href="${context.href(path, parameters)}">${label}</a>`
-  const hidden = Object.entries(parameters).map(
-    ([name, value]) => html`<input type="hidden" name="${name}" value="${value}">`,
-  )
-  return form(context, path, [...hidden, html`<button>${label}</button>`])
+  if (fields || question) return html`<a class="button" href="${context.href(path, parameters)}">${label}</a>`
+  return form(context, path, [...hiddenFields(parameters), html`<button>${label}</button>`])
 }
+
+export const hiddenFields = (values: Readonly<Record<string, string>>): Html[] =>
+  Object.entries(values).map(([name, value]) => html`<input type="hidden" name="${name}" value="${value}">`)
 
 /** A time of day, with the whole time as its title. */
 export const renderTime = (time: Date): Html => {
@@ -188,20 +190,15 @@ export const renderTime = (time: Date): Html => {
 export const isoText = (time: Date): string => (Number.isNaN(time.getTime()) ? '' : time.toISOString())
 
 /** Tools for one panel. */
-export const panelTools = (context: Context, name: string): PanelTools => {
-  const panel = context.source.panels.find((candidate) => candidate.name === name)
-  return {
-    button(action, entry) {
-      const found = panel?.actions.find((candidate) => candidate.name === action)
-      if (!found || found.isAvailable?.(entry ?? '') === false) return html``
-      const isDirect = !found.fields && !found.question
-      const parameters = entry === undefined ? undefined : { entry }
-      return actionButton(context, `/${name}/${action}`, { label: found.label, isDirect }, parameters)
-    },
-    href: (path) => context.href(path),
-    time: renderTime,
-  }
-}
+export const panelTools = (context: Context, { name, actions }: Panel): PanelTools => ({
+  button(asked, entry) {
+    const action = actions.find((candidate) => candidate.name === asked)
+    if (!action || action.isAvailable?.(entry ?? '') === false) return html``
+    return actionButton(context, `/${name}/${asked}`, action, entry === undefined ? undefined : { entry })
+  },
+  href: (path) => context.href(path),
+  time: renderTime,
+})
 
 /** One delivery in the list. The script replaces it when the delivery changes. */
 export function renderRow(row: Row, { href }: Pick<Context, 'href'>, selected?: string): Html {

@@ -18,6 +18,10 @@ import type {
   SignatureFacts,
 } from '../source.ts'
 
+export const METHODS = ['list', 'get', 'stats', 'retry', 'discard', 'purge'] as const
+/** What the page needs of an inbox. */
+export type Store = Pick<DurableInbox, (typeof METHODS)[number]>
+
 const TONES: Readonly<Record<InboxState, RowOutcome['tone']>> = {
   waiting: 'pending',
   active: 'neutral',
@@ -148,7 +152,7 @@ function signatureOf({ keyIndex, profile }: StoredDelivery, headers: HeaderPairs
 }
 
 /** Actions on one delivery. Another process can change its state at any time, so the result says if it was too late. */
-export function createActions(inbox: DurableInbox): Action<Item>[] {
+export function createActions(inbox: Store): Action<Item>[] {
   const isChangeable = ({ outcome: { word } }: Item): boolean => word === 'waiting' || word === 'dead'
 
   async function apply(
@@ -156,13 +160,9 @@ export function createActions(inbox: DurableInbox): Action<Item>[] {
     change: (id: string) => Promise<boolean>,
     [done, failed]: [done: string, failed: string],
   ): Promise<Done> {
-    try {
-      if (await change(id)) return { message: done }
-      const state = (await inbox.get(id))?.state
-      return { message: `${failed}: ${describeState(state)}.`, ok: false }
-    } catch (error) {
-      throw toStoreError(error)
-    }
+    if (await change(id)) return { message: done }
+    const state = (await inbox.get(id))?.state
+    return { message: `${failed}: ${describeState(state)}.`, ok: false }
   }
 
   return [
@@ -206,7 +206,6 @@ const CODE = /^[A-Za-z0-9_]{3,40}$/
  * so only known reasons and error codes are shown.
  */
 export function toStoreError(thrown: unknown): InspectorError {
-  if (thrown instanceof InspectorError) return thrown
   const why = whyUnreachable(thrown)
   if (why !== undefined)
     return new InspectorError(

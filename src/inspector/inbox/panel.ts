@@ -1,4 +1,4 @@
-import type { DurableInbox, InboxState, InboxStats } from '../../inbox/durable-inbox.ts'
+import type { InboxState, InboxStats } from '../../inbox/durable-inbox.ts'
 import { toCursor } from '../../inbox/method-options.ts'
 import { deliveryPath } from '../html/page.ts'
 import {
@@ -12,10 +12,10 @@ import {
   WIDTH,
 } from '../html/template.ts'
 import type { Done, Panel, PanelAction, PanelTools } from '../source.ts'
-import { toHeadline, toStoreError } from './item.ts'
+import { type Store, toHeadline } from './item.ts'
 
 /** The panel of an inbox: counts, ages, rates, and the errors of dead letters. */
-export function createInboxPanel(inbox: DurableInbox, samples: Samples): Panel {
+export function createInboxPanel(inbox: Store, samples: Samples): Panel {
   async function readStats(): Promise<InboxStats> {
     const stats = await inbox.stats()
     samples.add(stats)
@@ -26,20 +26,12 @@ export function createInboxPanel(inbox: DurableInbox, samples: Samples): Panel {
     title: 'Inbox',
     actions: createPanelActions(inbox),
     async summary() {
-      try {
-        const { waiting, active, dead } = await readStats()
-        return `${number(waiting + active)} pending, ${number(dead)} dead`
-      } catch (error) {
-        throw toStoreError(error)
-      }
+      const { waiting, active, dead } = await readStats()
+      return `${number(waiting + active)} pending, ${number(dead)} dead`
     },
     async render(tools) {
-      try {
-        const stats = await readStats()
-        return html`${renderStats(stats)}${renderRates(samples)}${renderPending(samples.all())}${await renderErrors(inbox, stats.dead, tools)}`
-      } catch (error) {
-        throw toStoreError(error)
-      }
+      const stats = await readStats()
+      return html`${renderStats(stats)}${renderRates(samples)}${renderPending(samples.all())}${await renderErrors(inbox, stats.dead, tools)}`
     },
   }
 }
@@ -78,7 +70,7 @@ ${renderFacts([
 ])}`
 }
 
-async function renderErrors(inbox: DurableInbox, dead: number, tools: PanelTools): Promise<Html> {
+async function renderErrors(inbox: Store, dead: number, tools: PanelTools): Promise<Html> {
   const { errors, read } = await countErrors(inbox, dead)
   if (errors.length === 0)
     return html`<h3>Errors of dead letters</h3>
@@ -98,16 +90,16 @@ const renderError = ({ error, count, first, last, id }: DeadLetterError, { href 
 const age = (time: Date): string => `${toDuration(Date.now() - +time)} ago`
 
 /** Actions on all deliveries of a state. Each asks first, and says how many deliveries it is about. */
-function createPanelActions(inbox: DurableInbox): PanelAction[] {
+function createPanelActions(inbox: Store): PanelAction[] {
   const countOf = async (state: 'done' | 'dead'): Promise<number> => (await inbox.stats())[state]
 
-  const actions: PanelAction[] = [
+  return [
     {
       name: 'retry-dead',
       label: 'Retry dead letters',
       async question() {
         const dead = await countOf('dead')
-        const rest = dead > MAX_RETRIED ? ` The oldest ${toText(MAX_RETRIED)} are retried at once.` : ''
+        const rest = dead > MAX_RETRIED ? ` The oldest ${number(MAX_RETRIED)} are retried at once.` : ''
         return `Retry ${countLetters(dead)}, each with its full number of attempts?${rest}`
       },
       async run() {
@@ -135,36 +127,14 @@ function createPanelActions(inbox: DurableInbox): PanelAction[] {
       run: async () => toDone(await inbox.purge({ state: 'done' }), countDone, 'Removed'),
     },
   ]
-  return actions.map(withStoreErrors)
 }
 
 const toDone = (removed: number, count: (number: number) => string, verb: string): Done => ({
   message: `${verb} ${count(removed)}.`,
 })
 
-const toText = (number: number): string => number.toLocaleString('en')
 const countLetters = (number: number): string => toCount(number, 'dead letter')
 const countDone = (number: number): string => toCount(number, 'done delivery', 'done deliveries')
-
-const withStoreErrors = ({ question, run, ...action }: PanelAction): PanelAction => ({
-  ...action,
-  ...(question && {
-    async question(entry: string) {
-      try {
-        return await question(entry)
-      } catch (error) {
-        throw toStoreError(error)
-      }
-    },
-  }),
-  async run(entry, values) {
-    try {
-      return await run(entry, values)
-    } catch (error) {
-      throw toStoreError(error)
-    }
-  },
-})
 
 const PAGE_SIZE = 1_000
 /** Maximum number of dead letters that one click retries. */
@@ -185,7 +155,7 @@ interface DeadLetterError {
 }
 
 /** Retries the oldest dead letters. Those that another process has just retried or removed do not count. */
-async function retryDeadLetters(inbox: DurableInbox): Promise<number> {
+async function retryDeadLetters(inbox: Store): Promise<number> {
   const pending = (await listIds(inbox)).values()
   let retried = 0
   async function work(): Promise<void> {
@@ -197,7 +167,7 @@ async function retryDeadLetters(inbox: DurableInbox): Promise<number> {
 }
 
 /** Reads all pages before it returns, because retrying dead letters in between would shift the pages. */
-async function listIds(inbox: DurableInbox): Promise<string[]> {
+async function listIds(inbox: Store): Promise<string[]> {
   const ids = new Set<string>()
   let after: string | undefined
   for (let page = 0; page < MAX_RETRIED / PAGE_SIZE; page++) {
@@ -214,10 +184,7 @@ async function listIds(inbox: DurableInbox): Promise<string[]> {
  *
  * @param dead number of dead letters
  */
-async function countErrors(
-  inbox: DurableInbox,
-  dead: number,
-): Promise<{ errors: DeadLetterError[]; read: number }> {
+async function countErrors(inbox: Store, dead: number): Promise<{ errors: DeadLetterError[]; read: number }> {
   if (dead === 0) return { errors: [], read: 0 }
   const after = toCursor(Math.max(0, dead - PAGE_SIZE))
   const { entries } = await inbox.list({ state: 'dead', limit: PAGE_SIZE, after })
@@ -254,7 +221,7 @@ function renderPending(samples: readonly Sample[]): Html {
   const corners = [`0,${HEIGHT}`, ...points, `${WIDTH},${HEIGHT}`]
   const marks = html`<polygon class="pending" points="${corners.join(' ')}"/>
 `
-  const text = `${last.pending.toLocaleString('en')} now, at most ${most.toLocaleString('en')}`
+  const text = `${number(last.pending)} now, at most ${number(most)}`
   return renderFigure('Pending deliveries', text, [marks], { from, span })
 }
 

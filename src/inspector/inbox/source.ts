@@ -2,52 +2,53 @@ import type { DurableInbox, InboxEntry, InboxState, InboxStats } from '../../inb
 import { toCursor } from '../../inbox/method-options.ts'
 import { InspectorError } from '../http.ts'
 import type { ListQuery, RowPage, Source } from '../source.ts'
-import { createActions, toItem, toRow, toStoreError } from './item.ts'
+import { createActions, METHODS, type Store, toItem, toRow, toStoreError } from './item.ts'
 import { type Counts, createInboxPanel, createSamples, STATES, sumOf } from './panel.ts'
 
 const MAX_CHANGE_TYPES = 50
-
-const METHODS = ['list', 'get', 'stats', 'retry', 'discard', 'purge'] as const
 
 /** True for an inbox of any engine, also for one of another build or of the user's own. */
 export const isInbox = (value: unknown): value is DurableInbox =>
   METHODS.every((name) => typeof (value as Partial<DurableInbox> | null | undefined)?.[name] === 'function')
 
-/** Shows and operates a durable inbox. All errors of its store become pages with status 503. */
+/** The methods of an inbox that the page uses. All errors of its store become pages with status 503. */
+function toStore(inbox: DurableInbox): Store {
+  const guarded = METHODS.map((name) => [
+    name,
+    async (...values: unknown[]) => {
+      try {
+        return await (inbox[name] as (...values: unknown[]) => unknown).apply(inbox, values)
+      } catch (error) {
+        throw toStoreError(error)
+      }
+    },
+  ])
+  return Object.fromEntries(guarded)
+}
+
+/** Shows and operates a durable inbox. */
 export function createInboxSource(inbox: DurableInbox): Source {
+  const store = toStore(inbox)
   const samples = createSamples()
   /** Change types of the rows that were listed last: counting all of them would read the whole inbox. */
   let changeTypes: readonly string[] = []
-
-  const remember = ({ rows }: RowPage): void => {
-    const all = new Set(rows.flatMap((row) => row.changeTypes))
-    if (all.size > 0) changeTypes = [...all].slice(0, MAX_CHANGE_TYPES).sort()
-  }
 
   return {
     title: 'geohook inbox',
     filters: async () => ({ services: [], webhooks: [], changeTypes, outcomes: STATES }),
     async list(query) {
-      try {
-        const page = await listInbox(inbox, query)
-        remember(page)
-        return page
-      } catch (error) {
-        throw toStoreError(error)
-      }
+      const page = await listInbox(store, query)
+      const all = new Set(page.rows.flatMap((row) => row.changeTypes))
+      if (all.size > 0) changeTypes = [...all].slice(0, MAX_CHANGE_TYPES).sort()
+      return page
     },
     async get(id) {
-      if (!isId(id)) return undefined
-      try {
-        const item = await inbox.get(id)
-        return item && toItem(item)
-      } catch (error) {
-        throw toStoreError(error)
-      }
+      const item = isId(id) ? await store.get(id) : undefined
+      return item && toItem(item)
     },
-    actions: createActions(inbox),
-    panels: [createInboxPanel(inbox, samples)],
-    on: watchInbox(inbox, samples.add),
+    actions: createActions(store),
+    panels: [createInboxPanel(store, samples)],
+    on: watchInbox(store, samples.add),
   }
 }
 
@@ -60,10 +61,13 @@ const isId = (text: string): boolean => /^[\da-f]{32}$/.test(text)
  * @throws {InspectorError} 400 if `after` is not the `next` of a page
  */
 async function listInbox(
-  inbox: DurableInbox,
+  inbox: Store,
   { limit, after, filters: { outcome, text = '' } }: ListQuery,
 ): Promise<RowPage> {
-  if (isId(text)) return toPage(await findEntry(inbox, text))
+  if (isId(text)) {
+    const item = await inbox.get(text)
+    return { rows: item ? [toRow(item)] : [] }
+  }
   if (outcome !== undefined && !isState(outcome)) return { rows: [] }
   const cursor = after === undefined ? undefined : readCursor(after)
   const counts = await inbox.stats()
@@ -72,20 +76,13 @@ async function listInbox(
   const window = await readWindow(inbox, selected, limit)
   const hasOlder = sumOf(window.older) > 0
   return {
-    ...toPage(window.entries),
+    rows: window.entries.map(toRow),
     ...(hasOlder && { next: STATES.map((state) => window.older[state]).join('-') }),
     ...((hasOlder || after !== undefined) && { note: describe(window, after === undefined) }),
   }
 }
 
 const isState = (word: string): word is InboxState => (STATES as readonly string[]).includes(word)
-
-const toPage = (entries: readonly InboxEntry[]): RowPage => ({ rows: entries.map(toRow) })
-
-async function findEntry(inbox: DurableInbox, id: string): Promise<InboxEntry[]> {
-  const item = await inbox.get(id)
-  return item ? [item] : []
-}
 
 function readCursor(after: string): Counts {
   const [, ...numbers] = /^(\d{1,12})-(\d{1,12})-(\d{1,12})-(\d{1,12})$/.exec(after) ?? []
@@ -118,7 +115,7 @@ type Listener = Parameters<Source['on']>[0]
  *
  * @param onStats called with the counts of each poll
  */
-function watchInbox(inbox: DurableInbox, onStats: (stats: InboxStats) => void): Source['on'] {
+function watchInbox(inbox: Store, onStats: (stats: InboxStats) => void): Source['on'] {
   const listeners = new Set<Listener>()
   let timer: NodeJS.Timeout | undefined
   let isPolling = false
@@ -208,7 +205,7 @@ interface Window {
  *
  * @param ends number of deliveries of each state up to the end of the window
  */
-async function readWindow(inbox: DurableInbox, ends: Counts, limit: number): Promise<Window> {
+async function readWindow(inbox: Store, ends: Counts, limit: number): Promise<Window> {
   const sizes = shareOut(ends, limit)
   const older = mapStates((state) => ends[state] - sizes[state])
   const pages = await Promise.all(

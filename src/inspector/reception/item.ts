@@ -1,12 +1,12 @@
 import { explain } from '../../explain/explain.ts'
 import type { ExplainedOptions } from '../../explain/explained.ts'
 import type { Diagnosis } from '../../explain/types.ts'
-import { bodyFormat } from '../../payload/parse.ts'
 import type { HeaderBag } from '../../receiver/types.ts'
-import type { Redactor } from '../../shared/redact.ts'
-import { decodeSignature, splitSignedForm } from '../../signature/signature.ts'
-import type { AttemptEntry, HeaderPairs, Item, Row, RowOutcome, SignatureFacts } from '../source.ts'
-import { pathOf, type ResolvedOptions } from './options.ts'
+import { type Redactor, toPairs } from '../../shared/redact.ts'
+import { decodeSignature } from '../../signature/signature.ts'
+import { findSignature, headerOf, pathOf } from '../request.ts'
+import type { AttemptEntry, Item, Row, RowOutcome, SignatureFacts } from '../source.ts'
+import type { ResolvedOptions } from './options.ts'
 import type { Recorded } from './record.ts'
 
 /** Characters of a path in a row. Senders choose it, and the list has 1,000 rows. */
@@ -19,7 +19,7 @@ const MAX_TARGET = 200
  * A refused request has no change types, because its payload is not verified.
  */
 export function toRow(recorded: Recorded, { text }: Redactor): Row {
-  const { id, time, request, size, declaredSize, milliseconds, delivery, code } = recorded
+  const { id, time, request, size, milliseconds, delivery, code } = recorded
   const path = pathOf(request.url)
   return {
     id,
@@ -30,10 +30,16 @@ export function toRow(recorded: Recorded, { text }: Redactor): Row {
     target: text(path, MAX_TARGET) + (path.length > MAX_TARGET ? '…' : ''),
     outcome: outcomeOf(recorded),
     attempts: 1,
-    size: size ?? declaredSize,
+    size: size ?? toLength(headerOf(toPairs(request.headers), 'content-length')),
     milliseconds,
     note: code,
   }
+}
+
+/** Size of a body that was not read, according to the sender; 0 if unknown. */
+function toLength(text: string | undefined): number {
+  const length = Number(text)
+  return Number.isSafeInteger(length) && length >= 0 ? length : 0
 }
 
 const TONES: Readonly<Record<Recorded['kind'], RowOutcome['tone']>> = {
@@ -65,24 +71,20 @@ export function toItem(
   explain: () => Promise<Diagnosis | undefined>,
   others: readonly string[],
 ): Item {
-  const { request, body, kind, code, error } = recorded
-  const headers = redactor.headers(request.headers)
-  const isRefused = kind === 'refused'
+  const { body, kind, code, error } = recorded
+  const { method, url } = recorded.request
+  const headers = redactor.headers(recorded.request.headers)
+  const contentType = headerOf(headers, 'content-type') ?? ''
+  const request = { method, url: redactor.text(url), headers, body, contentType }
   return {
     ...toRow(recorded, redactor),
-    request: {
-      method: request.method,
-      url: redactor.text(request.url),
-      headers,
-      body,
-      contentType: headers.find(([name]) => name.toLowerCase() === 'content-type')?.[1] ?? '',
-    },
+    request,
     attemptLog: [attemptOf(recorded, redactor)],
     facts: factsOf(recorded, others),
-    signature: signatureFacts(recorded, headers, options, isRefused),
+    signature: signatureFacts(recorded, request, options),
     code,
     error,
-    ...(isRefused ? { explain: async () => hideInDiagnosis(await explain(), redactor) } : {}),
+    ...(kind === 'refused' && { explain: async () => hideInDiagnosis(await explain(), redactor) }),
   }
 }
 
@@ -135,54 +137,29 @@ function factsOf(
   return facts.filter((fact): fact is [string, string] => fact[1] !== undefined && fact[1] !== '')
 }
 
-/** The signature of a request as it was received. */
-interface FoundSignature {
-  value: string
-  /** True if the last field of a form contains it. */
-  isInField: boolean
-}
-
-/** Finds the signature where the receiver does: in the header or, without it, in the last field of a form. */
-export function findSignature(
-  headers: HeaderPairs,
-  body: Uint8Array | undefined,
-  signatureHeader: string,
-): FoundSignature | undefined {
-  const name = signatureHeader.toLowerCase()
-  const [value] = valuesOf(headers, name)
-  if (value) return { value, isInField: false }
-  const [contentType] = valuesOf(headers, 'content-type')
-  const form = body && bodyFormat(contentType) === 'form' ? splitSignedForm(body, name) : undefined
-  return form && { value: form.signature, isInField: true }
-}
-
 /** Returns in which encoding a signature is written; undefined if it is in none. */
 export const encodingOf = (value: string): 'hex' | 'base64' | undefined =>
   (['hex', 'base64'] as const).find((encoding) => typeof decodeSignature(value, encoding) !== 'string')
 
 function signatureFacts(
-  { delivery, body }: Recorded,
-  headers: HeaderPairs,
+  { delivery, kind }: Recorded,
+  request: Item['request'],
   { signatureHeader, secretHeader, encoding, keys }: ResolvedOptions,
-  isRefused: boolean,
 ): SignatureFacts {
-  const facts: SignatureFacts = {
-    state: isRefused ? 'refused' : delivery?.keyIndex === undefined ? 'unsigned' : 'verified',
-    name: secretHeader ?? signatureHeader,
-    expectedEncoding: secretHeader
-      ? 'none: the key itself'
-      : encoding === 'auto'
-        ? 'hex or base64'
-        : encoding,
-    ...(secretHeader === undefined ? {} : { isSecret: true }),
-  }
-  if (facts.state !== 'verified') return facts
-  if (secretHeader !== undefined) return { ...facts, key: keyText(delivery?.keyIndex ?? 0, keys.length) }
-  const found = findSignature(headers, body, signatureHeader)
+  const keyIndex = delivery?.keyIndex
+  const state = kind === 'refused' ? 'refused' : keyIndex === undefined ? 'unsigned' : 'verified'
+  const key = state === 'verified' ? keyText(keyIndex ?? 0, keys.length) : undefined
+  if (secretHeader !== undefined)
+    return { state, name: secretHeader, expectedEncoding: 'none: the key itself', isSecret: true, key }
+  const found = state === 'verified' ? findSignature(request, signatureHeader) : undefined
   const sentIn = found && encodingOf(found.value)
-  facts.key = keyText(delivery?.keyIndex ?? 0, keys.length)
-  facts.encoding = sentIn && (found.isInField ? `${sentIn}, in a form field` : sentIn)
-  return facts
+  return {
+    state,
+    name: signatureHeader,
+    expectedEncoding: encoding === 'auto' ? 'hex or base64' : encoding,
+    key,
+    encoding: sentIn && (found.isInField ? `${sentIn}, in a form field` : sentIn),
+  }
 }
 
 /** @param count number of keys; 0 if a key function returns them */
@@ -191,9 +168,6 @@ function keyText(index: number, count: number): string {
   const of = count > 1 ? ` of ${count}` : ''
   return `key ${index + 1}${of}${index === 0 ? ' (newest)' : ''}`
 }
-
-const valuesOf = (headers: HeaderPairs, lowerCaseName: string): string[] =>
-  headers.filter(([name]) => name.toLowerCase() === lowerCaseName).map(([, value]) => value)
 
 /** For a larger body, in bytes, only the code and the head of the request are explained. */
 const MAX_BODY = 1024 * 1024

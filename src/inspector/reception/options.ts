@@ -11,6 +11,7 @@ import {
   requireHeaderName,
   type SignatureEncoding,
 } from '../../signature/signature.ts'
+import { pathOf } from '../request.ts'
 
 /** Options of `createReception`: those of the receiver, and those of the reception itself. */
 export interface ReceptionOptions extends ExplainedOptions {
@@ -54,7 +55,7 @@ export interface ResolvedOptions {
   title: string
 }
 
-export const NAMES: OptionNames<ReceptionOptions> = {
+const NAMES: OptionNames<ReceptionOptions> = {
   ...OPTION_NAMES,
   maxRequests: true,
   maxBytes: true,
@@ -63,7 +64,7 @@ export const NAMES: OptionNames<ReceptionOptions> = {
   title: true,
 }
 
-export const MAX_REQUESTS = 10_000
+const MAX_REQUESTS = 10_000
 
 /** @throws {WebhookError} `config_invalid` */
 export function readReceptionOptions(options: ReceptionOptions = {}): ResolvedOptions {
@@ -102,7 +103,7 @@ export function readReceptionOptions(options: ReceptionOptions = {}): ResolvedOp
 }
 
 /** @throws {WebhookError} `config_invalid` */
-export function toTrust(ca: CaSource): Trust {
+function toTrust(ca: CaSource): Trust {
   try {
     return createTrust(ca)
   } catch (error) {
@@ -111,7 +112,7 @@ export function toTrust(ca: CaSource): Trust {
 }
 
 /** Invalid keys are left out: the receiver reports them, and `explain` explains them. */
-export function keysOf(signatureKey: ExplainedOptions['signatureKey']): readonly SignatureKey[] {
+function keysOf(signatureKey: ExplainedOptions['signatureKey']): readonly SignatureKey[] {
   if (typeof signatureKey === 'function') return []
   const keys = toKeyList((signatureKey ?? []) as SignatureKeys)
   if (!Array.isArray(keys)) return []
@@ -128,12 +129,6 @@ export function toAddress(text: unknown, name = 'the address'): URL {
   return url
 }
 
-/**
- * Returns path and query of a request's URL, which can be a whole URL. Ignores its host: senders choose it, and the
- * user's next click would send a signed request to them.
- */
-export const pathOf = (url: string): string => /^(?:\w+:\/\/[^/?#]*)?(\/[^#]*)/.exec(url)?.[1] ?? '/'
-
 /** Remembers the address that the user entered last. */
 export interface AddressBook {
   /** The suggested address for a request; empty without a suggestion. */
@@ -142,12 +137,10 @@ export interface AddressBook {
 }
 
 /** @param base the option `resendTo` */
-export function createAddressBook(base: string | undefined): AddressBook {
+export function createAddressBook(base = ''): AddressBook {
+  const isOrigin = /^https?:\/\/[^/?#]+$/i.test(base)
+  const defaultOf = (url: string): string => (isOrigin ? base + pathOf(url) : base)
   let last: string | undefined
-  function defaultOf(url: string): string {
-    const isOrigin = base !== undefined && /^https?:\/\/[^/?#]+$/i.test(base)
-    return isOrigin ? base + pathOf(url) : (base ?? '')
-  }
   return {
     suggest: (url) => last ?? defaultOf(url),
     remember(url, address) {

@@ -3,15 +3,14 @@ import type { ErrorCode, WebhookError } from '../../errors.ts'
 import type { Diagnosis } from '../../explain/types.ts'
 import type { ServiceName, WebhookEvent } from '../../payload/events.ts'
 import { causesOf } from '../../receiver/observer.ts'
-import { readHeader } from '../../receiver/request.ts'
 import type { Delivery, HeaderBag, Outcome, RequestHead } from '../../receiver/types.ts'
 import { type Redactor, toPairs } from '../../shared/redact.ts'
 import type { HttpResponse } from '../send-request.ts'
 import type { AttemptEntry, HeaderPairs } from '../source.ts'
 
 /** The end of a request, as an observer sees it. */
-export interface SeenRequest {
-  request: RequestHead
+export interface SeenRequest<Head = RequestHead> {
+  request: Head
   outcome: Outcome
   milliseconds: number
   delivery?: Delivery | undefined
@@ -51,57 +50,44 @@ type Facts = Omit<Recorded, 'id' | 'bytes'>
  * nothing.
  */
 export function fromObserver(seen: SeenRequest, now: number, redactor: Redactor): Facts {
-  const { request, outcome, milliseconds, delivery, error } = seen
-  return {
-    ...common(outcome, seen.body ?? delivery?.rawBody, delivery, error, redactor),
-    declaredSize: toLength(readHeader(request.headers, 'content-length')),
-    time: new Date(now - milliseconds),
-    decidedAt: now,
-    request,
-    milliseconds,
-    sent: undefined,
-  }
+  const body = seen.body ?? seen.delivery?.rawBody
+  return toFacts({ ...seen, body }, { time: new Date(now - seen.milliseconds), decidedAt: now }, redactor)
 }
 
 /** Keeps what the page will show of a request that a program has recorded itself. */
 export function fromProgram(received: ReceivedRequest, redactor: Redactor): Facts {
   const { receivedAt, milliseconds, method, url, headers, body, outcome, delivery, remoteAddress } = received
   const { status, forwarded, disconnected = false } = received
+  const sent: Sent = {
+    status,
+    disconnected,
+    forwarded:
+      forwarded && 'response' in forwarded
+        ? { status: forwarded.response.status, answer: toAnswer(forwarded.response, redactor) }
+        : forwarded,
+  }
+  const request = { method, url, headers, remoteAddress }
+  const times = { time: receivedAt, decidedAt: receivedAt.getTime() }
   return {
-    ...common(outcome, body, delivery, outcome.error, redactor),
-    declaredSize: toLength(headers.find(([name]) => name.toLowerCase() === 'content-length')?.[1]),
-    time: receivedAt,
-    decidedAt: receivedAt.getTime(),
-    request: { method, url, headers, remoteAddress },
-    milliseconds,
-    sent: {
-      status,
-      disconnected,
-      forwarded:
-        forwarded && 'response' in forwarded
-          ? { status: forwarded.response.status, answer: toAnswer(forwarded.response, redactor) }
-          : forwarded,
-    },
+    ...toFacts({ request, outcome, milliseconds, delivery, error: outcome.error, body }, times, redactor),
+    sent,
   }
 }
 
-function toLength(text: string | undefined): number {
-  const length = Number(text)
-  return Number.isSafeInteger(length) && length >= 0 ? length : 0
-}
-
-function common(
-  { kind, status, headers, body: text }: Outcome,
-  body: Uint8Array | undefined,
-  delivery: Delivery | undefined,
-  error: WebhookError | undefined,
+function toFacts(
+  { request, outcome, milliseconds, delivery, error, body }: SeenRequest<Recorded['request']>,
+  times: Pick<Facts, 'time' | 'decidedAt'>,
   redactor: Redactor,
-): Pick<Facts, 'body' | 'size' | 'kind' | 'answer' | 'code' | 'error' | 'delivery'> {
+): Facts {
+  const { kind, status, headers, body: text } = outcome
   return {
+    ...times,
+    request,
     body,
     size: body?.length,
     kind,
     answer: { status, headers, body: text },
+    milliseconds,
     code: error?.code,
     error: error && causeText(error, redactor),
     delivery: delivery && toRecordedDelivery(delivery),
@@ -172,8 +158,6 @@ export interface Recorded {
   readonly bytes: number
   /** Size of the body in bytes, also if it is not recorded. Undefined if it was not read. */
   readonly size: number | undefined
-  /** Size according to the sender; 0 if unknown. */
-  readonly declaredSize: number
   readonly kind: Outcome['kind']
   /** The response of the receiver. */
   readonly answer: Pick<Outcome, 'status' | 'headers' | 'body'>
@@ -184,7 +168,7 @@ export interface Recorded {
   /** Undefined if the request was refused, or is a handshake. */
   readonly delivery: RecordedDelivery | undefined
   /** What the sender got instead of the receiver's response. */
-  readonly sent: Sent | undefined
+  readonly sent?: Sent | undefined
   /** Set when a page has asked for it. */
   diagnosis?: Promise<Diagnosis | undefined>
 }

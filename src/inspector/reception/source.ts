@@ -3,9 +3,10 @@ import { isHidden, type Redactor } from '../../shared/redact.ts'
 import type { Trust } from '../../shared/tls-trust.node.ts'
 import { sign } from '../../signature/signature.ts'
 import { bodyFields, readBody } from '../action.ts'
+import { findSignature } from '../request.ts'
 import { endToEnd, type HttpRequest, SendError, sendRequest } from '../send-request.ts'
 import type { Action, Done, Field, FilterChoices, HeaderPairs, Item, Row, Source } from '../source.ts'
-import { createExplainer, encodingOf, findSignature, outcomeOf, toItem, toRow } from './item.ts'
+import { createExplainer, encodingOf, outcomeOf, toItem, toRow } from './item.ts'
 import { type AddressBook, createAddressBook, type ResolvedOptions, toAddress } from './options.ts'
 import type { Recorded, RequestStore } from './record.ts'
 
@@ -160,7 +161,7 @@ function createActions(
 
   /** Signs with the newest key, in the encoding and with the prefix of the original signature if it is readable. */
   function signLike({ request }: Item, body: Uint8Array): Promise<string> {
-    const { value = '' } = findSignature(request.headers, request.body, signatureHeader) ?? {}
+    const { value = '' } = findSignature(request, signatureHeader) ?? {}
     const encoding = options.encoding === 'auto' ? (encodingOf(value) ?? 'hex') : options.encoding
     const prefix = /^sha256(=|%3d)/i.test(value) ? 'sha256=' : ''
     return sign({ body, signatureKey: newestKey as Uint8Array | string, encoding, prefix })

@@ -1,5 +1,38 @@
 import { isUtf8 } from 'node:buffer'
 import { bodyFormat } from '../payload/parse.ts'
+import { splitSignedForm } from '../signature/signature.ts'
+import type { HeaderPairs, Item } from './source.ts'
+
+/** Returns the value of a header. Repeated headers are joined, as the receiver does. */
+export function headerOf(headers: HeaderPairs, name: string): string | undefined {
+  const values = headers.filter(([header]) => header.toLowerCase() === name.toLowerCase())
+  return values.length === 0 ? undefined : values.map(([, value]) => value).join(', ')
+}
+
+/** The signature of a request as it was received. */
+interface FoundSignature {
+  value: string
+  /** True if the last field of a form contains it. */
+  isInField: boolean
+}
+
+/** Finds the signature where the receiver does: in the header or, without it, in the last field of a form. */
+export function findSignature(
+  { headers, body, contentType }: Pick<Item['request'], 'headers' | 'body' | 'contentType'>,
+  name: string,
+): FoundSignature | undefined {
+  const value = headerOf(headers, name)
+  if (value) return { value, isInField: false }
+  const form =
+    body && bodyFormat(contentType) === 'form' ? splitSignedForm(body, name.toLowerCase()) : undefined
+  return form && { value: form.signature, isInField: true }
+}
+
+/**
+ * Returns path and query of a request's URL, which can be a whole URL. Ignores its host: senders choose it, and the
+ * user's next click would send a signed request to them.
+ */
+export const pathOf = (url: string): string => /^(?:\w+:\/\/[^/?#]*)?(\/[^#]*)/.exec(url)?.[1] ?? '/'
 
 /** Decodes a body as UTF-8; invalid bytes become U+FFFD. */
 export const textOf = (body: Uint8Array): string => new TextDecoder('utf-8', { ignoreBOM: true }).decode(body)
