@@ -119,7 +119,7 @@ module.exports = {
       name: 'no-express-in-receivers',
       severity: 'error',
       from: { path: '^src/', pathNot: '^src/(mock|cli)/' },
-      to: { path: 'node_modules/(express|undici)' },
+      to: { path: 'node_modules/express' },
     },
     { name: 'nothing-unresolved', severity: 'error', from: {}, to: { couldNotResolve: true } },
     {

@@ -1,7 +1,8 @@
 import { isUtf8 } from 'node:buffer'
 import { bodyFormat } from '../payload/parse.ts'
+import type { HeaderPairs } from '../shared/headers.ts'
 import { splitSignedForm } from '../signature/signature.ts'
-import type { HeaderPairs, Item } from './source.ts'
+import type { Item } from './source.ts'
 
 /** Returns the value of a header. Repeated headers are joined, as the receiver does. */
 export function headerOf(headers: HeaderPairs, name: string): string | undefined {

@@ -1,8 +1,8 @@
 import type { Diagnosis } from '../explain/types.ts'
-import type { HeaderPairs } from '../shared/redact.ts'
+import type { HeaderPairs } from '../shared/headers.ts'
 import type { Html } from './html/template.ts'
 
-export type { HeaderPairs } from '../shared/redact.ts'
+export type { HeaderPairs } from '../shared/headers.ts'
 
 /**
  * What an inspector shows: the deliveries of a mock service, of a receiver or of an inbox. The pages know only this

@@ -1,8 +1,7 @@
+import { type HeaderBag, type HeaderPairs, toPairs } from './headers.ts'
+
 /** A key, a token or a password. A string means its UTF-8 bytes. */
 export type Secret = string | Uint8Array
-
-export type HeaderPairs = readonly (readonly [name: string, value: string])[]
-type HeaderBag = Readonly<Record<string, string | readonly string[] | undefined>>
 
 /** What is shown in place of a secret. */
 export const HIDDEN = '***'
@@ -30,14 +29,6 @@ export const isSecretHeader = (name: string): boolean => SECRET_HEADER.test(name
 export const isSecretMember = (name: string): boolean => SECRET_MEMBER.test(name)
 export const isSecretParameter = (name: string): boolean =>
   SECRET_MEMBER.test(name) || SECRET_PARAMETER.test(name)
-
-/** One pair for each value of a repeated header. */
-export function toPairs(headers: HeaderBag | HeaderPairs): HeaderPairs {
-  if (Array.isArray(headers)) return headers as HeaderPairs
-  return Object.entries(headers as HeaderBag).flatMap(([name, value = []]) =>
-    [value].flat().map((one): [string, string] => [name, one]),
-  )
-}
 
 /** Hides secrets. */
 export interface Redactor {

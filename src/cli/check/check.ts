@@ -9,9 +9,10 @@ import {
   type Observer,
   SCENARIOS,
 } from '../../check/index.ts'
+import type { HeaderPairs } from '../../shared/headers.ts'
 import { createTrust, type Trust } from '../../shared/tls-trust.node.ts'
 import { EXIT, type ExitCode, usageError } from '../errors.ts'
-import { type HeaderPairs, sendRequest } from '../io/http.ts'
+import { sendRequest } from '../io/http.ts'
 import { type CaOptions, caOption, readCas } from '../options/ca.ts'
 import { addKeyOptions, type KeyOptions, requireKey } from '../options/secrets.ts'
 import { choice, type Dialect, dialectOption } from '../options/signature.ts'

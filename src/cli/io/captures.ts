@@ -2,10 +2,10 @@ import { randomUUID } from 'node:crypto'
 import { link, mkdir, readdir, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Diagnosis } from '../../index.ts'
+import { type HeaderPairs, isHeaderName, isHeaderValue } from '../../shared/headers.ts'
 import { type CliError, usageError } from '../errors.ts'
 import type { Io } from '../terminal/io.ts'
 import { readJson, toRecord, unreadable } from './files.ts'
-import { type HeaderPairs, isHeaderName, isHeaderValue } from './http.ts'
 
 /** A recorded request whose secrets are redacted, except in its body. docs/cli.md describes the file format. */
 export interface Capture {

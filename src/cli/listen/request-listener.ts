@@ -8,16 +8,11 @@ import {
   type ReceiverRequest,
   WebhookError,
 } from '../../index.ts'
+import { endToEnd, type HeaderPairs, pairRaw } from '../../shared/headers.ts'
+import type { HttpRequest, HttpResponse } from '../../shared/http.node.ts'
 import type { Trust } from '../../shared/tls-trust.node.ts'
 import { toCliError } from '../errors.ts'
-import {
-  endToEnd,
-  type HeaderPairs,
-  type HttpRequest,
-  type HttpResponse,
-  sendRequest,
-  toPairs,
-} from '../io/http.ts'
+import { sendRequest } from '../io/http.ts'
 
 /** A request, its outcome and its response status. */
 export interface ReceivedRequest {
@@ -91,7 +86,7 @@ export function createRequestListener(
       options.onOtherPath({ receivedAt: new Date(), method, url })
       return
     }
-    const head = { receivedAt: new Date(), method, url, headers: toPairs(req.rawHeaders) }
+    const head = { receivedAt: new Date(), method, url, headers: pairRaw(req.rawHeaders) }
     await webhook({
       async receive(request, respond) {
         const body = await readBody(request, options.limit)

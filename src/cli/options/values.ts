@@ -1,6 +1,6 @@
 import { InvalidArgumentError } from 'commander'
+import { isHeaderName, isHeaderValue } from '../../shared/headers.ts'
 import { isSecretHeader } from '../../shared/redact.ts'
-import { isHeaderName, isHeaderValue } from '../io/http.ts'
 import type { Io } from '../terminal/io.ts'
 
 // Parsers for Commander's `argParser`. They throw an InvalidArgumentError that does not quote the value.

@@ -1,9 +1,10 @@
 import { Command, Option } from 'commander'
 import { arcgis, type ProfileName, portal, service } from '../../index.ts'
+import type { HeaderPairs } from '../../shared/headers.ts'
 import { createPayload, createSigner, type PayloadDetails, type SignerOptions } from '../../testing/index.ts'
 import { EXIT, usageError } from '../errors.ts'
 import { readInput, readText } from '../io/files.ts'
-import { type HeaderPairs, isSuccess, sendRequest } from '../io/http.ts'
+import { isSuccess, sendRequest } from '../io/http.ts'
 import { type CaOptions, caOption, readTrust } from '../options/ca.ts'
 import { addKeyOptions, type KeyOptions, requireKey } from '../options/secrets.ts'
 import {

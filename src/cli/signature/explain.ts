@@ -2,10 +2,10 @@ import { Command, InvalidArgumentError, Option } from 'commander'
 import { ERROR_CODES } from '../../errors.ts'
 import { type Diagnosis, type ErrorCode, explain, type SignatureEncoding } from '../../index.ts'
 import { nearest } from '../../options.ts'
+import type { HeaderPairs } from '../../shared/headers.ts'
 import { EXIT, usageError } from '../errors.ts'
 import { noteOnSecretHeader, readCaptures } from '../io/captures.ts'
 import { readInput } from '../io/files.ts'
-import type { HeaderPairs } from '../io/http.ts'
 import { addKeyOptions, type KeyOptions, requireUncheckedKeys } from '../options/secrets.ts'
 import {
   acceptedEncodingOption,

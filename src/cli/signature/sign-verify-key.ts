@@ -2,10 +2,10 @@ import { randomBytes } from 'node:crypto'
 import { writeFile } from 'node:fs/promises'
 import { Command } from 'commander'
 import { type SignatureEncoding, sign, type Verdict, verify } from '../../index.ts'
+import type { HeaderPairs } from '../../shared/headers.ts'
 import { textsOf } from '../../shared/redact.ts'
 import { EXIT, usageError } from '../errors.ts'
 import { readInput } from '../io/files.ts'
-import type { HeaderPairs } from '../io/http.ts'
 import { addKeyOptions, type KeyOptions, requireKey, requireKeys } from '../options/secrets.ts'
 import {
   acceptedEncodingOption,

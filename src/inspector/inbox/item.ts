@@ -3,20 +3,12 @@ import { parsePayload } from '../../payload/parse.ts'
 import type { StoredDelivery } from '../../receiver/types.ts'
 import { whyUnreachable } from '../../shared/connection-errors.ts'
 import { errorChain } from '../../shared/error-chain.ts'
+import type { HeaderPairs } from '../../shared/headers.ts'
 import { createRedactor } from '../../shared/redact.ts'
 import { arcgis, portal, service } from '../../signature/profiles.ts'
 import { toDuration } from '../html/template.ts'
 import { InspectorError } from '../http.ts'
-import type {
-  Action,
-  AttemptEntry,
-  Done,
-  HeaderPairs,
-  Item,
-  Row,
-  RowOutcome,
-  SignatureFacts,
-} from '../source.ts'
+import type { Action, AttemptEntry, Done, Item, Row, RowOutcome, SignatureFacts } from '../source.ts'
 
 export const METHODS = ['list', 'get', 'stats', 'retry', 'discard', 'purge'] as const
 /** What the page needs of an inbox. */

@@ -4,9 +4,10 @@ import type { Diagnosis } from '../../explain/types.ts'
 import type { ServiceName, WebhookEvent } from '../../payload/events.ts'
 import { causesOf } from '../../receiver/observer.ts'
 import type { Delivery, HeaderBag, Outcome, RequestHead } from '../../receiver/types.ts'
-import { type Redactor, toPairs } from '../../shared/redact.ts'
-import type { HttpResponse } from '../send-request.ts'
-import type { AttemptEntry, HeaderPairs } from '../source.ts'
+import { type HeaderPairs, toPairs } from '../../shared/headers.ts'
+import type { HttpResponse } from '../../shared/http.node.ts'
+import type { Redactor } from '../../shared/redact.ts'
+import type { AttemptEntry } from '../source.ts'
 
 /** The end of a request, as an observer sees it. */
 export interface SeenRequest<Head = RequestHead> {

@@ -1,11 +1,12 @@
 import { configInvalid } from '../../errors.ts'
+import { endToEnd, type HeaderPairs } from '../../shared/headers.ts'
+import { type HttpRequest, isSendError, sendRequest } from '../../shared/http.node.ts'
 import { isHidden, type Redactor } from '../../shared/redact.ts'
 import type { Trust } from '../../shared/tls-trust.node.ts'
 import { sign } from '../../signature/signature.ts'
 import { bodyFields, readBody } from '../action.ts'
 import { findSignature } from '../request.ts'
-import { endToEnd, type HttpRequest, SendError, sendRequest } from '../send-request.ts'
-import type { Action, Done, Field, FilterChoices, HeaderPairs, Item, Row, Source } from '../source.ts'
+import type { Action, Done, Field, FilterChoices, Item, Row, Source } from '../source.ts'
 import { createExplainer, encodingOf, outcomeOf, toItem, toRow } from './item.ts'
 import { type AddressBook, createAddressBook, type ResolvedOptions, toAddress } from './options.ts'
 import type { Recorded, RequestStore } from './record.ts'
@@ -215,7 +216,7 @@ async function post(
       ok: status >= 200 && status < 300,
     }
   } catch (error) {
-    if (error instanceof SendError)
+    if (isSendError(error))
       throw configInvalid(redact([error.message, error.hint].filter(Boolean).join('. ')))
     throw error
   }

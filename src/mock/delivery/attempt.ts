@@ -205,7 +205,7 @@ async function send(
       onWrite,
     })
   }
-  return client.send(target, request, { seconds, losesAnswer: isFirst && fault?.fault === 'answer_lost' })
+  return client.send(target, request, seconds, isFirst && fault?.fault === 'answer_lost')
 }
 
 /** True for any 2xx status (docs/decisions.md). */

@@ -1,23 +1,14 @@
-import { once } from 'node:events'
-import * as http from 'node:http'
-import * as https from 'node:https'
+import type { ClientRequest } from 'node:http'
 import { setTimeout as pause } from 'node:timers/promises'
+import { createConnections } from '../../shared/http.node.ts'
 import type { Trust } from '../../shared/tls-trust.node.ts'
-import type { RawRequest } from '../../testing/signer.ts'
 import type { FaultName } from '../faults/faults.ts'
-import {
-  type Answer,
-  createTextReader,
-  type Target,
-  timeoutError,
-  toAnswer,
-  toSendError,
-} from './http-client.ts'
+import { type Answer, type OutgoingRequest, sendOver, type Target } from './http-client.ts'
 
 // Sends requests that a correct HTTP client would refuse to send. Each request uses a separate connection.
 
 /** Writes a request body with a fault. */
-type BodyWriter = (req: http.ClientRequest, body: Uint8Array, options: BodyWriterOptions) => Promise<void>
+type BodyWriter = (req: ClientRequest, body: Uint8Array, options: BodyWriterOptions) => Promise<void>
 
 interface BodyWriterOptions {
   delay: number | undefined
@@ -69,37 +60,24 @@ interface ConnectionFaultOptions {
 
 /** Sends one attempt with a connection fault. */
 export async function sendWithConnectionFault(
-  { hookUrl, origin }: Target,
-  { headers, body }: RawRequest,
+  target: Target,
+  request: OutgoingRequest,
   { fault, delay, seconds, trust, onWrite }: ConnectionFaultOptions,
 ): Promise<Answer> {
-  const isSecure = origin.startsWith('https:')
-  const { request } = isSecure ? https : http
-  const signal = AbortSignal.timeout(seconds * 1000)
-  const req = request(hookUrl, {
-    method: 'POST',
-    headers: { ...headers, 'content-length': contentLengthOf(body, fault) },
-    agent: isSecure && trust ? new https.Agent({ secureContext: trust() }) : false,
-    signal,
-  })
+  const connections = createConnections(trust)
   const ended = new AbortController()
-  const write = WRITERS[fault] as BodyWriter
-  // Write errors can be ignored here, because `req` emits them as well.
-  const written = write(req, body, { delay, signal: ended.signal, onWrite }).catch(() => {})
+  const { body } = request
+  const options = { delay, signal: ended.signal, onWrite }
+  const length = contentLengthOf(body, fault)
+  let written: Promise<void> | undefined
   try {
-    const [res] = (await once(req, 'response', { signal })) as [http.IncomingMessage]
-    return toAnswer(res.statusCode ?? 0, res.headers, await readText(res))
-  } catch (error) {
-    throw signal.aborted ? timeoutError(seconds) : toSendError(error, origin)
+    return await sendOver(connections, target, request, { seconds, length }, (req) => {
+      // Write errors can be ignored here, because `req` emits them as well.
+      written = (WRITERS[fault] as BodyWriter)(req, body, options).catch(() => {})
+    })
   } finally {
     ended.abort()
-    req.on('error', () => {}).destroy()
+    connections.close()
     await written
   }
-}
-
-async function readText(res: http.IncomingMessage): Promise<string> {
-  const text = createTextReader()
-  for await (const chunk of res) if (!text.add(chunk)) break
-  return text.end()
 }

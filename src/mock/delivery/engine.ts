@@ -264,7 +264,7 @@ export function createEngine(
       retries.stop()
       handshakes?.stop()
       while (pending.size > 0) await Promise.allSettled(pending)
-      await retries.close()
+      retries.close()
     },
   }
 }

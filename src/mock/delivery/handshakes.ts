@@ -34,7 +34,7 @@ async function makeHandshake(
 ): Promise<string | undefined> {
   const token = randomBytes(24).toString('base64url')
   const path = `${target.path}${target.path.includes('?') ? '&' : '?'}${parameter}=${token}`
-  const headers = { host: target.host, accept: 'application/json' }
+  const headers = { accept: 'application/json' }
   try {
     const body = new Uint8Array()
     const answer = await send({ ...target, path }, { method: 'GET', headers, body }, SECONDS)

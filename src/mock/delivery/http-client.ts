@@ -1,9 +1,16 @@
-import { Agent, type Dispatcher } from 'undici'
+import type { ClientRequest } from 'node:http'
+import { setImmediate as endOfTurn } from 'node:timers/promises'
 import { describeCertificateError } from '../../shared/certificate-errors.ts'
+import type { HeaderPairs } from '../../shared/headers.ts'
+import {
+  type Connections,
+  createConnections,
+  type RawRequest as Exchange,
+  exchange,
+} from '../../shared/http.node.ts'
 import type { Trust } from '../../shared/tls-trust.node.ts'
 import type { RawRequest } from '../../testing/signer.ts'
 import { isLoopback, toHostname } from '../http/server.ts'
-import { createConnector } from './tls-connector.ts'
 
 /** A receiver's response. */
 export interface Answer {
@@ -14,10 +21,6 @@ export interface Answer {
 }
 
 type AnswerHeaders = Readonly<Record<string, string | string[] | undefined>>
-
-/** Returns a frozen object, so that callers cannot change the response in the log. */
-export const toAnswer = (status: number, headers: AnswerHeaders, body: string): Answer =>
-  Object.freeze({ status, headers: Object.freeze(headers), body })
 
 /** A parsed payload URL. */
 export interface Target {
@@ -40,118 +43,71 @@ export function toTarget(hookUrl: string, allowHosts: readonly string[]): Target
 /** A delivery, or a handshake. */
 export type OutgoingRequest = Omit<RawRequest, 'method'> & { method: 'GET' | 'POST' }
 
-/** Options of {@link HttpClient.send}. */
-interface SendOptions {
-  /** Timeout in seconds, from connecting to the last byte of the response. */
-  seconds: number
-  /** True to close the connection when the response begins. */
-  losesAnswer: boolean
-}
-
 /** Sends requests over connections that are kept open. It follows no redirects. */
 export interface HttpClient {
-  send(target: Target, request: OutgoingRequest, options: SendOptions): Promise<Answer>
-  close(): Promise<void>
+  /** @param losesAnswer true to close the connection when the response begins */
+  send(target: Target, request: OutgoingRequest, seconds: number, losesAnswer?: boolean): Promise<Answer>
+  close(): void
 }
 
-/**
- * @param concurrency maximum number of requests in flight
- * @param trust default: Node's own CAs
- */
-export function createHttpClient(concurrency: number, trust?: Trust): HttpClient {
-  // Allows one spare connection per receiver, in case another connection cannot be established. Disables undici's own
-  // timeouts, because each request has a shorter timeout.
-  const agent = new Agent({
-    connections: concurrency + 1,
-    headersTimeout: 0,
-    bodyTimeout: 0,
-    ...(trust && { connect: createConnector(trust) }),
-  })
-
+/** @param trust default: Node's own CAs */
+export function createHttpClient(trust?: Trust): HttpClient {
+  const connections = createConnections(trust)
   return {
-    send: (target, request, options) =>
-      new Promise((resolve, reject) => dispatch(agent, target, request, options, resolve, reject)),
-    close: () => agent.destroy(),
-  }
-}
-
-/** Uses undici's `dispatch`: it costs half as much as `request`, and can be aborted while waiting for a connection. */
-function dispatch(
-  agent: Agent,
-  { origin, path }: Target,
-  { method, headers, body }: OutgoingRequest,
-  { seconds, losesAnswer }: SendOptions,
-  resolve: (answer: Answer) => void,
-  reject: (error: unknown) => void,
-): void {
-  const text = createTextReader()
-  const response = { status: 0, headers: {} as AnswerHeaders }
-  let controller: Dispatcher.DispatchController | undefined
-  let failure: Error | undefined
-
-  const timer = setTimeout(() => fail(timeoutError(seconds)), seconds * 1000)
-
-  function fail(error: Error): void {
-    clearTimeout(timer)
-    reject(toSendError(error, origin))
-    failure = error
-    controller?.abort(error)
-  }
-
-  function succeed(): void {
-    clearTimeout(timer)
-    resolve(toAnswer(response.status, response.headers, text.end()))
-  }
-
-  agent.dispatch(
-    { origin, path, method, headers, body },
-    {
-      onRequestStart(requestController) {
-        controller = requestController
-        if (failure) controller.abort(failure)
-      },
-      onResponseStart(_controller, status, headers) {
-        if (losesAnswer && status >= 200) fail(new Error('the answer was lost'))
-        Object.assign(response, { status, headers })
-      },
-      onResponseData(_controller, chunk) {
-        if (text.add(chunk)) return
-        succeed()
-        controller?.abort(new Error('the rest of the answer is not read'))
-      },
-      onResponseEnd: succeed,
-      onResponseError: (_controller, error) => fail(error),
+    async send(target, request, seconds, losesAnswer = false) {
+      // Two turns of the event loop let connections end that a receiver closes with its response.
+      await endOfTurn()
+      await endOfTurn()
+      const onResponse = losesAnswer ? loseAnswer : undefined
+      return sendOver(connections, target, request, { seconds, onResponse }, (req) => req.end(request.body))
     },
-  )
+    close: () => connections.close(),
+  }
 }
 
-/** Describes the problem if the error is about the receiver's certificate. */
-export function toSendError(error: unknown, origin: string): unknown {
-  const problem = describeCertificateError(error, origin)
-  return problem === undefined ? error : new Error(problem, { cause: error })
+function loseAnswer(): never {
+  throw new Error('the answer was lost')
 }
-
-export const timeoutError = (seconds: number): Error => new Error(`no answer within ${seconds} s`)
 
 /** Maximum number of bytes that are read of a response. */
 export const MAX_ANSWER: number = 64 * 1024
 
-/** Collects the first 64 KiB of a response. */
-interface TextReader {
-  /** @returns false if no more chunks are needed */
-  add(chunk: Buffer): boolean
-  end(): string
+/** Options of {@link sendOver}. */
+interface SendOptions {
+  /** Timeout in seconds, from connecting to the last byte of the response. */
+  seconds: number
+  /** Value of `content-length`. Default: the length of the body. */
+  length?: number
+  onResponse?: Exchange['onResponse']
 }
 
-export function createTextReader(): TextReader {
-  const chunks: Buffer[] = []
-  let bytes = 0
-  return {
-    add(chunk) {
-      chunks.push(chunk)
-      bytes += chunk.length
-      return bytes < MAX_ANSWER
-    },
-    end: () => Buffer.concat(chunks).subarray(0, MAX_ANSWER).toString(),
+/** @param write writes the body */
+export async function sendOver(
+  connections: Connections,
+  { origin, path, host }: Target,
+  { method, headers, body }: OutgoingRequest,
+  { seconds, length = body.length, onResponse }: SendOptions,
+  write: (req: ClientRequest) => unknown,
+): Promise<Answer> {
+  const url = new URL(origin + path)
+  const framed = { host, ...headers, ...(method === 'POST' && { 'content-length': String(length) }) }
+  const request = { method, headers: Object.entries(framed), agent: connections.agentFor(url), onResponse }
+  const limits = { timeout: seconds * 1000, limit: MAX_ANSWER, isCut: true }
+  try {
+    const { status, headers, body } = await exchange(url, { ...request, ...limits }, write)
+    return toAnswer(status, headers, body.toString())
+  } catch (error) {
+    const problem = describeCertificateError(error, origin)
+    throw problem === undefined ? error : new Error(problem, { cause: error })
   }
+}
+
+/** Returns a frozen object, so that callers cannot change the response in the log. */
+function toAnswer(status: number, pairs: HeaderPairs, body: string): Answer {
+  const headers = new Map<string, string | string[]>()
+  for (const [name, value] of pairs) {
+    const before = headers.get(name.toLowerCase())
+    headers.set(name.toLowerCase(), before === undefined ? value : [before, value].flat())
+  }
+  return Object.freeze({ status, headers: Object.freeze(Object.fromEntries(headers)), body })
 }

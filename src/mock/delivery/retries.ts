@@ -96,7 +96,7 @@ export interface Retries {
   /** Ends all waits: sends deliveries that are held back, and stops all retries. */
   stop(): void
   /** Closes the connections. */
-  close(): Promise<void>
+  close(): void
 }
 
 const ABANDONED = 'abandoned'
@@ -104,13 +104,13 @@ const NEVER_SENT: readonly unknown[] = [HOST_REFUSED, CLOSED]
 
 export function createRetries(options: RetriesOptions): Retries {
   const { clock, settings, isActive, trust, began, finished, ended } = options
-  const client = createHttpClient(options.concurrency, trust)
+  const client = createHttpClient(trust)
   const limit = createConcurrencyLimit(options.concurrency)
   const holdBack = createHoldBack(clock)
   /** Aborted to end the waits of all current deliveries; `abandon` then creates a new controller. */
   let waits = createAbortController()
-  let closed: Promise<void> | undefined
-  const context = { clock, client, trust, isClosed: () => closed !== undefined, began, finished }
+  let isClosed = false
+  const context = { clock, client, trust, isClosed: () => isClosed, began, finished }
 
   const isDue = ({ webhookId }: OutgoingDelivery, signal: AbortSignal): boolean =>
     signal.reason !== ABANDONED && isActive(webhookId)
@@ -185,9 +185,9 @@ export function createRetries(options: RetriesOptions): Retries {
     resend: (delivery, number) => limit(() => begin(delivery, number())),
     send: (target, request, seconds) =>
       limit(async () => {
-        if (closed) throw new Error(CLOSED)
+        if (isClosed) throw new Error(CLOSED)
         if (!target.isAllowed) throw new Error(HOST_REFUSED)
-        return client.send(target, request, { seconds, losesAnswer: false })
+        return client.send(target, request, seconds)
       }),
     abandon() {
       waits.abort(ABANDONED)
@@ -195,8 +195,8 @@ export function createRetries(options: RetriesOptions): Retries {
     },
     stop: () => waits.abort(),
     close() {
-      closed ??= client.close()
-      return closed
+      isClosed = true
+      client.close()
     },
   }
 }

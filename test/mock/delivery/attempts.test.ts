@@ -107,7 +107,7 @@ describe('number and times of attempts', () => {
     const settings = { notificationTimeOutInSeconds: 3, notificationElapsedTimeInSeconds: 0 }
     const { service } = createAt([seed(PLAIN, { hookUrl: receiver.url })], { settings })
     const attempts = await service.trigger(CREATED)
-    expect(attempts.map(({ error }) => error)).toEqual(['no answer within 3 s', undefined])
+    expect(attempts.map(({ error }) => error)).toEqual(['no response within 3 s', undefined])
     expect(attempts[0]?.milliseconds).toBeGreaterThanOrEqual(2_990)
   })
 })
@@ -199,7 +199,7 @@ describe('changes between two attempts', () => {
       settings: { notificationAttempts: 2, notificationTimeOutInSeconds: 1 },
     })
     await clock.advance(HOUR)
-    expect((await triggered).map(({ error }) => error)).toEqual([undefined, 'no answer within 1 s'])
+    expect((await triggered).map(({ error }) => error)).toEqual([undefined, 'no response within 1 s'])
   })
 
   it('close(): no second attempt and no failure, and it does not wait for the clock', async () => {

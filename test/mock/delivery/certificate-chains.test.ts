@@ -78,7 +78,6 @@ it('refuses a certificate for a host that its CA may not certify', async () => {
   expect(receiver.requests).toBe(0)
 })
 
-// Undici sends the first delivery, Node's own client the second, and they report different codes.
 it.each([undefined, 'slow_drip'] as const)(
   'reports a response that looks like a TLS record which is too long, with the fault %s',
   async (fault) => {

@@ -109,13 +109,13 @@ describe('faults of the connection', () => {
       const { service } = createAt(named(receiver.url, { a: {} }), { settings })
       service.faults.add({ fault })
       const [first, second] = await service.trigger(CREATED)
-      expect(first?.error).toBe('no answer within 3 s')
+      expect(first?.error).toBe('no response within 3 s')
       expect(second?.answer?.status).toBe(200)
     },
   )
 
   it.each(['slow_drip', 'wrong_length'] as const)(
-    '%s: the timeout ends an attempt whose receiver switches protocols',
+    '%s: an attempt ends if the receiver switches protocols',
     async (fault) => {
       const server = createServer((socket) => {
         socket
@@ -131,7 +131,7 @@ describe('faults of the connection', () => {
       service.faults.add({ fault })
       const [attempt] = await service.trigger(CREATED)
       server.close()
-      expect(attempt?.error).toBe('no answer within 1 s')
+      expect(attempt?.error).toBe('the host switched to another protocol')
     },
   )
 

@@ -105,7 +105,7 @@ describe('a handshake', () => {
       ({ url }, res) => void res.end(`${' '.repeat(100_000)}${rightAnswer(url)}`),
       'the answer has 64 KiB or more',
     ],
-    ['hangs up', (req) => void req.socket.destroy(), 'other side closed'],
+    ['hangs up', (req) => void req.socket.destroy(), 'socket hang up'],
   ])('fails if the receiver %s', async (_what, answer, reason) => {
     const { url, requests } = await handshaker(answer)
     const service = create([toHook(url)], { handshake: true })
@@ -133,10 +133,10 @@ describe('a handshake', () => {
     const seconds = (performance.now() - started) / 1000
     expect(seconds).toBeGreaterThan(4.9)
     expect(notices.sort()).toEqual([
-      '1 not sent: no answer within 5 s',
-      'failed: no answer within 5 s',
-      'slow: 1 not sent: no answer within 5 s',
-      'slow: failed: no answer within 5 s',
+      '1 not sent: no response within 5 s',
+      'failed: no response within 5 s',
+      'slow: 1 not sent: no response within 5 s',
+      'slow: failed: no response within 5 s',
     ])
   }, 20_000)
 

@@ -6,7 +6,7 @@ import { serve } from '../../helpers/served.ts'
 import { create } from '../support.ts'
 import { CREATED, named, statusesOf } from './support.ts'
 
-/** One is sent by undici, the other by Node's own client. */
+/** One is sent over a connection that stays open, the other over its own. */
 const CLIENTS = [undefined, 'slow_drip'] as const
 
 let ca: Certificate

@@ -50,7 +50,7 @@ describe('a host that is not allowed is never contacted', () => {
     'http://evil.example#@127.0.0.1/',
     'http://evil.example\\@127.0.0.1/',
   ])('%s', async (url) => {
-    const connect = vi.spyOn(net, 'connect')
+    const connect = vi.spyOn(net.Socket.prototype, 'connect')
     const lookup = resolveTo(LOOPBACK)
     const attempt = await deliverTo(url)
     expect(attempt).toMatchObject({ hookUrl: url, error: expect.stringMatching(/./) })
@@ -70,7 +70,7 @@ describe('a host that is not allowed is never contacted', () => {
     'localhost',
     'LOCALHOST',
   ])('this machine is allowed in every notation: %s', async (host) => {
-    const connect = vi.spyOn(net, 'connect')
+    const connect = vi.spyOn(net.Socket.prototype, 'connect')
     const receiver = await capture()
     const attempt = await deliverTo(`http://${host}:${receiver.port}/hook`)
     expect(connect).toHaveBeenCalledOnce()
@@ -80,7 +80,7 @@ describe('a host that is not allowed is never contacted', () => {
   })
 
   it('this machine over IPv6 is allowed', async () => {
-    const connect = vi.spyOn(net, 'connect')
+    const connect = vi.spyOn(net.Socket.prototype, 'connect')
     const attempt = await deliverTo('http://[::1]:9/hook')
     expect(connect).toHaveBeenCalledOnce()
     expect(attempt.error).toMatch(/E[A-Z]+/)
@@ -107,7 +107,7 @@ describe('a host that is not allowed is never contacted', () => {
     if (host.endsWith('example')) resolveTo(LOOPBACK)
     const url = `http://${host}:${receiver.port}/hook`
     expect((await deliverTo(url, { allowHosts: ['other.example'] })).error).toBe(REFUSED)
-    const connect = vi.spyOn(net, 'connect')
+    const connect = vi.spyOn(net.Socket.prototype, 'connect')
     const { answer, error } = await deliverTo(url, { allowHosts: ['other.example', allowed] })
     expect(connect).toHaveBeenCalledOnce()
     expect(error).not.toBe(REFUSED)
@@ -208,7 +208,7 @@ describe('trigger records the result and never rejects if the receiver', () => {
     const receiver = await capture((_req, res) => respond(res))
     const settings = { notificationAttempts: 1, notificationTimeOutInSeconds: 1 }
     const attempt = await deliverTo(receiver.url, { settings })
-    expect(attempt.error).toBe('no answer within 1 s')
+    expect(attempt.error).toBe('no response within 1 s')
     expect(attempt).not.toHaveProperty('answer')
   })
 
@@ -236,7 +236,7 @@ describe('trigger records the result and never rejects if the receiver', () => {
     const service = create([seed(FEATURE, { hookUrl })], { concurrency: 1, settings })
     for (const count of [1, 2]) {
       const [attempt] = await service.trigger(created)
-      expect(attempt?.error).toBe('no answer within 3 s')
+      expect(attempt?.error).toBe('no response within 3 s')
       await vi.waitFor(() => expect(connections.length).toBe(count), { timeout: 60_000 })
     }
   })

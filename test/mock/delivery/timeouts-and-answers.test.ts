@@ -22,8 +22,8 @@ it('concurrent attempts have their own timeouts', async () => {
   })
   const third = trigger('A')
   expect(await second).toBe(200)
-  expect(await Promise.race([first, third])).toBe('no answer within 1 s')
-  expect(await third).toBe('no answer within 2 s')
+  expect(await Promise.race([first, third])).toBe('no response within 1 s')
+  expect(await third).toBe('no response within 2 s')
 })
 
 it('every attempt ends, even without a response', async () => {
@@ -34,7 +34,7 @@ it('every attempt ends, even without a response', async () => {
   })
   const works = Array.from({ length: 20 }, () => service.trigger(CREATED))
   const errors = (await Promise.all(works)).map(([attempt]) => attempt?.error)
-  expect(errors).toEqual(Array(20).fill('no answer within 1 s'))
+  expect(errors).toEqual(Array(20).fill('no response within 1 s'))
 })
 
 it('records each response unchanged', async () => {
