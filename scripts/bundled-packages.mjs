@@ -43,6 +43,9 @@ export const bundledPackages = {
   },
 }
 
+/** Commander is CommonJS, and requires modules of Node. */
+const REQUIRE = 'import { createRequire } from "node:module"; const require = createRequire(import.meta.url)'
+
 /** Writes the packages as ES and CommonJS modules, and their licences, to `dist/packages`. */
 export async function bundlePackages() {
   const inputs = new Set()
@@ -62,6 +65,7 @@ export async function bundlePackages() {
         platform: 'node',
         mainFields: ['module', 'main'],
         legalComments: 'none', // in LICENSES.txt
+        banner: format === 'esm' && name === 'commander' ? { js: REQUIRE } : {},
         outfile: `dist/packages/${fileOf(name)}.${extension}`,
         metafile: true,
       })

@@ -1,5 +1,6 @@
 import { configInvalid } from '../errors.ts'
 import { nearest, type OptionNames, requireKnownOptions } from '../options.ts'
+import { isHeaderValue } from '../shared/headers.ts'
 import { createRedactor } from '../shared/redact.ts'
 import { createTrust } from '../shared/tls-trust.node.ts'
 import { createKeyring } from '../signature/keyring.ts'
@@ -77,7 +78,7 @@ export function readOptions(options: CheckOptions): Settings {
     ['prefix', sender.prefix],
     ['signatureKey', sender.isSigned ? '' : sender.credential(new Uint8Array())],
   ] as const)
-    if (!VALUE.test(value)) throw configInvalid(`${name} contains characters that a header cannot have`)
+    if (!isHeaderValue(value)) throw configInvalid(`${name} contains characters that a header cannot have`)
   return {
     target: { url, timeout: readTimeout(options.timeout), trust, hide },
     sender,
@@ -127,15 +128,13 @@ function readTrust({ ca = [] }: CheckOptions): Target['trust'] {
 
 /** The headers that the scenarios write themselves. */
 const OWN = /^(host|content-length|content-type|transfer-encoding|connection|expect)$/i
-/** Characters of a header value (RFC 9110 section 5.5). */
-const VALUE = /^[\t\x20-\x7e\x80-\xff]*$/
 
 function readHeaders(headers: CheckOptions['headers'] = {}, sender: Sender): Settings['headers'] {
   return Object.entries(headers).map(([name, value]) => {
     requireHeaderName(name, 'a name in headers')
     if (OWN.test(name) || name.toLowerCase() === sender.header.toLowerCase())
       throw configInvalid(`headers must not contain ${name}: the scenarios set it`)
-    if (typeof value !== 'string' || !VALUE.test(value))
+    if (typeof value !== 'string' || !isHeaderValue(value))
       throw configInvalid(`the header ${name} has an invalid value`)
     return [name, value] as const
   })

@@ -1,6 +1,7 @@
 import { configInvalid } from '../errors.ts'
 import { type OptionNames, requireKnownOptions } from '../options.ts'
 import { type Body, toBase64, toBinary, toBytes } from '../shared/bytes.ts'
+import { isHeaderName } from '../shared/headers.ts'
 import { createKeyring, type Keyring, type SignatureKey, type SignatureKeys } from './keyring.ts'
 
 /** The code of an invalid signature. */
@@ -268,6 +269,6 @@ export const DEFAULT_SIGNATURE_HEADER = 'x-service'
  * @throws {WebhookError} `config_invalid`
  */
 export function requireHeaderName(name: string, option = 'signatureHeader'): string {
-  if (typeof name === 'string' && /^[\w!#$%&'*+.^`|~-]+$/.test(name)) return name
+  if (typeof name === 'string' && isHeaderName(name)) return name
   throw configInvalid(`${option} is not a valid HTTP header name`)
 }
