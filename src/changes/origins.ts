@@ -1,4 +1,5 @@
 import { configInvalid } from '../errors.ts'
+import { isLoopback } from '../shared/loopback.ts'
 import { ChangesError, showUrl } from './errors.ts'
 
 /** The origins that a client may send requests to. */
@@ -60,7 +61,5 @@ export function readOrigin(origin: unknown): string {
 }
 
 /** True for https, and for http to this machine by a name that does not need DNS. */
-export const isSecure = (url: URL): boolean => url.protocol === 'https:' || isLoopback(url)
-
-export const isLoopback = ({ hostname }: URL): boolean =>
-  hostname === 'localhost' || hostname === '[::1]' || /^127\.\d+\.\d+\.\d+$/.test(hostname)
+export const isSecure = ({ protocol, hostname }: URL): boolean =>
+  protocol === 'https:' || (isLoopback(hostname) && !/.\.localhost/.test(hostname))

@@ -1,4 +1,5 @@
 import { type Json, toText } from '../payload/json.ts'
+import { isLoopback } from '../shared/loopback.ts'
 import { createRedactor } from '../shared/redact.ts'
 import { abortable, backoff, ChangesError, type Interval, showUrl, wait } from './errors.ts'
 import {
@@ -11,7 +12,7 @@ import {
   toNetworkError,
   toServiceError,
 } from './failures.ts'
-import { isLoopback, isSecure, refuse } from './origins.ts'
+import { isSecure, refuse } from './origins.ts'
 import type { Tokens } from './token.ts'
 import type { ChangesObserver, StepName, StepResult } from './types.ts'
 
@@ -228,7 +229,7 @@ function requireTarget(location: string, from: URL, allowsOtherOrigin: boolean):
       `${showUrl(from)} redirects to ${showUrl(target)}`,
       'Only files may redirect to another origin. Check whether the service requires a login page.',
     )
-  if (!isSecure(target) || (isLoopback(target) && !isLoopback(from)))
+  if (!isSecure(target) || (isLoopback(target.hostname) && !isLoopback(from.hostname)))
     throw refuse(
       `${showUrl(from)} redirects to ${showUrl(target)}`,
       'Files may redirect only to https, and to this machine only from this machine.',

@@ -114,7 +114,7 @@ const addressOf = (url: URL): { host: string; port: number } => ({
 })
 
 /** The host name or address, without the brackets of IPv6. */
-export const hostOf = (url: URL): string => url.hostname.replace(/^\[|\]$/g, '')
+const hostOf = (url: URL): string => url.hostname.replace(/^\[|\]$/g, '')
 
 /** A request to write. */
 export interface RequestParts {

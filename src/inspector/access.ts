@@ -1,6 +1,7 @@
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
 import { readHeader } from '../receiver/request.ts'
 import type { HeaderBag } from '../receiver/types.ts'
+import { isLoopback, withoutPort } from '../shared/loopback.ts'
 import { InspectorError, type InspectorRequest } from './http.ts'
 import type { ResolvedOptions } from './options.ts'
 
@@ -28,8 +29,6 @@ async function isAuthorized(
   }
 }
 
-const LOOPBACK_HOST = /^(localhost|127(\.\d{1,3}){3}|\[::1\])(:\d*)?$/i
-const LOOPBACK_ADDRESS = /^(::1|(::ffff:)?127(\.\d{1,3}){3})$/i
 /** Headers of proxies: the request may come from another machine, although the proxy runs on this one. */
 const PROXY_HEADER =
   /forwarded|proxy|client-?ip|real-?ip|user-ip|^(via|cdn-loop|x-original-host|x-envoy-.*|cf-.*|tailscale-.*|x-nf-.*|x-vercel-.*)$/
@@ -41,8 +40,8 @@ const PROXY_HEADER =
 function requireLoopback({ headers, httpVersion, remoteAddress }: InspectorRequest): void {
   const isLocal =
     remoteAddress !== undefined &&
-    LOOPBACK_ADDRESS.test(remoteAddress) &&
-    LOOPBACK_HOST.test(hostOf(headers)) &&
+    isLoopback(remoteAddress) &&
+    isLoopback(withoutPort(hostOf(headers))) &&
     // No browser uses HTTP/1.0, but nginx does by default, without any header of a proxy (proxy_http_version).
     httpVersion !== '1.0' &&
     !Object.keys(headers).some((name) => PROXY_HEADER.test(name))

@@ -63,6 +63,8 @@ describe('without a token or a login', () => {
     'evil.example:4000',
     '0.0.0.0',
     '127.0.0.1:80@evil.example',
+    '127.0.0.256',
+    'evil.example#.localhost',
   ])('refuses the host %j, which may be a name that an attacker points at this machine', async (host) => {
     const { port, source } = await start()
     for (const path of ['/', '/deliveries/d1', '/deliveries/d1/download', '/live', '/assets/inspector.js']) {

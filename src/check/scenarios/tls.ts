@@ -1,4 +1,5 @@
-import { hostOf, inspectTls, offerOldTls, type TlsReport } from '../connection.ts'
+import { isLoopback } from '../../shared/loopback.ts'
+import { inspectTls, offerOldTls, type TlsReport } from '../connection.ts'
 import type { Scenario } from '../judge.ts'
 import type { Probe } from '../probe.ts'
 import { type Finding, failed, passed, skipped, undecided } from '../types.ts'
@@ -8,10 +9,8 @@ const MIN_DAYS = 14
 
 const isHttps = ({ url }: Probe): boolean => url.protocol === 'https:'
 
-/** Addresses and names that lead to this machine. URLs write `::ffff:127.0.0.1` as `::ffff:7f00:1`. */
-const LOOPBACK = /^(localhost|.+\.localhost|127(\.\d+){3}|0\.0\.0\.0|::1?|::ffff:7f[\da-f]{2}:[\da-f]{1,4})$/
-
-const isLoopback = (url: URL): boolean => LOOPBACK.test(hostOf(url))
+/** True for this machine, also by the addresses that listen on all interfaces. */
+const isLocal = ({ hostname }: URL): boolean => isLoopback(hostname) || /^(0\.0\.0\.0|\[::\])$/.test(hostname)
 
 const withTls =
   (judge: (report: TlsReport, probe: Probe) => Finding): Scenario['run'] =>
@@ -29,7 +28,7 @@ export const TLS: readonly Scenario[] = [
     fix: 'Put a certificate on the receiver, or on a proxy in front of it.',
     run(probe) {
       if (isHttps(probe)) return passed(`the URL begins with https`)
-      if (isLoopback(probe.url)) return skipped('the receiver is on this machine')
+      if (isLocal(probe.url)) return skipped('the receiver is on this machine')
       return failed('the URL begins with http')
     },
   },

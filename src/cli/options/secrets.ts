@@ -1,9 +1,10 @@
 import { isUtf8 } from 'node:buffer'
 import type { Command } from 'commander'
+import { isLoopback } from '../../shared/loopback.ts'
 import { type CliError, usageError } from '../errors.ts'
 import { reasonOf } from '../io/files.ts'
 import type { Io } from '../terminal/io.ts'
-import { collect, isLoopback } from './values.ts'
+import { collect } from './values.ts'
 
 /** A secret and its source. Error messages name the source and never contain the secret. */
 export interface Secret {

@@ -27,11 +27,6 @@ export function httpUrl(value: string): URL {
   throw new InvalidArgumentError('must be a URL that begins with http:// or https://')
 }
 
-const LOOPBACK = /^(localhost|127(\.\d{1,3}){3}|::1|\[::1\])$/i
-
-/** Returns true if a host of a URL, or an address to listen on, is this machine. */
-export const isLoopback = (host: string): boolean => LOOPBACK.test(host)
-
 /** Parses an origin, and adds it to the previous ones. */
 export function originList(value: string, previous: readonly string[] = []): string[] {
   const url = URL.canParse(value) ? new URL(value) : undefined

@@ -8,9 +8,10 @@ import {
   type RawRequest as Exchange,
   exchange,
 } from '../../shared/http.node.ts'
+import { isLoopback } from '../../shared/loopback.ts'
 import type { Trust } from '../../shared/tls-trust.node.ts'
 import type { RawRequest } from '../../testing/signer.ts'
-import { isLoopback, toHostname } from '../http/server.ts'
+import { toHostname } from '../http/server.ts'
 
 /** A receiver's response. */
 export interface Answer {

@@ -9,12 +9,8 @@ import {
 } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { configInvalid } from '../../errors.ts'
+import { isLoopback, withoutPort } from '../../shared/loopback.ts'
 import { AdminError } from './errors.ts'
-
-const LOOPBACK = /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/i
-
-/** True for `localhost` and loopback addresses, in the form of `URL.hostname`. */
-export const isLoopback = (hostname: string): boolean => LOOPBACK.test(hostname)
 
 /**
  * Converts a host name or IP address to the form of `URL.hostname`: lower-case ASCII, IPv6 in brackets.
@@ -52,7 +48,7 @@ const refuseOtherHosts =
     const { host } = req.headers
     if (host !== undefined && !URL.canParse(`http://${host}`))
       return refuse(res, 400, 'the host is not a valid host')
-    if (host !== undefined && !isLoopback(host.replace(/:\d*$/, '')))
+    if (host !== undefined && !isLoopback(withoutPort(host)))
       return refuse(res, 403, 'the host is not this machine')
     app(req, res)
   }

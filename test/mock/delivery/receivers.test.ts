@@ -98,8 +98,8 @@ describe('a host that is not allowed is never contacted', () => {
   })
 
   it.each([
-    ['an IPv6 address as in a URL', '[::ffff:127.0.0.1]', '[::ffff:127.0.0.1]'],
-    ['or without the brackets, or written otherwise', '::FFFF:7f00:1', '[::ffff:127.0.0.1]'],
+    ['an IPv6 address as in a URL', '[::]', '[::]'],
+    ['or without the brackets, or written otherwise', '0:0::0', '[::]'],
     ['a name that is not ASCII', 'bücher.example', 'BÜCHER.example'],
     ['or its form in ASCII', 'xn--bcher-kva.example', 'bücher.example'],
   ])('allowHosts: %s', async (_, allowed, host) => {

@@ -1,8 +1,8 @@
 import { createHmac, randomBytes, randomUUID, timingSafeEqual } from 'node:crypto'
 import type { ServerResponse } from 'node:http'
+import { isLoopback } from '../../../shared/loopback.ts'
 import type { ExtractionFaultName, JobFaultName } from '../../faults/faults.ts'
 import { AdminError } from '../../http/errors.ts'
-import { isLoopback } from '../../http/server.ts'
 import { MAX_DOCUMENT, responseType } from './document.ts'
 import type { ResolvedExtractOptions } from './options.ts'
 

@@ -1,0 +1,21 @@
+/** A name that browsers and RFC 6761 reserve for this machine, also with the dot that ends a full name. */
+const NAME = /^([a-z\d-]+\.)*localhost\.?$/i
+const IPV4 = /^127(\.(25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)){3}$/
+/** URLs write `::ffff:127.0.0.1` as `::ffff:7f00:1`; sockets do not. */
+const IPV6 = /^(::1|::ffff:7f[\da-f]{2}:[\da-f]{1,4})$/i
+const MAPPED = /^::ffff:/i
+
+/**
+ * Returns true if a host can only be this machine. No other site can have such a host, so a `host` header with it rules
+ * out DNS rebinding. The unspecified addresses 0.0.0.0 and `::` do not count.
+ *
+ * @param host as in `URL.hostname`, in a `host` header without its port, or the address of a socket
+ */
+export function isLoopback(host: string): boolean {
+  if (NAME.test(host) || IPV4.test(host)) return true
+  const address = host.startsWith('[') && host.endsWith(']') ? host.slice(1, -1) : host
+  return IPV6.test(address) || (MAPPED.test(address) && IPV4.test(address.slice('::ffff:'.length)))
+}
+
+/** Returns the host in a `host` header, without its port. */
+export const withoutPort = (header: string): string => header.replace(/:\d*$/, '')
