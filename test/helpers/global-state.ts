@@ -1,6 +1,8 @@
+import { setImmediate } from 'node:timers/promises'
 import { afterAll, expect, vi } from 'vitest'
 
-// Checks that each test file restores global state, because later test files run in the same process.
+// Checks that each test file restores global state, because later test files run in the same process, and that Node
+// warns of no leak.
 
 const EVENTS = ['SIGINT', 'SIGTERM', 'uncaughtException', 'unhandledRejection', 'warning']
 const HANDLES = ['ProcessWrap', 'TCPServerWrap']
@@ -32,6 +34,19 @@ const openHandles = (): string[] =>
     .filter((name) => HANDLES.includes(name))
     .sort()
 
+/** Warnings of Node about listeners, timers and promises that were forgotten. */
+const LEAKS = [
+  'MaxListenersExceededWarning',
+  'PromiseRejectionHandledWarning',
+  'TimeoutNegativeWarning',
+  'TimeoutOverflowWarning',
+]
+const leaks: (string | undefined)[] = []
+const noteLeak = ({ name, stack }: Error): void => {
+  if (LEAKS.includes(name)) leaks.push(stack)
+}
+process.on('warning', noteLeak)
+
 const before = { state: readState(), handles: openHandles() }
 
 afterAll(async () => {
@@ -44,4 +59,7 @@ afterAll(async () => {
   await vi.waitFor(() => expect(openHandles(), 'handles that a test left open').toEqual(before.handles), {
     timeout: 60_000,
   })
+  await setImmediate() // Node emits warnings one tick late
+  process.off('warning', noteLeak)
+  expect(leaks, 'warnings of leaks').toEqual([])
 })
