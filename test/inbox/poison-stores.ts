@@ -9,7 +9,7 @@ import type { PoisonStore } from './poison.ts'
 
 const QUICK = { retryDelay: 10, maxRetryDelay: 1_000 }
 
-export function createSqliteStore(attempts: number, ahead = 0): PoisonStore {
+export function createSqliteStore(attempts: number): PoisonStore {
   const folder = createFolder()
   const options = { path: folder.fileIn('inbox.db'), lease: 1_000, attempts, ...QUICK }
   return {
@@ -17,7 +17,6 @@ export function createSqliteStore(attempts: number, ahead = 0): PoisonStore {
     factory: 'createSqliteInbox',
     options,
     inbox: createSqliteInbox(options),
-    ahead,
     remove: folder.remove,
   }
 }

@@ -16,8 +16,6 @@ export interface PoisonStore {
   options: Record<string, unknown>
   /** The inbox in the test process, which only puts and lists deliveries. */
   inbox: DurableInbox
-  /** Milliseconds by which each new process sets its clock further ahead, if the engine accepts a clock. */
-  ahead?: number
   /** Maximum number of attempts per delivery that the engine does not count because the process exited during them. */
   uncounted?: number
   /** Expires the leases of a dead process, so that the test need not wait until they expire. */
@@ -77,7 +75,7 @@ async function superviseUntilDone(
   store: PoisonStore,
   { log, attempts, deliveries }: { log: string } & Pick<PoisonRun, 'attempts' | 'deliveries'>,
 ): Promise<void> {
-  const { inbox, entry, factory, options, ahead = 0, uncounted = 0, endLeases } = store
+  const { inbox, entry, factory, options, uncounted = 0, endLeases } = store
   const maxLives = (attempts + uncounted) * deliveries.filter(isPoison).length
   for (let life = 0; life <= maxLives; life++) {
     const env = {
@@ -86,7 +84,6 @@ async function superviseUntilDone(
       OPTIONS: JSON.stringify(options),
       CONCURRENCY: '8',
       LOG: log,
-      ...(ahead > 0 && { AHEAD: String((life + 1) * ahead) }),
     }
     const worker = startNode([APP], env)
     const { child } = worker

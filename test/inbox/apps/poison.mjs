@@ -3,11 +3,9 @@ import { appendFileSync } from 'node:fs'
 import { setTimeout } from 'node:timers/promises'
 import { createReceiver } from 'geohook'
 
-const { ENTRY, FACTORY, OPTIONS, AHEAD, CONCURRENCY, LOG } = process.env
+const { ENTRY, FACTORY, OPTIONS, CONCURRENCY, LOG } = process.env
 const observer = { failed() {}, dead() {}, trouble: ({ error }) => console.error(error) }
-// This clock is ahead of the previous process's clock, so that the leases of that process have already expired.
-const clock = AHEAD ? { clock: () => Date.now() + Number(AHEAD) } : {}
-const inbox = (await import(ENTRY))[FACTORY]({ ...JSON.parse(OPTIONS), ...clock, observer })
+const inbox = (await import(ENTRY))[FACTORY]({ ...JSON.parse(OPTIONS), observer })
 
 const HANDLERS = {
   Quick: () => setTimeout(5),

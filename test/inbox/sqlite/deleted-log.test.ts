@@ -5,7 +5,6 @@ import { createSqliteInbox } from 'geohook/sqlite'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { until } from '../../contract/inbox/fixture.ts'
 import { openDatabase } from '../../helpers/sqlite.ts'
-import { describeDeletedLog } from './deleted-log.ts'
 import { useInboxServer } from './http-server.ts'
 
 describe('an inbox whose write-ahead log is deleted while it is open', () => {
@@ -49,5 +48,3 @@ describe('an inbox whose write-ahead log is deleted while it is open', () => {
     })
   })
 })
-
-describeDeletedLog({ processes: 1, deletions: 3 })
