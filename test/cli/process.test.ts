@@ -29,10 +29,7 @@ beforeAll(async () => {
 /** Commands that open sockets or files, which could keep the process alive. */
 const COMMANDS: Record<string, (url: string) => string[]> = {
   send: (url) => ['send', body, '--to', url],
-  check: () => ['check', 'http://127.0.0.1:1/'],
-  list: (url) => ['list', '--url', url],
   'inbox list': () => ['inbox', 'list', '--store', store],
-  demo: () => ['demo', '--x'],
 }
 
 describe.concurrent('geohook in its own process', () => {

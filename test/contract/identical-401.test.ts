@@ -82,8 +82,10 @@ describe.each(ON_SOCKETS)('the 401 responses of %s', (_, { mount }) => {
   /** Returns the responses to each kind of refused request, by error code. */
   async function refuseEach(upload: Upload): Promise<Map<string, string>> {
     const answers = new Map<string, string>()
+    const urls = new Map<SetupName, string>()
     for (const [code, [setup, header]] of Object.entries(REFUSALS)) {
-      const { url } = await start(setup)
+      const url = urls.get(setup) ?? (await start(setup)).url
+      urls.set(setup, url)
       answers.set(code, await refuse(url, header, upload))
     }
     return answers

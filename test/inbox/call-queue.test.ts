@@ -50,7 +50,8 @@ describe('the queue of calls', () => {
 
   it('calls a group when it has 1,000 deliveries, or 16 MiB', async () => {
     const { queue, calls, endAll } = useQueue()
-    for (const member of times(1_001, () => memberOf('Small'))) queue.add(member)
+    const small = memberOf('Small')
+    for (let i = 0; i < 1_001; i++) queue.add({ ...small })
     expect(calls.map(({ length }) => length)).toEqual([1_000])
     const large = memberOf('Large', 8 * MIB)
     for (let i = 0; i < 3; i++) queue.add({ ...large })
@@ -65,7 +66,8 @@ describe('the queue of calls', () => {
 
   it('takes at most 2,000 deliveries at a time, or 64 MiB', async () => {
     const { queue, endAll } = useQueue()
-    for (const member of times(1_999, () => memberOf())) queue.add(member)
+    const small = memberOf()
+    for (let i = 0; i < 1_999; i++) queue.add({ ...small })
     expect(queue.hasRoom()).toBe(true)
     queue.add(memberOf())
     expect(queue.hasRoom()).toBe(false)
@@ -75,7 +77,7 @@ describe('the queue of calls', () => {
     expect(queue.hasRoom()).toBe(true)
 
     const large = memberOf('Large', 16 * MIB)
-    for (let round = 0; round < 3; round++) {
+    for (let round = 0; round < 2; round++) {
       for (let i = 0; i < 4; i++) {
         expect(queue.hasRoom()).toBe(true)
         queue.add({ ...large })

@@ -27,12 +27,12 @@ describe.each(['memory', 'SQLite'])('more than a thousand deliveries in %s', (en
     return inbox
   }
 
-  it.each(['done', 'dead'] as const)('purge() removes all %s deliveries', async (state) => {
+  it('purge() removes all dead deliveries', async () => {
     const inbox = await createInbox(() => {
-      if (state === 'dead') throw new Error('bad')
+      throw new Error('bad')
     })
-    expect(await inbox.purge({ state: state === 'dead' ? 'done' : 'dead' })).toBe(0)
-    expect(await inbox.purge({ state })).toBe(COUNT)
+    expect(await inbox.purge({ state: 'done' })).toBe(0)
+    expect(await inbox.purge({ state: 'dead' })).toBe(COUNT)
     expect(await inbox.stats()).toMatchObject({ done: 0, dead: 0 })
   })
 

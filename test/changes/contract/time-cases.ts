@@ -1,6 +1,5 @@
 import type { ServerResponse } from 'node:http'
 import { expect } from 'vitest'
-import { FAST } from '../support.ts'
 import { extract } from './answer-cases.ts'
 import type { Case } from './case.ts'
 import { DOCUMENT, type Reply, raw, redirect, startHostile } from './hostile-server.ts'
@@ -11,6 +10,9 @@ const endless = (res: ServerResponse): void => {
   const timer = setInterval(() => res.write(' '), 5)
   res.once('close', () => clearInterval(timer))
 }
+
+/** Long enough that few requests are made until the time limit. */
+const SLOW = { min: 100, max: 100 }
 
 /** Answers that only the time limit ends. */
 const ENDLESS: [name: string, replies: Record<string, Reply>, state?: string][] = [
@@ -36,7 +38,7 @@ export const TIME_CASES: readonly Case[] = [
       const server = await startHostile(replies)
       // Before the client knows a state, it has to make some requests.
       const timeout = state === undefined ? 1000 : 2000
-      const { error } = await extract(use, server, { timeout })
+      const { error } = await extract(use, server, { timeout, pollInterval: SLOW })
       expect(error).toMatchObject({
         code: 'changes_timeout',
         message: expect.stringContaining(`${timeout} ms`),
@@ -50,7 +52,7 @@ export const TIME_CASES: readonly Case[] = [
       const server = await startHostile(replies)
       const started = performance.now()
       const used = await use({
-        options: { origins: [server.origin], pollInterval: FAST },
+        options: { origins: [server.origin], pollInterval: SLOW },
         events: [server.event],
         abortAfter: 200,
       })

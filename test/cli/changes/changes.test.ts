@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { FAST, type Service, startService, TOKEN } from '../../changes/support.ts'
-import { CLI, createFolder, geohook, parseStdout } from '../../helpers/cli.ts'
-import { hasTerminal, startInTerminal } from '../../helpers/terminal.ts'
+import { createFolder, geohook, parseStdout } from '../../helpers/cli.ts'
 import { START } from '../../mock/features/extract/support.ts'
 
 const folder = createFolder()
@@ -105,13 +104,12 @@ describe('geohook changes', () => {
     expect(Math.max(...lines.map((line) => line.length))).toBeLessThan(200)
   })
 
-  it.skipIf(!hasTerminal)('shortens the attributes to the space that a terminal has for them', async () => {
+  it('shortens the attributes to the space that a terminal has for them', async () => {
     const service = await startFast()
     await service.post('/0/addFeatures', { features: [{ attributes: { name: 'x'.repeat(70) } }] })
-    const terminal = startInTerminal([CLI, 'changes', URL_OF(service)], env)
-    expect(await terminal.exited).toBe(0)
-    // The terminal has no known width, so 80 columns are assumed.
-    const row = terminal.stdout.split('\r\n').find((line) => line.includes('name=xx'))
+    const { code, stdout } = await geohook(['changes', URL_OF(service)], { env, columns: 80 })
+    expect(code).toBe(0)
+    const row = stdout.split('\n').find((line) => line.includes('name=xx'))
     expect(row).toMatch(/x…$/)
     expect(row).toHaveLength(80)
   })

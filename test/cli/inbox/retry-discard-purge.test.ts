@@ -51,8 +51,7 @@ describe.concurrent.each([
 it('geohook inbox retry --dead retries more dead letters than it lists at a time', async () => {
   await withInbox({ dead: 1_001 }, async ({ run, inbox }) => {
     expect(parseStdout(await run('retry', '--dead', '--json'))).toEqual({ retried: 1_001, refused: [] })
-    await handleAll(inbox)
-    expect(await inbox.stats()).toMatchObject({ done: 1_001, dead: 0, waiting: 0 })
+    expect(await inbox.stats()).toMatchObject({ dead: 0, waiting: 1_001 })
   })
 })
 

@@ -41,9 +41,11 @@ describe.each(operations.map((operation) => [nameOf(operation), operation] as co
     it.each(pathsOf(operation))('%s accepts only its own methods', async (template) => {
       // A portal announces a webhook to its URL, which must respond.
       const { url } = await capture()
+      const service = await start(seeds, { auth: auth() })
+      const token = await tokenOf(service, 'both')
+      const before = service.snapshot()
       for (const method of ['GET', 'POST', 'PUT'] as const) {
-        const service = await start(seeds, { auth: auth() })
-        const token = await tokenOf(service, 'both')
+        service.restore(before)
         const { text, status } = await send(service.url + fill(template), {
           method,
           headers: {

@@ -56,11 +56,11 @@ describe('a missing body', () => {
 
 describe('large invalid bodies', () => {
   it.each<[string, string, string]>([
-    ['a list of what are no webhooks', '/restore', `{"webhooks":[${'1,'.repeat(5_000_000)}1]}`],
+    ['a list of what are no webhooks', '/restore', `{"webhooks":[${'1,'.repeat(1_000_000)}1]}`],
     [
       'members that there are not',
       '/restore',
-      `{${Array.from({ length: 500_000 }, (_, index) => `"m${index}":1`).join()}}`,
+      `{${Array.from({ length: 100_000 }, (_, index) => `"m${index}":1`).join()}}`,
     ],
     ['a list of what are no events', '/trigger', `{"events":[${'1,'.repeat(400_000)}1]}`],
     ['a name without end', '/faults', `{"${'x'.repeat(900_000)}":1}`],
@@ -80,13 +80,13 @@ describe('large invalid bodies', () => {
   })
 
   it('sends many events for many webhooks in one delivery for each webhook', async () => {
-    const webhooks = Array.from({ length: 300 }, (_, index) =>
+    const webhooks = Array.from({ length: 100 }, (_, index) =>
       seed(FEATURE, { id: `w${index}`, name: `w${index}`, hookUrl: 'http://10.0.0.1/' }),
     )
     const service = await start(webhooks)
-    const events = Array.from({ length: 1000 }, () => CREATED)
+    const events = Array.from({ length: 300 }, () => CREATED)
     const { status, body } = await call(service, 'POST', '/trigger', { events })
-    expect([status, body.deliveries.length]).toEqual([200, 300])
+    expect([status, body.deliveries.length]).toEqual([200, 100])
   })
 
   it('refuses too many changes in one request', async () => {

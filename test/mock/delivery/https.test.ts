@@ -26,7 +26,7 @@ async function deliver(service: MockService, client: (typeof CLIENTS)[number]): 
   return attempt?.error ?? attempt?.answer?.status
 }
 
-describe.each(CLIENTS)('an https payload URL, with the fault %s', (client) => {
+describe('an https payload URL', () => {
   it.each([
     ['PEM text', () => ca.cert],
     ['PEM text with other blocks', () => `a comment\n${ca.key}${ca.cert}`],
@@ -37,7 +37,7 @@ describe.each(CLIENTS)('an https payload URL, with the fault %s', (client) => {
     ['a function', () => () => [ca.cert]],
   ])('is trusted by the CA in the option ca, given as %s', async (_, value) => {
     const { url } = await serveSecurely(server)
-    expect(await deliver(createFor(url, { ca: value() }), client)).toBe(200)
+    expect(await deliver(createFor(url, { ca: value() }), undefined)).toBe(200)
   })
 
   it.each<[string, () => Certificate, RegExp]>([
@@ -88,8 +88,16 @@ describe.each(CLIENTS)('an https payload URL, with the fault %s', (client) => {
     ],
   ])('is refused with %s, and the error names the fix', async (_, certificate, expected) => {
     const receiver = await serveSecurely(certificate())
-    const error = String(await deliver(createFor(receiver.url, { ca: ca.cert }), client))
+    const error = String(await deliver(createFor(receiver.url, { ca: ca.cert }), undefined))
     expect(error.replaceAll(receiver.url, 'ORIGIN')).toMatch(expected)
+    expect(receiver.requests).toBe(0)
+  })
+})
+
+describe.each(CLIENTS)('an https payload URL, with the fault %s', (client) => {
+  it('is refused if its certificate has expired', async () => {
+    const receiver = await serveSecurely(issue({ issuer: ca, days: [-9, -1] }))
+    expect(await deliver(createFor(receiver.url, { ca: ca.cert }), client)).toMatch(/ has expired /)
     expect(receiver.requests).toBe(0)
   })
 

@@ -24,7 +24,7 @@ it.each<[string, Partial<Webhook>]>([
     const [webhook] = service.snapshot().webhooks
     let generation = NOW
     const events = [CREATED, { ...CREATED, when: 0 }, { ...CREATED, when: NOW + 7, layerIds: [1, 2, 5] }]
-    for (const event of [...events, ...events].toReversed()) {
+    for (const event of events.toReversed()) {
       for (const changeType of ['FeaturesCreated', 'FeaturesDeleted', 'OfMyOwn']) {
         requests.length = 0
         const [attempt] = await service.trigger({ ...event, changeType })
@@ -88,7 +88,7 @@ it(`writes JSON and forms with numbers of any length and names of any characters
         }
       },
     ),
-    { seed: randomSeed, numRuns: Number(process.env.RUNS ?? 200) },
+    { seed: randomSeed, numRuns: Number(process.env.RUNS ?? 50) },
   )
 })
 
