@@ -324,7 +324,7 @@ it.each(['service', 'organization'] as const)(
     })
     const { form, hex, base64url } = spellingsOf(KEY)
     const hookUrl = `${echo.url}/${hex}?${QUERY}&${form}&x=${base64url}`
-    const service = await mock(hookUrl, { signatureKey: KEY }, { dialect })
+    const service = await mock(hookUrl, { signatureKey: KEY }, { like: { dialect } })
     await service.trigger(CREATED)
     await submit(service, `${lastPath(service)}/replay`, { to: hookUrl })
     // The forms of the administration contain the URL, so that it can be edited.

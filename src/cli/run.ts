@@ -10,6 +10,7 @@ import { createListenCommand } from './listen/listen.ts'
 import { createMockCommand } from './mock/mock.ts'
 import { createReplayCommand } from './send/replay.ts'
 import { createSendCommand } from './send/send.ts'
+import { createAdvanceCommand } from './service/advance.ts'
 import { createEditCommand } from './service/edit.ts'
 import { createEditFeaturesCommand } from './service/edit-features.ts'
 import { createCreateCommand, createDeleteCommand, createListCommand } from './service/list-create-delete.ts'
@@ -64,6 +65,7 @@ export function createProgram(io: Io): Command {
     createEditCommand(io),
     createDeleteCommand(io),
     createTriggerCommand(io),
+    createAdvanceCommand(io),
     createEditFeaturesCommand(io),
     createChangesCommand(io),
     createInboxCommand(io),

@@ -18,6 +18,8 @@ import { createMock } from './service.ts'
 import type { MockEvent } from './state/events.ts'
 import type { ServiceReference } from './state/services.ts'
 import { type Snapshot, type SnapshotSeed, toSnapshot } from './state/snapshot.ts'
+import type { NewWebhook, Webhook, WebhookChanges } from './state/webhooks.ts'
+import { createWebhookMethods } from './webhook-methods.ts'
 
 /**
  * A service for tests: it stores webhooks, serves their administration, and sends signed deliveries over HTTP. Its
@@ -50,6 +52,30 @@ export interface MockService extends Inspectable {
    * @throws {WebhookError} `config_invalid` for an unknown service, or an event that is impossible on it
    */
   trigger(events: MockEvent | readonly MockEvent[]): Promise<Attempt[]>
+  /**
+   * Creates a webhook of a service, with the checks and defaults of the operation `create`. A webhook of a portal is
+   * first announced to its payload URL.
+   *
+   * @returns a copy
+   * @throws {WebhookError} `config_invalid` for an unknown service, or a value that the operation refuses
+   */
+  create(webhook: NewWebhook): Promise<Webhook>
+  /**
+   * Edits a webhook, with the checks of the operation `edit`. Members left out keep their values; with
+   * `like: { omitted: 'reset' }`, optional ones get their defaults.
+   *
+   * @returns a copy
+   * @throws {WebhookError} `config_invalid` for an unknown webhook, or a value that the operation refuses
+   */
+  edit(id: string, changes: WebhookChanges): Promise<Webhook>
+  /** @throws {WebhookError} `config_invalid` for an unknown webhook */
+  delete(id: string): Promise<void>
+  /**
+   * Returns copies of all webhooks, or of those of a service, in the order of creation.
+   *
+   * @throws {WebhookError} `config_invalid` for an unknown service
+   */
+  list(service?: string | ServiceReference): Webhook[]
   /**
    * The features of a feature service, to edit and read them.
    *
@@ -149,6 +175,7 @@ export function createMockService(options: MockServiceOptions = {}): MockService
       return url
     },
     trigger: async (events) => mock.deliver(mock.findRecipients(events)),
+    ...createWebhookMethods(mock),
     features: (reference) => createFeatureService(mock, reference),
     async redeliver(attemptId) {
       const attempt = engine.log.get(attemptId)

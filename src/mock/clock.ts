@@ -12,40 +12,17 @@ export interface Clock {
 }
 
 /** The last valid Date (ECMA-262, section 21.4.1.1). */
-const LAST_TIME = 8.64e15
+export const LAST_TIME = 8.64e15
 /** Longest delay of a Node timer in milliseconds. Longer delays overflow. */
-export const LONGEST_TIMER: number = 2 ** 31 - 1
+const LONGEST_TIMER = 2 ** 31 - 1
 
-export const systemClock: Clock = {
-  now: Date.now,
-  async wait(milliseconds, signal) {
-    const due = Date.now() + milliseconds
-    for (let remaining = milliseconds; remaining > 0; remaining = due - Date.now()) {
-      await sleep(Math.min(remaining, LONGEST_TIMER), signal)
-    }
-    signal?.throwIfAborted()
-  },
-}
-
-function sleep(milliseconds: number, signal?: AbortSignal): Promise<void> {
-  return new Promise((resolve, reject) => {
-    if (signal?.aborted) return reject(signal.reason)
-    const abort = (): void => {
-      clearTimeout(timer)
-      reject(signal?.reason)
-    }
-    const timer = setTimeout(() => {
-      signal?.removeEventListener('abort', abort)
-      resolve()
-    }, milliseconds)
-    signal?.addEventListener('abort', abort, { once: true })
-  })
-}
-
-/** Methods of a clock that can be advanced. */
-interface Advances extends Required<Pick<Clock, 'during'>> {
+/** A clock that can be advanced, such as a manual or a running one. */
+export interface AdvancingClock extends Clock {
   advance(milliseconds: number): Promise<void>
 }
+
+export const canAdvance = (clock: Clock): clock is AdvancingClock =>
+  typeof (clock as Partial<AdvancingClock>).advance === 'function'
 
 /**
  * Creates the methods of a clock that can be advanced. Concurrent advances run one after the other.
@@ -54,7 +31,7 @@ interface Advances extends Required<Pick<Clock, 'during'>> {
  */
 function createAdvances(
   advanceBy: (milliseconds: number, attempts: ReadonlySet<Promise<unknown>>) => Promise<void>,
-): Advances {
+): Required<Pick<AdvancingClock, 'advance' | 'during'>> {
   const attempts = new Set<Promise<unknown>>()
   let lastAdvance: Promise<void> = Promise.resolve()
   return {
@@ -218,7 +195,7 @@ const MAX_STEP = 1_000
 const RESERVE = 100 * 366 * 86_400_000
 
 /**
- * Creates a clock that runs with the real time, and can be advanced. `geohook mock` uses it.
+ * Creates a clock that runs with the real time, and can be advanced. It is the default.
  *
  * @example
  * ```ts

@@ -42,11 +42,24 @@ export { fromGeoJson, type GeoJsonFeature, type GeoJsonRow } from './features/la
 export type { Attributes, FieldType, GeometryType, Value } from './features/model.ts'
 export type { FeatureSeed, FieldSeed, GeoJsonCollection, LayerSeed } from './features/seed-types.ts'
 export type { FeatureDataSnapshot, LayerSnapshot, ServiceDataSnapshot } from './features/snapshot.ts'
-export type { HandshakeOptions, MockServiceOptions } from './options.ts'
-export type { Like, SignatureOptions } from './presets.ts'
+export type {
+  HandshakeOptions,
+  MockServiceOptions,
+  Product,
+  ProductOptions,
+  SignatureOptions,
+  WindowOptions,
+} from './options.ts'
 export type { MockEvent } from './state/events.ts'
 export type { FailureRecord, HandshakeRecord } from './state/records.ts'
 export type { Service, ServiceReference, ServiceSeed, ServiceType } from './state/services.ts'
 export type { Snapshot, SnapshotSeed } from './state/snapshot.ts'
-export type { ScheduleInfo, Webhook, WebhookChange, WebhookChanges, WebhookSeed } from './state/webhooks.ts'
+export type {
+  NewWebhook,
+  ScheduleInfo,
+  Webhook,
+  WebhookChange,
+  WebhookChanges,
+  WebhookSeed,
+} from './state/webhooks.ts'
 export type { ServiceVersion } from './versions.ts'

@@ -1,10 +1,10 @@
 import type { CaSource, Trust } from '../shared/tls-trust.node.ts'
 import type { ChangesUrlEncoding, Dialect } from '../testing/index.ts'
+import type { SignerOptions } from '../testing/signer.ts'
 import type { Auth } from './admin/tokens.ts'
 import type { Clock } from './clock.ts'
 import type { DeliverySettings } from './delivery-settings.ts'
 import type { ExtractChangesOptions, ResolvedExtractOptions } from './features/extract/options.ts'
-import type { Like, SignatureOptions } from './presets.ts'
 import type { ServiceSeed } from './state/services.ts'
 import type { Snapshot } from './state/snapshot.ts'
 import type { WebhookSeed } from './state/webhooks.ts'
@@ -20,72 +20,19 @@ export interface MockServiceOptions {
   /** Users who may administer webhooks. Default: anyone. */
   auth?: Auth | undefined
   /**
-   * The product to imitate: `'enterprise'` and `'online'` are ArcGIS Enterprise and ArcGIS Online, `'portal'` is for
-   * organization webhooks. It sets the defaults of other options (docs/mock.md, "Products"). Default `'service'`, the
-   * service of docs/specification.md.
+   * The product to imitate, or how it behaves: the name of a product, or an object with members that differ from it
+   * (docs/mock.md, "Products"). Default `'service'`, the service of docs/specification.md.
    */
-  like?: Like | undefined
-  /** HTTP status of administration errors: the error's code, or always 200. Default `'rest'` for `like: 'service'`. */
-  httpStatus?: 'rest' | 'always200' | undefined
-  /**
-   * Format of administration errors: `'messages'` is `{status, messages, code}`, and `'error'` is
-   * `{error: {code, message, details}}`, in which 498 and 499 always have the HTTP status 200. Default `'messages'` for
-   * `like: 'service'`.
-   */
-  errorFormat?: 'messages' | 'error' | undefined
-  /**
-   * Whether `/rest/info` says that the server belongs to the portal under `/sharing/rest`. Default: true after a sign-in
-   * at the portal, and false after one at the server; before any sign-in, true except for `like: 'service'`.
-   */
-  federated?: boolean | undefined
-  /** Whether a webhook is active if `create` does not say so. Default true, but false for `like: 'online'`. */
-  defaultActive?: boolean | undefined
-  /** Whether optional parameters that an edit omits keep their values or get their defaults. Default `'keep'`. */
-  omitted?: 'keep' | 'reset' | undefined
-  /**
-   * Which webhooks of feature services collect events over a window. Default `'scheduled'`, those with a schedule;
-   * `'always'` for `like: 'enterprise'` and `'online'`, `'never'` for `'portal'`.
-   */
-  gather?: 'never' | 'scheduled' | 'always' | undefined
-  /** Length of a window in seconds, 1 to 86,400, for webhooks without their own. Default 20, or 30 for `like: 'online'`. */
-  windowSeconds?: number | undefined
-  /** Shortest window in seconds, 1 to 60: `create` and `edit` lengthen a shorter one. Default 1, or 30 for `like: 'online'`. */
-  minimumWindowSeconds?: number | undefined
+  like?: Product | ProductOptions | undefined
   /** Attempts, timeout, retry gap and deactivation; members left out have their defaults. */
   settings?: Partial<DeliverySettings> | undefined
-  /**
-   * Format of payloads and authentication of the sender (docs/senders.md, "Three dialects"): `hosted` signs in base64
-   * with a prefix in `x-esriHook-Signature`, and `organization` sends the key itself in the header `secret`. Default
-   * `'service'`, as in the specification.
-   */
-  dialect?: Dialect | undefined
-  /** Percent-encoding of `changesUrl`. Default: that of the dialect. */
-  changesUrl?: ChangesUrlEncoding | undefined
   /**
    * The part of URLs in payloads before `/services`. Default: the address of the mock followed by `/rest`; of jobs, and
    * while the mock does not listen, an example host.
    */
   serverUrl?: string | undefined
-  /** Deliveries for an event on several layers: one per webhook, or one per layer. Default `'webhook'`. */
-  fanOut?: 'webhook' | 'layer' | undefined
-  /**
-   * The change type in events for webhooks that are subscribed to `FeaturesEdited`, but not to the precise change type
-   * or to `*`: the precise change, such as `FeaturesCreated`, or `FeaturesEdited`. Default `'precise'`.
-   */
-  featuresEdited?: 'precise' | 'edited' | undefined
-  /**
-   * Whether receivers must prove that they have the key of a webhook (docs/mock.md, "Handshake"), and how often. A
-   * webhook whose handshake fails gets no deliveries until a later handshake succeeds. Default false, but true for
-   * `like: 'online'`.
-   */
-  handshake?: boolean | HandshakeOptions | undefined
   /** How feature services answer `extractChanges`; members left out have their defaults. */
   extractChanges?: ExtractChangesOptions | undefined
-  /**
-   * How deliveries are signed. Default: hex in the header `x-service`, without a prefix. For `like: 'enterprise'` and the
-   * dialect `hosted`: base64 with the prefix `sha256=` in `x-esriHook-Signature`.
-   */
-  signature?: SignatureOptions | undefined
   /** Maximum number of attempts in flight, 1 to 1000. Default 50. */
   concurrency?: number | undefined
   /** Hosts (names or addresses, without a port) that deliveries may go to, in addition to this machine. Default: none. */
@@ -96,7 +43,7 @@ export interface MockServiceOptions {
    * Certificates are always checked. Default: none.
    */
   ca?: CaSource | undefined
-  /** Default: the system clock. */
+  /** Default: `createRunningClock()`. */
   clock?: Clock | undefined
   /**
    * Enables the control API under `/_mock/`, and the inspector at `/`. Both require no token. The control API shows
@@ -107,23 +54,138 @@ export interface MockServiceOptions {
   save?: ((snapshot: Snapshot) => Promise<void>) | undefined
 }
 
+/**
+ * A product that a mock service imitates (docs/senders.md, "Three dialects"): the neutral service of
+ * docs/specification.md, ArcGIS Enterprise, ArcGIS Online, or the organization webhooks of a portal.
+ */
+export type Product = 'service' | 'enterprise' | 'online' | 'portal'
+
+/** How a product behaves. Members left out are those of `product`. */
+export interface ProductOptions {
+  /** Default `'service'`. */
+  product?: Product | undefined
+  /**
+   * Format of payloads and authentication of the sender (docs/senders.md, "Three dialects"): `hosted` signs in base64
+   * with a prefix in `x-esriHook-Signature`, and `organization` sends the key itself in the header `secret`.
+   */
+  dialect?: Dialect | undefined
+  /**
+   * How deliveries are signed. Members left out are those of the product: hex in the header `x-service` without a prefix,
+   * or, for `'enterprise'` and the dialect `hosted`, base64 with the prefix `sha256=` in `x-esriHook-Signature`.
+   */
+  signature?: SignatureOptions | undefined
+  /** Percent-encoding of `changesUrl`. Default: that of the dialect. */
+  changesUrl?: ChangesUrlEncoding | undefined
+  /** Deliveries for an event on several layers: one per webhook, or one per layer. Default `'webhook'`. */
+  fanOut?: 'webhook' | 'layer' | undefined
+  /**
+   * The change type in events for webhooks that are subscribed to `FeaturesEdited`, but not to the precise change type
+   * or to `*`: the precise change, such as `FeaturesCreated`, or `FeaturesEdited`. Default `'precise'`.
+   */
+  featuresEdited?: 'precise' | 'edited' | undefined
+  /**
+   * How webhooks of feature services collect events over a window. `false` sends every event at once, as `'portal'`
+   * does; members left out are those of the product.
+   */
+  window?: false | WindowOptions | undefined
+  /**
+   * Whether receivers must prove that they have the key of a webhook (docs/mock.md, "Handshake"), and how often. A
+   * webhook whose handshake fails gets no deliveries until a later handshake succeeds. Default false, but true for
+   * `'online'`.
+   */
+  handshake?: boolean | HandshakeOptions | undefined
+  /** Whether a webhook is active if `create` does not say so. Default true, but false for `'online'`. */
+  defaultActive?: boolean | undefined
+  /** Whether optional parameters that an edit omits keep their values or get their defaults. Default `'keep'`. */
+  omitted?: 'keep' | 'reset' | undefined
+  /** HTTP status of administration errors: the error's code, or always 200. Default `'rest'` for `'service'`. */
+  httpStatus?: 'rest' | 'always200' | undefined
+  /**
+   * Format of administration errors: `'messages'` is `{status, messages, code}`, and `'error'` is
+   * `{error: {code, message, details}}`, in which 498 and 499 always have the HTTP status 200. Default `'messages'` for
+   * `'service'`.
+   */
+  errorFormat?: 'messages' | 'error' | undefined
+  /**
+   * Whether `/rest/info` says that the server belongs to the portal under `/sharing/rest`. Default: true after a sign-in
+   * at the portal, and false after one at the server; before any sign-in, true except for `'service'`.
+   */
+  federated?: boolean | undefined
+}
+
+/** Which webhooks of feature services collect events, and for how long. */
+export interface WindowOptions {
+  /** All of them, or those with a schedule. Default `'scheduled'`, but `'all'` for `'enterprise'` and `'online'`. */
+  webhooks?: 'scheduled' | 'all' | undefined
+  /**
+   * Length of a window in milliseconds, whole seconds up to a day, for webhooks without their own. Default 20,000, or
+   * 30,000 for `'online'`.
+   */
+  length?: number | undefined
+  /**
+   * Shortest window in milliseconds, whole seconds up to a minute: `create` and `edit` lengthen a shorter one. Default
+   * 1,000, or 30,000 for `'online'`.
+   */
+  minimum?: number | undefined
+}
+
+/** How the service signs (docs/specification.md, "Signature"). */
+export type SignatureOptions = Pick<
+  SignerOptions,
+  'signatureHeader' | 'encoding' | 'prefix' | 'signatureIn' | 'percentEncoded' | 'formPayload'
+>
+
 /** How often handshakes are repeated. */
 export interface HandshakeOptions {
-  /** Minutes from one handshake of a webhook to the next, by the service's clock; 1 to 10,080 (a week). Default 60. */
+  /**
+   * Milliseconds from one handshake of a webhook to the next, by the service's clock; 60,000 to 604,800,000 (a week).
+   * Default 3,600,000.
+   */
   every?: number | undefined
 }
 
-/** The options with their defaults. */
-export type ResolvedOptions = {
-  [name in keyof Omit<
-    MockServiceOptions,
-    'settings' | 'handshake' | 'ca' | 'extractChanges' | WithoutDefault
-  >]-?: NonNullable<MockServiceOptions[name]>
-} & Pick<MockServiceOptions, WithoutDefault> & {
-    settings: DeliverySettings
-    handshake: false | { every: number }
-    trust: Trust | undefined
-    extractChanges: ResolvedExtractOptions
-  }
+/** The windows of a service. */
+export interface ResolvedWindow {
+  /** Which webhooks of feature services collect events. */
+  webhooks: 'none' | 'scheduled' | 'all'
+  /** Milliseconds. */
+  length: number
+  /** Milliseconds. */
+  minimum: number
+}
 
-type WithoutDefault = 'auth' | 'save' | 'changesUrl' | 'federated' | 'serverUrl'
+type WithDefaults<Options, Name extends keyof Options> = {
+  [name in Name]-?: NonNullable<Options[name]>
+}
+
+/** How a service behaves: that of its product, with the members that the options change. */
+export interface Behavior
+  extends WithDefaults<
+      ProductOptions,
+      | 'product'
+      | 'dialect'
+      | 'signature'
+      | 'fanOut'
+      | 'featuresEdited'
+      | 'defaultActive'
+      | 'omitted'
+      | 'httpStatus'
+      | 'errorFormat'
+    >,
+    Pick<ProductOptions, 'changesUrl' | 'federated'> {
+  window: ResolvedWindow
+  handshake: false | { every: number }
+}
+
+/** The options with their defaults. */
+export interface ResolvedOptions
+  extends Behavior,
+    WithDefaults<
+      MockServiceOptions,
+      'services' | 'webhooks' | 'version' | 'concurrency' | 'allowHosts' | 'clock' | 'control'
+    >,
+    Pick<MockServiceOptions, 'auth' | 'save' | 'serverUrl'> {
+  settings: DeliverySettings
+  trust: Trust | undefined
+  extractChanges: ResolvedExtractOptions
+}

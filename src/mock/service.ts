@@ -217,7 +217,7 @@ export function createMock(
   return {
     options,
     state,
-    federation: { isFederated: options.federated ?? options.like !== 'service' },
+    federation: { isFederated: options.federated ?? options.product !== 'service' },
     engine,
     extractions,
     listeners,

@@ -63,7 +63,7 @@ describe.each(MODES)('markup is shown as text, $mode', ({ javaScriptEnabled }) =
         hookUrl: `${url}?a=${encodeURIComponent(attack)}&b=<b>"'`,
         signatureKey: KEY,
       })),
-      gather: 'never',
+      like: { window: false },
       settings: { notificationAttempts: 1 },
     })
     onTestFinished(() => service.close())

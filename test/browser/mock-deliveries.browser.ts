@@ -44,7 +44,7 @@ describe.each(MODES)('the deliveries of a mock, $mode', (mode) => {
       {
         allowed: /status of 400/,
         changes: { scheduleInfo: HOURLY },
-        options: { gather: 'scheduled', clock: createRunningClock() },
+        options: { like: { window: { webhooks: 'scheduled' } }, clock: createRunningClock() },
       },
     )
     void service.trigger([CREATED, CREATED])

@@ -30,7 +30,7 @@ const NOWHERE = 'http://127.0.0.1:9/hook'
 
 describe.skipIf(!hasProgram('python3'))("the calls of the vendor's Python client", () => {
   it.each(['service', 'enterprise'] as const)('administer webhooks of a mock like %s', async (like) => {
-    const mock = await startLike(like, { httpStatus: 'always200', errorFormat: 'error' })
+    const mock = await startLike(like, { like: { httpStatus: 'always200', errorFormat: 'error' } })
     const answers = await run(mock, 'server', NOWHERE)
     expect(answers.refused).toMatch(/token/)
     for (const name of NAMES) {

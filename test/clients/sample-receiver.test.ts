@@ -135,7 +135,7 @@ describe("the vendor's sample receiver", () => {
   it('refuses the deliveries of a service that signs in hex', async () => {
     const mock = await startLike('enterprise', {
       settings: { notificationAttempts: 1 },
-      signature: { encoding: 'hex', prefix: '' },
+      like: { signature: { encoding: 'hex', prefix: '' } },
     })
     const sample = await startSample({ authentication: await asUser(mock) })
     await edit(mock, sample.url, 'enterprise')

@@ -7,6 +7,7 @@ import {
   type ManualClock,
   type MockService,
   type MockServiceOptions,
+  type ProductOptions,
   tokens,
 } from 'geohook/mock'
 import { webhook } from 'geohook/node'
@@ -47,15 +48,14 @@ export async function startLike(
 ): Promise<Mock> {
   const clock = createManualClock()
   const service = createMockService({
-    like,
     clock,
-    gather: 'never',
     auth: tokens({ users: [{ ...USER, privileges }], apps: [{ ...APP, privileges }] }),
     services: [
       { serviceName: 'Parcels', serviceType: 'FeatureServer' },
       { serviceName: 'Buffer', serviceType: 'GPServer' },
     ],
     ...options,
+    like: { product: like, window: false, ...(options.like as ProductOptions | undefined) },
   })
   onTestFinished(() => service.close())
   const url = await service.listen()

@@ -195,7 +195,7 @@ describe('a refused delivery', () => {
   it.each([
     ['the webhook has no key', { signatureKey: '' }, {}],
     ['the service does not sign', {}, { version: '11.1' }],
-    ['the receiver expects another secret', {}, { dialect: 'organization' }],
+    ['the receiver expects another secret', {}, { like: { dialect: 'organization' } }],
   ] as const)('says: %s', async (cause, changes, options) => {
     const service = await mock(await receiver(), changes, options)
     await service.trigger(CREATED)
@@ -252,7 +252,7 @@ describe('the actions on a delivery', () => {
     'edit and sign: in the dialect %s, a receiver accepts an edited body in %s',
     async (dialect, contentType) => {
       const options = dialect === 'hosted' ? ({ profile: 'arcgis' } as const) : {}
-      const service = await mock(await receiver(options), { contentType }, { dialect })
+      const service = await mock(await receiver(options), { contentType }, { like: { dialect } })
       await service.trigger(CREATED)
       const first = lastPath(service)
       const form = await open(service, `${first}/edit`)
@@ -316,7 +316,7 @@ describe('secrecy', () => {
         res.setHeader('x-echo', KEY)
         res.end(`${JSON.stringify(req.headers)} ${KEY}`)
       })
-      const service = await mock(url, {}, { dialect, clock: createRunningClock() })
+      const service = await mock(url, {}, { like: { dialect }, clock: createRunningClock() })
       await service.trigger(CREATED)
       await submit(service, `${lastPath(service)}/replay`, { to: `${url}?other=${KEY}` })
       for (const path of pathsOf(service)) {

@@ -11,7 +11,7 @@ it('the panel of services shows each handshake, and repeats it on demand', async
   const state = { status: 405 }
   const { url } = await handshaker(({ url }, res) => void res.writeHead(state.status).end(rightAnswer(url)))
   const clock = createManualClock(1_730_385_704_000)
-  const service = await mock(url, {}, { handshake: true, clock })
+  const service = await mock(url, {}, { like: { handshake: true }, clock })
   const { heard } = hear(service)
   const before = await open(service, '/webhooks')
   expect(before.text).toContain(fact('due before the next delivery'))
@@ -43,13 +43,13 @@ it('the panel shows a handshake in flight, and a webhook without a key', async (
     answers.push(() => res.end(rightAnswer(url)))
   })
   const answers: (() => void)[] = []
-  const service = await mock(url, {}, { handshake: true })
+  const service = await mock(url, {}, { like: { handshake: true } })
   const attempts = service.trigger(CREATED)
   while (requests.length === 0) await new Promise((resolve) => setImmediate(resolve))
   expect((await open(service, '/webhooks')).text).toContain(fact('in flight: deliveries wait for it'))
   answers[0]?.()
   await attempts
-  const unsigned = await mock(NOWHERE, { signatureKey: '' }, { handshake: true })
+  const unsigned = await mock(NOWHERE, { signatureKey: '' }, { like: { handshake: true } })
   expect((await open(unsigned, '/webhooks')).text).toContain(fact('none: the webhook has no key'))
 })
 

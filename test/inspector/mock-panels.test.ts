@@ -20,7 +20,7 @@ describe('the panel of services', () => {
     const service = await mock(
       NOWHERE,
       { scheduleInfo: DAILY, changeTypes: ['FeaturesCreated', 'FeaturesDeleted'] },
-      { clock, gather: 'scheduled' },
+      { clock, like: { window: { webhooks: 'scheduled' } } },
     )
     const attempts = service.trigger([CREATED, CREATED])
     const { text } = await open(service, '/webhooks')
@@ -80,7 +80,7 @@ describe('the panel of services', () => {
 
   it.each(['keep', 'reset'] as const)('edits, deactivates and activates (omitted: %s)', async (omitted) => {
     const changes = { scheduleInfo: DAILY, payloadFormat: 'pjson' } as const
-    const service = await mock(NOWHERE, changes, { omitted })
+    const service = await mock(NOWHERE, changes, { like: { omitted } })
     const before = webhookOf(service)
     const modified = { modified: expect.any(Number), modifiedId: 'admin' }
     const off = await submit(service, '/webhooks/deactivate', { entry: FEATURE.id })
@@ -136,7 +136,11 @@ describe('the panel for events', () => {
   })
 
   it('does not wait for windows, and counts webhooks that gather or drop the event', async () => {
-    const service = await mock(NOWHERE, { scheduleInfo: DAILY }, { gather: 'scheduled' })
+    const service = await mock(
+      NOWHERE,
+      { scheduleInfo: DAILY },
+      { like: { window: { webhooks: 'scheduled' } } },
+    )
     const values = { service: PARCELS, changeType: 'FeaturesCreated', layerIds: '0, 3' }
     expect((await submit(service, '/trigger/event', values)).text).toContain(
       'FeaturesCreated: gathered for 1 webhook until the window closes.',
@@ -144,7 +148,7 @@ describe('the panel for events', () => {
     const dropping = await mock(
       NOWHERE,
       { scheduleInfo: { ...DAILY, state: 'disabled' } },
-      { gather: 'scheduled' },
+      { like: { window: { webhooks: 'scheduled' } } },
     )
     expect((await submit(dropping, '/trigger/event', values)).text).toContain('dropped for 1 webhook')
     const none = await mock(NOWHERE, { changeTypes: ['FeaturesDeleted'] })
@@ -228,7 +232,11 @@ describe('the panel of the clock', () => {
   it('advances the clock: a window closes, and its delivery appears', async () => {
     const { url, requests } = await capture()
     const clock = createRunningClock()
-    const service = await mock(url, { scheduleInfo: DAILY }, { clock, gather: 'scheduled' })
+    const service = await mock(
+      url,
+      { scheduleInfo: DAILY },
+      { clock, like: { window: { webhooks: 'scheduled' } } },
+    )
     const attempts = service.trigger(CREATED)
     const before = clock.now()
     const { text } = await submit(service, '/clock/advance', { duration: '1d' })

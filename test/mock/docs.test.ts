@@ -5,6 +5,7 @@ import {
   type FaultName,
   type MockService,
   type MockServiceOptions,
+  type ProductOptions,
 } from 'geohook/mock'
 import { expect, it } from 'vitest'
 import { FAULTS } from '../../src/mock/faults/faults.ts'
@@ -24,23 +25,9 @@ it('docs/mock.md documents every option', () => {
     like: true,
     version: true,
     auth: true,
-    federated: true,
-    httpStatus: true,
-    errorFormat: true,
-    omitted: true,
-    defaultActive: true,
-    gather: true,
-    windowSeconds: true,
-    minimumWindowSeconds: true,
     settings: true,
-    dialect: true,
-    changesUrl: true,
     serverUrl: true,
-    fanOut: true,
-    featuresEdited: true,
-    handshake: true,
     extractChanges: true,
-    signature: true,
     concurrency: true,
     allowHosts: true,
     ca: true,
@@ -51,12 +38,35 @@ it('docs/mock.md documents every option', () => {
   expect(firstCells('Options')).toEqual(Object.keys(options))
 })
 
+it('docs/mock.md documents every member of like', () => {
+  const members: Record<keyof ProductOptions, true> = {
+    product: true,
+    dialect: true,
+    signature: true,
+    changesUrl: true,
+    fanOut: true,
+    featuresEdited: true,
+    window: true,
+    handshake: true,
+    defaultActive: true,
+    omitted: true,
+    httpStatus: true,
+    errorFormat: true,
+    federated: true,
+  }
+  expect(firstCells('Products')).toEqual(Object.keys(members))
+})
+
 it('docs/mock.md documents every member of the service', () => {
   const members: Record<Exclude<keyof MockService, symbol>, true> = {
     listen: true,
     url: true,
     app: true,
     trigger: true,
+    create: true,
+    edit: true,
+    delete: true,
+    list: true,
     features: true,
     deliveries: true,
     redeliver: true,

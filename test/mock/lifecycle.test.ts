@@ -119,6 +119,7 @@ describe('options', () => {
   it.each<[object | null, RegExp]>([
     [null, /^the options must be an object$/],
     [{ setings: {} }, /^unknown option setings: did you mean settings\?$/],
+    [{ like: { omited: 'keep' } }, /^unknown option of like omited: did you mean omitted\?$/],
     [{ version: '11.4' }, /options\.version/],
     [{ allowHosts: 'a.example' }, /options\.allowHosts/],
     [{ allowHosts: ['a.example:80'] }, /options\.allowHosts\.0: must be a host/],
@@ -129,10 +130,10 @@ describe('options', () => {
     [{ concurrency: 0 }, /options\.concurrency/],
     [{ settings: { notificationAttempts: 9 } }, /options\.settings\.notificationAttempts/],
     [
-      { signature: { signatureHeader: 'Content-Length' } },
-      /options\.signature\.signatureHeader: is a header/,
+      { like: { signature: { signatureHeader: 'Content-Length' } } },
+      /options\.like\.signature\.signatureHeader: is a header/,
     ],
-    [{ signature: { encodings: 'hex' } }, /Unrecognized key: "encodings"/],
+    [{ like: { signature: { encodings: 'hex' } } }, /Unrecognized key: "encodings"/],
     [{ webhooks: {} }, /options\.webhooks/],
   ])('refuses %j', (options, message) => {
     expect(() => createMockService(options as MockServiceOptions)).toThrow(configInvalid(message))
@@ -153,7 +154,7 @@ it('a hosted form contains plain JSON, and the signature in its last field', asy
   const receiver = await capture()
   const service = create(
     [seed(FEATURE, { hookUrl: receiver.url, contentType: 'application/x-www-form-urlencoded' })],
-    { dialect: 'hosted' },
+    { like: { dialect: 'hosted' } },
   )
   await service.trigger(CREATED)
   expect(String(receiver.requests[0]?.body)).toMatch(

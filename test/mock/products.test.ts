@@ -1,9 +1,14 @@
 import { createHmac } from 'node:crypto'
-import { createManualClock, createMockService, type MockServiceOptions, tokens } from 'geohook/mock'
+import {
+  createManualClock,
+  createMockService,
+  type MockServiceOptions,
+  type Product,
+  type ProductOptions,
+  tokens,
+} from 'geohook/mock'
 import { describe, expect, it } from 'vitest'
 import { capture, FEATURE, pathOf, post, seed, start } from './support.ts'
-
-type Like = NonNullable<MockServiceOptions['like']>
 
 const NOW = 1800000000000
 const CREATE = '/services/Parcels.FeatureServer/webhooks/create'
@@ -11,7 +16,7 @@ const hmac = (body: Buffer, encoding: 'hex' | 'base64'): string =>
   createHmac('sha256', FEATURE.signatureKey).update(body).digest(encoding)
 
 interface Row {
-  like: Like
+  like: Product
   /** Proof of the sender in the headers of a delivery. */
   proof(body: Buffer): Record<string, string>
   /** Members of the payload, or of its first item. */
@@ -66,12 +71,13 @@ const ROWS: Row[] = [
 
 describe.each(ROWS)('like: $like', ({ like, proof, members, error, active, window, attempts }) => {
   /** Options that keep the test short, and that the table does not cover. */
-  const quick: MockServiceOptions = { like, gather: undefined, settings: undefined }
+  const ofProduct: ProductOptions = { product: like, window: undefined, handshake: false }
+  const quick: MockServiceOptions = { like: ofProduct, settings: undefined }
 
   it('sends the payload and the proof of the product', async () => {
     const receiver = await capture()
     const webhook = seed(FEATURE, { hookUrl: receiver.url, scheduleInfo: {}, changeTypes: ['*'] })
-    const service = await start([webhook], { ...quick, gather: 'never', handshake: false })
+    const service = await start([webhook], { ...quick, like: { ...ofProduct, window: false } })
     await service.trigger({ serviceName: 'Parcels', changeType: 'FeaturesCreated' })
     const [request] = receiver.requests
     const body = request?.body as Buffer
@@ -87,7 +93,7 @@ describe.each(ROWS)('like: $like', ({ like, proof, members, error, active, windo
     const clock = createManualClock(NOW)
     const receiver = await capture()
     const webhook = seed(FEATURE, { hookUrl: receiver.url, scheduleInfo: {}, created: NOW })
-    const service = await start([webhook], { ...quick, clock, handshake: false })
+    const service = await start([webhook], { ...quick, clock })
     const delivered = service.trigger({ serviceName: 'Parcels', changeType: 'FeaturesCreated' })
     if (window !== undefined) {
       await clock.advance(window * 1000 - 1)
@@ -102,7 +108,6 @@ describe.each(ROWS)('like: $like', ({ like, proof, members, error, active, windo
     const service = await start([seed(FEATURE)], {
       ...quick,
       clock: createManualClock(NOW),
-      handshake: false,
     })
     const { body } = await post(service, CREATE, { name: 'new', hookUrl: FEATURE.hookUrl })
     expect(body.active).toBe(active)
@@ -114,7 +119,7 @@ describe.each(ROWS)('like: $like', ({ like, proof, members, error, active, windo
   })
 
   it('sends errors in the format of the product', async () => {
-    const service = await start([seed(FEATURE)], { ...quick, handshake: false })
+    const service = await start([seed(FEATURE)], quick)
     const { status, body } = await post(service, `${pathOf(FEATURE)}0`, {})
     expect([status, body]).toEqual([like === 'service' ? 404 : 200, error])
   })
@@ -122,13 +127,15 @@ describe.each(ROWS)('like: $like', ({ like, proof, members, error, active, windo
   it('uses options in preference to the defaults of the product', async () => {
     const receiver = await capture()
     const service = await start([seed(FEATURE, { hookUrl: receiver.url })], {
-      like,
-      dialect: 'service',
-      signature: { signatureHeader: 'x-mine', encoding: 'hex', prefix: '', signatureIn: 'header' },
-      errorFormat: 'messages',
-      httpStatus: 'rest',
-      defaultActive: !active,
-      handshake: false,
+      like: {
+        product: like,
+        dialect: 'service',
+        signature: { signatureHeader: 'x-mine', encoding: 'hex', prefix: '', signatureIn: 'header' },
+        errorFormat: 'messages',
+        httpStatus: 'rest',
+        defaultActive: !active,
+        handshake: false,
+      },
     })
     await service.trigger({ serviceName: 'Parcels', changeType: 'FeaturesCreated' })
     const [request] = receiver.requests
@@ -147,7 +154,6 @@ describe.each(ROWS)('like: $like', ({ like, proof, members, error, active, windo
       ...quick,
       clock,
       services: [{ serviceName: 'Parcels', serviceType: 'FeatureServer' }],
-      handshake: false,
     })
     const { body: created } = await post(service, CREATE, { name: 'new', hookUrl: FEATURE.hookUrl })
     const before = JSON.stringify(created.scheduleInfo)
@@ -166,7 +172,7 @@ describe.each(ROWS)('like: $like', ({ like, proof, members, error, active, windo
 })
 
 it('lengthens windows that are shorter than those of ArcGIS Online', async () => {
-  const service = await start([seed(FEATURE)], { like: 'online', handshake: false })
+  const service = await start([seed(FEATURE)], { like: { product: 'online', handshake: false } })
   const create = async (interval: number, frequency: string) => {
     const scheduleInfo = JSON.stringify({ recurrenceInfo: { interval, frequency } })
     const form = { name: `${interval} ${frequency}`, hookUrl: FEATURE.hookUrl, scheduleInfo }
@@ -177,20 +183,24 @@ it('lengthens windows that are shorter than those of ArcGIS Online', async () =>
   expect(await create(1, 'minute')).toMatchObject({ recurrenceInfo: { interval: 1, frequency: 'minute' } })
 })
 
-it.each([
-  { like: 'Online' },
-  { errorFormat: 'xml' },
-  { windowSeconds: 0 },
-  { minimumWindowSeconds: 61 },
-  { defaultActive: 'no' },
-  { federated: 1 },
-])('refuses %j', (options) => {
-  expect(() => createMockService(options as MockServiceOptions)).toThrow(/^options\.\w+: /)
+it.each<[like: unknown, name: string]>([
+  ['Online', ''],
+  [{ product: 'Online' }, '\\.product'],
+  [{ errorFormat: 'xml' }, '\\.errorFormat'],
+  [{ window: { length: 500 } }, '\\.window'],
+  [{ window: { minimum: 61_000 } }, '\\.window'],
+  [{ window: true }, '\\.window'],
+  [{ handshake: { every: 59_999 } }, '\\.handshake'],
+  [{ defaultActive: 'no' }, '\\.defaultActive'],
+  [{ federated: 1 }, '\\.federated'],
+])('refuses like: %j', (like, name) => {
+  const options = { like } as MockServiceOptions
+  expect(() => createMockService(options)).toThrow(new RegExp(`^options\\.like${name}[.:]`))
 })
 
 it('sends 498 and 499 with HTTP status 200 in the format error, whatever httpStatus is', async () => {
   const auth = tokens({ users: [{ username: 'ann', password: 'secret', privileges: [] }] })
-  const service = await start([seed(FEATURE)], { auth, errorFormat: 'error' })
+  const service = await start([seed(FEATURE)], { auth, like: { errorFormat: 'error' } })
   for (const [code, form] of [
     [499, {}],
     [498, { token: 'stale' }],

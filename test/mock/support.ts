@@ -1,5 +1,11 @@
 import type { IncomingHttpHeaders, RequestListener } from 'node:http'
-import { createMockService, type MockService, type MockServiceOptions, type Webhook } from 'geohook/mock'
+import {
+  createMockService,
+  type MockService,
+  type MockServiceOptions,
+  type ProductOptions,
+  type Webhook,
+} from 'geohook/mock'
 import { onTestFinished } from 'vitest'
 import { KEY } from '../helpers/deliver.ts'
 import { serve } from '../helpers/served.ts'
@@ -48,13 +54,17 @@ export const seed = (from: Webhook, changes: Partial<Webhook> = {}): Webhook => 
   ...changes,
 })
 
+/** The option `like` as an object. */
+export const toProduct = (like: MockServiceOptions['like'] = {}): ProductOptions =>
+  typeof like === 'string' ? { product: like } : like
+
 /** Creates a mock service that does not listen, opens no windows and makes one attempt per delivery. */
 export function create(webhooks: Webhook[], options: MockServiceOptions = {}): MockService {
   const service = createMockService({
     webhooks,
-    gather: 'never',
     settings: { notificationAttempts: 1 },
     ...options,
+    like: { window: false, ...toProduct(options.like) },
   })
   onTestFinished(() => service.close())
   return service

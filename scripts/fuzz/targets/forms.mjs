@@ -23,7 +23,9 @@ const webhooks = [
   { ...hook, id: 'w3', serviceName: '0123456789ABCDEF', serviceType: 'Portal', name: 'three' },
 ]
 const clock = { now: () => 1_800_000_000_000, wait: () => new Promise(() => {}) }
-const MOCKS = [{}, { omitted: 'reset' }, { like: 'online', handshake: false }, { like: 'portal' }].map(create)
+const MOCKS = ['service', { omitted: 'reset' }, { product: 'online', handshake: false }, 'portal'].map(
+  (like) => create({ like }),
+)
 
 export const words = [
   ...[

@@ -1,10 +1,11 @@
 import { basename } from 'node:path'
-import { Command } from 'commander'
+import { Command, InvalidArgumentError } from 'commander'
 import type {
   GeoJsonCollection,
   MockService,
   MockServiceOptions,
   Notice,
+  ProductOptions,
   ServiceSeed,
   Snapshot,
   SnapshotSeed,
@@ -14,14 +15,8 @@ import { type CliError, toCliError, usageError } from '../errors.ts'
 import { readJson, toRecord } from '../io/files.ts'
 import { toPortError } from '../io/server.ts'
 import { type CaOptions, caOption, readCas } from '../options/ca.ts'
-import {
-  addWrittenSignatureOptions,
-  choice,
-  type Dialect,
-  dialectOption,
-  type WrittenSignature,
-} from '../options/signature.ts'
-import { collect, port, wholeNumber } from '../options/values.ts'
+import { addWrittenSignatureOptions, choice, type WrittenSignature } from '../options/signature.ts'
+import { collect, duration, port, wholeNumber } from '../options/values.ts'
 import { addExamples } from '../terminal/help.ts'
 import type { Io, Progress } from '../terminal/io.ts'
 import { printNotice, printStart } from './report.ts'
@@ -59,7 +54,7 @@ export function createMockCommand(io: Io): Command {
     'geohook mock --seed seed.json --state state.json',
     'geohook mock --features parcels.geojson --features trees.geojson',
     'geohook mock --port 0 --service-version 11.1 --json',
-    'geohook mock --encoding base64 --prefix sha256= --fan-out layer',
+    'geohook mock --like enterprise,omitted=reset,window=false',
   ])
   command.addHelpText('after', FIRST_STEPS)
   return command.action((options) => runMock(io, options))
@@ -97,7 +92,7 @@ async function createService(
     [...(options.seed === undefined ? [] : [options.seed]), ...featureFiles].join(', ') || undefined
   const users = usersFile === undefined ? undefined : await readJson(io, usersFile)
   const ca = await readCas(io, options)
-  const { createMockService, createRunningClock, tokens } = await import('../../mock/index.ts')
+  const { createMockService, tokens } = await import('../../mock/index.ts')
   const auth =
     users === undefined ? undefined : checkFile(usersFile, () => tokens({ users: users as TokenUser[] }))
   const { services, webhooks, settings } = seed
@@ -120,7 +115,6 @@ async function createService(
       auth,
       ca,
       save,
-      clock: createRunningClock(), // the inspector can advance it
     }),
   )
   // restore() validates the whole content before it changes or saves anything.
@@ -189,16 +183,7 @@ interface MockOptions extends WrittenSignature, CaOptions {
   features?: string[]
   state?: string
   serviceVersion: '11.1' | '11.2' | '11.3'
-  like: 'service' | 'enterprise' | 'online' | 'portal'
-  dialect?: Dialect
-  gather?: 'never' | 'scheduled' | 'always'
-  omitted: 'keep' | 'reset'
-  always200?: true
-  errorFormat?: 'messages' | 'error'
-  changesUrl?: 'partial' | 'whole' | 'none'
-  fanOut: 'webhook' | 'layer'
-  featuresEdited?: 'precise' | 'edited'
-  handshake?: number
+  like?: ProductOptions
   concurrency: number
   allowHost?: string[]
   users?: string
@@ -223,39 +208,13 @@ function addMockOptions(command: Command): Command {
         '11.3',
       ),
     )
-    .addOption(
-      choice(
-        '--like <product>',
-        'product to imitate: sets the defaults of the options below, and more',
-        ['service', 'enterprise', 'online', 'portal'],
-        'service',
-      ),
+    .option(
+      '--like <product>',
+      'product to imitate: service, enterprise, online or portal. Members of the option like can follow, for example enterprise,omitted=reset (default: service)',
+      like,
     )
-    .addOption(dialectOption('format of payloads (default: that of the product)'))
-    .addOption(
-      choice(
-        '--gather <when>',
-        'which webhooks collect events over their schedule: scheduled means those that have one (default: scheduled, or that of the product)',
-        ['never', 'scheduled', 'always'],
-      ),
-    )
-    .addOption(
-      choice(
-        '--omitted <what>',
-        'what an edit does with the members that it omits',
-        ['keep', 'reset'],
-        'keep',
-      ),
-    )
-    .option('--always200', 'respond to errors with HTTP status 200, as every product but service does')
-    .addOption(
-      choice('--error-format <name>', 'format of errors (default: that of the product)', [
-        'messages',
-        'error',
-      ]),
-    )
-  addDeliveryOptions(command)
-  return command
+  return addWrittenSignatureOptions(command)
+    .option('--concurrency <n>', 'maximum number of concurrent attempts, 1 to 1000', wholeNumber(1, 1000), 50)
     .option(
       '--allow-host <name>',
       'host other than this machine to which webhooks may send; repeatable',
@@ -267,55 +226,65 @@ function addMockOptions(command: Command): Command {
     .option('--json', 'print a line of JSON for each attempt and change')
 }
 
-/** Adds the options for deliveries. The dialect sets the default of options that have none here. */
-function addDeliveryOptions(command: Command): void {
-  addWrittenSignatureOptions(command)
-    .addOption(
-      choice('--changes-url <how>', 'how changesUrl is percent-encoded', ['partial', 'whole', 'none']),
-    )
-    .addOption(
-      choice(
-        '--fan-out <what>',
-        'whether an event causes one delivery per webhook, or one per layer',
-        ['webhook', 'layer'],
-        'webhook',
-      ),
-    )
-    .addOption(
-      choice(
-        '--features-edited <how>',
-        'what events say for webhooks subscribed only to FeaturesEdited: the precise change, or FeaturesEdited',
-        ['precise', 'edited'],
-      ),
-    )
-    .option(
-      '--handshake <minutes>',
-      'require a handshake of receivers, and repeat it at this interval in minutes, 1 to 10080; 0 turns it off',
-      wholeNumber(0, 10_080),
-    )
-    .option('--concurrency <n>', 'maximum number of concurrent attempts, 1 to 1000', wholeNumber(1, 1000), 50)
+const words = (...names: string[]): Record<string, string> =>
+  Object.fromEntries(names.map((name) => [name, name]))
+const truth = { true: true, false: false }
+
+/** The members of the option `like`, with their values by how the command line writes them. */
+const LIKE: Readonly<Record<Exclude<keyof ProductOptions, 'signature'>, Record<string, unknown>>> = {
+  product: words('service', 'enterprise', 'online', 'portal'),
+  dialect: words('service', 'hosted', 'organization'),
+  changesUrl: words('partial', 'whole', 'none'),
+  fanOut: words('webhook', 'layer'),
+  featuresEdited: words('precise', 'edited'),
+  window: { false: false, scheduled: { webhooks: 'scheduled' }, all: { webhooks: 'all' } },
+  handshake: truth,
+  defaultActive: truth,
+  omitted: words('keep', 'reset'),
+  httpStatus: words('rest', 'always200'),
+  errorFormat: words('messages', 'error'),
+  federated: truth,
+}
+
+/** Parses a product and members of the option `like`, for example `enterprise,omitted=reset`. */
+function like(value: string): ProductOptions {
+  const members = value.split(',').map((part): [string, unknown] => {
+    const [name = '', text] = part.trim().split('=', 2)
+    if (text === undefined) return ['product', toMember('product', name)]
+    // Both bounds are those of the option of the mock.
+    if (name === 'handshake' && /^\d/.test(text))
+      return [name, { every: within(duration(text), 60_000, 7 * 86_400_000) }]
+    if (name === 'window' && /^\d/.test(text))
+      return [name, { length: within(duration(text), 1_000, 86_400_000) }]
+    return [name, toMember(name, text)]
+  })
+  return Object.fromEntries(members)
+}
+
+function toMember(name: string, text: string): unknown {
+  if (!Object.hasOwn(LIKE, name))
+    throw new InvalidArgumentError(`must have only the members ${Object.keys(LIKE).join(', ')}`)
+  const values = LIKE[name as keyof typeof LIKE]
+  if (Object.hasOwn(values, text)) return values[text]
+  throw new InvalidArgumentError(`must have one of ${Object.keys(values).join(', ')} as ${name}`)
+}
+
+function within(milliseconds: number, minimum: number, maximum: number): number {
+  if (milliseconds >= minimum && milliseconds <= maximum) return milliseconds
+  throw new InvalidArgumentError('has a duration out of bounds')
 }
 
 /** Converts the command's options to options of the mock service, except those that name files. */
 function toServiceOptions(options: MockOptions): MockServiceOptions {
-  const { like, dialect, gather, omitted, errorFormat, changesUrl, fanOut } = options
-  const { featuresEdited, handshake, concurrency } = options
   const { signatureHeader, encoding, prefix, signatureIn, percentEncoded, formPayload } = options
   return {
     version: options.serviceVersion,
-    like,
-    dialect,
-    gather,
-    omitted,
-    httpStatus: options.always200 ? 'always200' : undefined,
-    errorFormat,
+    like: {
+      ...options.like,
+      signature: { signatureHeader, encoding, prefix, signatureIn, percentEncoded, formPayload },
+    },
     allowHosts: options.allowHost,
-    changesUrl,
-    fanOut,
-    featuresEdited,
-    handshake: handshake ? { every: handshake } : handshake === 0 ? false : undefined,
-    concurrency,
-    signature: { signatureHeader, encoding, prefix, signatureIn, percentEncoded, formPayload },
+    concurrency: options.concurrency,
   }
 }
 

@@ -39,13 +39,11 @@ export type ContextOptions = Pick<
   | 'defaultActive'
   | 'errorFormat'
   | 'federated'
-  | 'gather'
   | 'httpStatus'
-  | 'like'
-  | 'minimumWindowSeconds'
   | 'omitted'
+  | 'product'
   | 'version'
-  | 'windowSeconds'
+  | 'window'
 >
 
 /**

@@ -2,6 +2,7 @@ import { WILDCARD } from '../../payload/events.ts'
 import { AdminError, quote } from '../http/errors.ts'
 import type { ParameterDescription } from '../http/operation.ts'
 import { type Parameters, single } from '../http/request.ts'
+import type { ResolvedWindow } from '../options.ts'
 import { HOOK_URL_RULE, isHookUrl, MAX_KEY, MAX_NAME, MAX_URL, scheduleSchema } from '../schemas.ts'
 import type { Service } from '../state/services.ts'
 import type { ScheduleInfo, Webhook, WebhookChanges } from '../state/webhooks.ts'
@@ -97,10 +98,7 @@ function splitNames(value: string): string[] {
 function readSchedule(
   parameters: Parameters,
   name: string,
-  {
-    serviceType,
-    minimumWindowSeconds,
-  }: { serviceType: Webhook['serviceType']; minimumWindowSeconds: number },
+  { serviceType, window }: Pick<Subject, 'serviceType' | 'window'>,
 ): Partial<ScheduleInfo> | undefined {
   const value = single(parameters, name)
   if (value === undefined) return undefined
@@ -113,7 +111,7 @@ function readSchedule(
     if (!schema.safeParse(memberValue).success)
       throw new AdminError(400, `${name}.${member} has a wrong value`)
   }
-  return withRecurrence(schedule, minimumWindowSeconds)
+  return withRecurrence(schedule, window.minimum / 1000)
 }
 
 /** Schemas of the members of `scheduleInfo`. Snapshots use the same schemas, so edited webhooks can be restored. */
@@ -176,8 +174,8 @@ export interface Subject {
   operation: 'create' | 'edit'
   serviceType: Webhook['serviceType']
   version: ServiceVersion
-  /** Shortest window in seconds, at most 60. A shorter one is lengthened. */
-  minimumWindowSeconds: number
+  /** A window that is shorter than `minimum` is lengthened. */
+  window: ResolvedWindow
 }
 
 /**

@@ -66,19 +66,6 @@ export function toAddressedService(names: PathNames): AddressedService | undefin
   return { path: folderName === undefined ? name : `${folderName}/${name}`, serviceType }
 }
 
-/**
- * Path of the webhooks of a service in a family, encoded.
- *
- * @param path in the format of `servicePath`
- */
-export function webhooksPath({ webhooks }: Family, path: string): string {
-  const [service = '', folderName] = path.split('/').reverse()
-  const serviceName = service.slice(0, service.lastIndexOf('.'))
-  const template = (folderName === undefined ? undefined : webhooks[1]) ?? webhooks[0]
-  const names: PathNames = { service, serviceName, portalId: serviceName, folderName: folderName ?? '' }
-  return template.replace(/\{(\w+)\}/g, (_, name) => encodeURIComponent(names[name] ?? ''))
-}
-
 /** The paths of the portal and of hosted services have one format of errors, whatever the options say. */
 export const errorsOf = (path: string, { errorFormat, httpStatus }: ErrorOptions): ErrorOptions => ({
   errorFormat: /^\/(rest|sharing)\//.test(path) ? 'error' : errorFormat,

@@ -1,8 +1,9 @@
 import { AdminError, needsToken, toErrorBody, waitForSave } from '../http/errors.ts'
 import type { PathNames } from '../http/operation.ts'
 import { originOf } from '../http/request.ts'
-import { createHandler, createMatcher, type Handler } from '../http/router.ts'
-import { servicePath } from '../state/services.ts'
+import { createHandler, type Handler } from '../http/router.ts'
+import { type Service, servicePath } from '../state/services.ts'
+import type { Webhook } from '../state/webhooks.ts'
 import {
   ANONYMOUS,
   type Call,
@@ -14,6 +15,13 @@ import {
 } from './operation.ts'
 import { routesOf } from './operations.ts'
 import { errorsOf, toAddressedService, toKnownPath } from './paths.ts'
+import {
+  activatePortalWebhook,
+  createPortalWebhook,
+  deactivatePortalWebhook,
+  updatePortalWebhook,
+} from './portal/operations.ts'
+import { createWebhook, deleteWebhook, editWebhook, settings } from './webhook-operations.ts'
 
 /** Handles the administration of webhooks (docs/specification.md, "Endpoints"), and responds with 404 to unknown paths. */
 export function adminHandler(context: Context, hasInspector: boolean): Handler {
@@ -68,28 +76,52 @@ export async function runOperation(
   return operation.run({ ...call, webhook })
 }
 
-/** Runs an operation that changes the state, and saves the change. Absent and empty values are left out. */
-export type Administer = (
-  path: string,
-  values: Readonly<Record<string, string | undefined>>,
-) => Promise<object>
+/** Values of parameters, by name. Absent and empty ones are left out. */
+export type Values = Readonly<Record<string, string | undefined>>
 
 /**
- * Returns a function that runs operations as a POST request would, for a user with every privilege. It throws the same
- * errors.
+ * Runs operations as POST requests would, for a user with every privilege. They throw the same errors, and do not save
+ * the change. The webhooks of a portal have parameters of their own.
  */
-export function createAdminister(context: Context): Administer {
-  const match = createMatcher(routesOf({ ...context.options, auth: undefined }))
-  return async (path, values) => {
-    const found = match(path)
-    const operation = found?.routes[0]?.operation
-    if (!found || !operation) throw new AdminError(404, 'there is nothing here')
-    const parameters = new Map(
+export interface Administration {
+  create(service: Service, values: Values): Promise<Readonly<Webhook>>
+  edit(webhook: Readonly<Webhook>, values: Values): Promise<Readonly<Webhook>>
+  delete(webhook: Readonly<Webhook>): Promise<void>
+  changeSettings(values: Values): Promise<void>
+}
+
+export function createAdministration(context: Context): Administration {
+  const { webhooks } = context.state
+  const toCall = (values: Values): Call => ({
+    context,
+    user: ANONYMOUS,
+    method: 'POST',
+    parameters: new Map(
       Object.entries(values).flatMap(([name, value]) => (value === undefined ? [] : [[name, [value]]])),
-    )
-    const call = { context, method: 'POST', parameters, origin: '' } as const
-    const { body, changed } = await runOperation(operation, found.names, call, async () => ANONYMOUS)
-    if (changed) await waitForSave(context.save)
-    return body
+    ),
+    origin: '',
+  })
+  return {
+    async create(service, values) {
+      const { run } = service.serviceType === 'Portal' ? createPortalWebhook : createWebhook
+      const { body } = await run({ ...toCall(values), service })
+      return webhooks.get((body as { id: string }).id) as Webhook
+    },
+    async edit(webhook, { active, ...values }) {
+      if (webhook.serviceType !== 'Portal') {
+        await editWebhook.run({ ...toCall({ active, ...values }), webhook })
+      } else {
+        await updatePortalWebhook.run({ ...toCall(values), webhook })
+        const switchTo = active === 'true' ? activatePortalWebhook : deactivatePortalWebhook
+        if (active !== undefined) await switchTo.run({ ...toCall({}), webhook })
+      }
+      return webhooks.get(webhook.id) as Webhook
+    },
+    async delete(webhook) {
+      await deleteWebhook.run({ ...toCall({}), webhook })
+    },
+    async changeSettings(values) {
+      await settings.run(toCall(values))
+    },
   }
 }

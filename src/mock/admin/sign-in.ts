@@ -225,7 +225,7 @@ export const PORTALS_SELF: RootOperation = {
       name: 'geohook',
       portalName: 'geohook mock service',
       portalHostname: new URL(origin).host,
-      isPortal: context.options.like !== 'online',
+      isPortal: context.options.product !== 'online',
       supportsOAuth: context.options.auth?.generateAppToken !== undefined,
       currentVersion: context.options.version,
       authorizedCrossOriginDomains: [],

@@ -2,7 +2,7 @@ import type { DeliverySettings } from '../delivery-settings.ts'
 import { AdminError } from '../http/errors.ts'
 import { CHANGE_METHODS, READ_METHODS } from '../http/operation.ts'
 import type { Service } from '../state/services.ts'
-import { type Gathering, shownSchedule, type Webhook, type WebhookSeed } from '../state/webhooks.ts'
+import { shownSchedule, type Webhook, type WebhookSeed } from '../state/webhooks.ts'
 import { boundsOf, SETTING_NAMES, settingsParameters } from './fields.ts'
 import {
   type Context,
@@ -15,13 +15,13 @@ import {
 import { readChanges, readEach, requireFreeName, webhookParameters, wholeNumber } from './parameters.ts'
 
 /** A webhook in responses of create, read and edit: the fields in the specification's order. */
-const toWebhookJson = (webhook: Readonly<Webhook>, options: Gathering): Webhook => ({
+const toWebhookJson = (webhook: Readonly<Webhook>, { window }: Context['options']): Webhook => ({
   ...webhook,
-  scheduleInfo: shownSchedule(webhook, options),
+  scheduleInfo: shownSchedule(webhook, window),
 })
 
 /** Webhooks in lists, with `changeTypes` at the end (docs/senders.md, "Administration"). */
-const toListJson = (webhooks: readonly Readonly<Webhook>[], options: Gathering): object => ({
+const toListJson = (webhooks: readonly Readonly<Webhook>[], options: Context['options']): object => ({
   webhooks: webhooks.map((webhook) => {
     const { changeTypes, ...others } = toWebhookJson(webhook, options)
     return { ...others, changeTypes }
@@ -43,7 +43,7 @@ const readWebhook: WebhookOperation = {
   run: ({ context, webhook }) => unchanged(toWebhookJson(webhook, context.options)),
 }
 
-const editWebhook: WebhookOperation = {
+export const editWebhook: WebhookOperation = {
   name: 'edit',
   scope: 'webhook',
   segment: 'edit',
@@ -64,7 +64,7 @@ const editWebhook: WebhookOperation = {
   },
 }
 
-const deleteWebhook: WebhookOperation = {
+export const deleteWebhook: WebhookOperation = {
   name: 'delete',
   scope: 'webhook',
   segment: 'delete',
@@ -119,7 +119,7 @@ const listWebhooks: ServiceOperation = {
   run: ({ context, service }) => unchanged(toListJson(context.state.webhooks.list(service), context.options)),
 }
 
-const createWebhook: ServiceOperation = {
+export const createWebhook: ServiceOperation = {
   name: 'create',
   scope: 'service',
   segment: 'create',
@@ -226,7 +226,7 @@ const listSite: SiteOperation = {
   },
 }
 
-const settings: SiteOperation = {
+export const settings: SiteOperation = {
   name: 'settings',
   scope: 'site',
   segment: 'settings',

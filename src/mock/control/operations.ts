@@ -1,3 +1,5 @@
+import { z } from 'zod'
+import { canAdvance } from '../clock.ts'
 import type { Attempt } from '../delivery/attempt.ts'
 import { settingsSchema } from '../delivery-settings.ts'
 import { type FaultSeed, faultSchema } from '../faults/faults.ts'
@@ -13,7 +15,15 @@ import { streamNotices, toAttemptJson, trigger, triggerSchema } from './attempts
 
 const MAX_PAGE = 1000
 const DEFAULT_PAGE = 50
+const MAX_ADVANCE = 366 * 86_400_000
 const partialSettings = settingsSchema.partial()
+const clockSchema = z.strictObject({
+  advance: z
+    .int()
+    .min(0)
+    .max(MAX_ADVANCE)
+    .meta({ description: 'Milliseconds to add to the time, up to 366 days' }),
+})
 const SUCCESS = { body: { status: 'success' } }
 
 /** One operation of the control API. */
@@ -35,6 +45,7 @@ type ControlResponseName =
   | 'Fault'
   | 'Faults'
   | 'Settings'
+  | 'Clock'
   | 'Snapshot'
   | 'Status'
   | 'Stream'
@@ -163,6 +174,28 @@ const OPERATIONS: readonly ControlOperation[] = [
       state.settings = { ...state.settings, ...check<object>(partialSettings, json, 'body') }
       await waitForSave(save)
       return { body: state.settings }
+    },
+  },
+  {
+    path: '/clock',
+    methods: ['GET'],
+    summary: 'The time of the mock',
+    parameters: [],
+    responses: { 200: 'Clock' },
+    run: ({ options }) => ({ body: { now: options.clock.now() } }),
+  },
+  {
+    path: '/clock',
+    methods: ['POST'],
+    summary: 'Advances the clock, and waits until windows have closed and retries were made',
+    parameters: [],
+    body: clockSchema,
+    responses: { 200: 'Clock' },
+    async run({ options: { clock } }, { json }) {
+      const { advance } = check<{ advance: number }>(clockSchema, json, 'body')
+      if (!canAdvance(clock)) throw new AdminError(400, 'the clock of this mock has no method advance')
+      await clock.advance(advance)
+      return { body: { now: clock.now() } }
     },
   },
   {

@@ -2,16 +2,10 @@ import { randomUUID } from 'node:crypto'
 import { type RawRequest, writeBody } from '../../testing/signer.ts'
 import type { Notice } from '../event-listeners.ts'
 import { createFaults, type FaultStore } from '../faults/faults.ts'
-import type { ResolvedOptions } from '../options.ts'
+import type { ResolvedOptions, ResolvedWindow } from '../options.ts'
 import { type ServiceEvent, selects } from '../state/events.ts'
 import type { State } from '../state/snapshot.ts'
-import {
-  type Gathering,
-  type ScheduleInfo,
-  shownSchedule,
-  type Webhook,
-  type WebhookStore,
-} from '../state/webhooks.ts'
+import { type ScheduleInfo, shownSchedule, type Webhook, type WebhookStore } from '../state/webhooks.ts'
 import { has } from '../versions.ts'
 import {
   type Attempt,
@@ -84,11 +78,11 @@ function createResends({ log, records, allowHosts, retries }: ResendsOptions): R
 type ScheduleOf = (webhookId: string) => ScheduleInfo | undefined
 
 const createScheduleOf =
-  (webhooks: WebhookStore, options: Gathering): ScheduleOf =>
+  (webhooks: WebhookStore, window: ResolvedWindow): ScheduleOf =>
   (webhookId) => {
     const webhook = webhooks.get(webhookId)
-    if (!webhook || options.gather === 'never') return undefined
-    const schedule = shownSchedule(webhook, options)
+    if (!webhook || window.webhooks === 'none') return undefined
+    const schedule = shownSchedule(webhook, window)
     return isSchedule(schedule) ? schedule : undefined
   }
 
@@ -164,7 +158,7 @@ export function createEngine(
     ended: countResult,
   })
   const resends = createResends({ log, records, allowHosts, retries })
-  const scheduleOf = createScheduleOf(state.webhooks, options)
+  const scheduleOf = createScheduleOf(state.webhooks, options.window)
   const handshakes = createServiceHandshakes(state, options, retries.send, {
     began(handshake) {
       clock.during?.(track(handshake))

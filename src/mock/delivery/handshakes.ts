@@ -276,7 +276,7 @@ export function createServiceHandshakes(
     clock,
     webhooks,
     log,
-    every: handshake.every * 60_000,
+    every: handshake.every,
     make: (webhook) => makeHandshake(webhook, toTarget(webhook.hookUrl, allowHosts), send),
     ...listeners,
   })

@@ -1,9 +1,5 @@
-import dayjs from 'dayjs'
-import utc from 'dayjs/plugin/utc.js'
-import type { Clock } from '../clock.ts'
+import { type Clock, LAST_TIME } from '../clock.ts'
 import type { ScheduleInfo } from '../state/webhooks.ts'
-
-dayjs.extend(utc)
 
 /** Options of {@link createWindows}. */
 interface WindowsOptions<E, R> {
@@ -116,6 +112,9 @@ export function createWindows<E, R>({ clock, scheduleOf, flush }: WindowsOptions
   }
 }
 
+const MINUTE = 60_000
+const UNITS = { second: 1_000, minute: MINUTE, hour: 60 * MINUTE, day: 1_440 * MINUTE, week: 10_080 * MINUTE }
+
 /**
  * End of the window that is open at `now`. From `startAt` on, each window lasts `interval` times `frequency`, in UTC;
  * an earlier window lasts until `startAt`. In a month without the day of `startAt`, the last day is used.
@@ -127,13 +126,32 @@ export function windowEnd(
   now: number,
 ): number {
   if (now < startAt) return startAt
-  const start = dayjs.utc(startAt)
+  if (frequency !== 'month' && frequency !== 'year') {
+    const length = interval * UNITS[frequency]
+    const end = startAt + (Math.floor((now - startAt) / length) + 1) * length
+    return end <= LAST_TIME ? end : Infinity
+  }
+  const months = frequency === 'year' ? 12 * interval : interval
   // Counts from `startAt`, not from the previous end: 31 January, 28 February, then 31 March, not 28 March.
-  let windows = Math.max(0, Math.floor(dayjs.utc(now).diff(start, frequency) / interval) - 1)
-  let end: number
-  do {
+  let windows = Math.floor((monthOf(now) - monthOf(startAt)) / months)
+  let end = addMonths(startAt, windows * months)
+  while (end <= now) {
     windows += 1
-    end = start.add(windows * interval, frequency).valueOf()
-  } while (end <= now)
+    end = addMonths(startAt, windows * months)
+  }
   return Number.isNaN(end) ? Infinity : end
+}
+
+/** Number of months since the year 0. */
+function monthOf(time: number): number {
+  const date = new Date(time)
+  return date.getUTCFullYear() * 12 + date.getUTCMonth()
+}
+
+function addMonths(time: number, months: number): number {
+  const date = new Date(time)
+  const day = date.getUTCDate()
+  date.setUTCMonth(date.getUTCMonth() + months)
+  if (date.getUTCDate() !== day) date.setUTCDate(0) // the last day of the month before
+  return date.getTime()
 }

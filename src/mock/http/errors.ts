@@ -1,4 +1,4 @@
-import { WebhookError } from '../../errors.ts'
+import { configInvalid, WebhookError } from '../../errors.ts'
 
 /** An error response; `status` is the HTTP status and the code in the body (docs/senders.md, "Administration"). */
 export class AdminError extends Error {
@@ -39,6 +39,23 @@ export function toAdminError(error: unknown): AdminError {
     return new AdminError(status, String(message ?? 'bad request').slice(0, MAX_MESSAGE))
   return new AdminError(500, 'internal error')
 }
+
+/**
+ * Runs an operation for a caller in the same process.
+ *
+ * @throws {WebhookError} `config_invalid` in place of an AdminError
+ */
+export async function orConfigInvalid<T>(run: () => Promise<T>): Promise<T> {
+  try {
+    return await run()
+  } catch (error) {
+    throw toConfigInvalid(error)
+  }
+}
+
+/** Converts an AdminError to a WebhookError; returns other errors unchanged. */
+export const toConfigInvalid = (error: unknown): unknown =>
+  error instanceof AdminError ? configInvalid(error.message) : error
 
 /** Quotes at most 64 characters of text from a request, for use in an error message. */
 export const quote = (text: string): string =>

@@ -174,6 +174,7 @@ export const SCHEMAS: Readonly<Record<string, Schema>> = {
     'delay',
     'step',
   ]),
+  Clock: exactly({ now: TIME }),
   Faults: exactly({ faults: listOf('Fault') }),
   Delivery: exactly(
     {

@@ -1,9 +1,17 @@
 import { randomUUID } from 'node:crypto'
 import { configInvalid } from '../../errors.ts'
 import { WILDCARD } from '../../payload/events.ts'
+import type { ResolvedWindow } from '../options.ts'
 import { withoutUndefined } from '../without-undefined.ts'
 import { ALL_OPERATIONS, DEFAULT_PORTAL_CONFIG, type PortalConfig } from './portal.ts'
-import { type Service, type ServiceSeed, type ServiceType, servicePath, toService } from './services.ts'
+import {
+  type Service,
+  type ServiceReference,
+  type ServiceSeed,
+  type ServiceType,
+  servicePath,
+  toService,
+} from './services.ts'
 
 /** When a feature service gathers events (docs/specification.md, "Schedule"). */
 export interface ScheduleInfo {
@@ -79,23 +87,19 @@ export type WebhookChanges = Partial<
   scheduleInfo?: Partial<ScheduleInfo>
 }
 
+/** A webhook to create on a service that exists. `serviceType` is required only if two services have this name. */
+export type NewWebhook = ServiceReference & WebhookChanges & Pick<Webhook, 'name' | 'hookUrl'>
+
 /** User name of all requests if the service has no `auth`. */
 export const ANYONE = 'admin'
 
 /** The default schedule of a feature service webhook (docs/senders.md, "Administration"). */
-const defaultSchedule = (startAt: number, seconds: number): ScheduleInfo => ({
+const defaultSchedule = (startAt: number, length: number): ScheduleInfo => ({
   name: '',
   state: 'enabled',
   startAt,
-  recurrenceInfo: { interval: seconds, frequency: 'second' },
+  recurrenceInfo: { interval: length / 1000, frequency: 'second' },
 })
-
-/** Options that decide by which schedule a webhook gathers events. */
-export interface Gathering {
-  gather: 'never' | 'scheduled' | 'always'
-  /** Length of a window in seconds, for webhooks without a schedule of their own. */
-  windowSeconds: number
-}
 
 /**
  * Returns the schedule of a webhook: its own, or the default if every webhook gathers events. Otherwise empty, so that
@@ -103,26 +107,26 @@ export interface Gathering {
  */
 export function shownSchedule(
   { serviceType, scheduleInfo, created }: Readonly<Webhook>,
-  { gather, windowSeconds }: Gathering,
+  { webhooks, length }: ResolvedWindow,
 ): Webhook['scheduleInfo'] {
   if (serviceType !== 'FeatureServer') return {}
-  if (gather !== 'always' || 'recurrenceInfo' in scheduleInfo) return scheduleInfo
-  return defaultSchedule(created, windowSeconds)
+  if (webhooks !== 'all' || 'recurrenceInfo' in scheduleInfo) return scheduleInfo
+  return defaultSchedule(created, length)
 }
 
 /**
  * Changes some members of a webhook's schedule. Members are in the specification's order.
  *
- * @param seconds length of a window if neither the schedule nor the changes have one
+ * @param length milliseconds of a window if neither the schedule nor the changes have one
  */
 function withSchedule(
   { scheduleInfo, created }: Pick<Webhook, 'scheduleInfo' | 'created'>,
-  seconds: number,
+  length: number,
   members: Partial<ScheduleInfo> = {},
 ): Webhook['scheduleInfo'] {
   const changes = withoutUndefined(members)
   if (Object.keys(changes).length === 0) return scheduleInfo
-  const { recurrenceInfo, ...others } = { ...defaultSchedule(created, seconds), ...scheduleInfo, ...changes }
+  const { recurrenceInfo, ...others } = { ...defaultSchedule(created, length), ...scheduleInfo, ...changes }
   const { interval, frequency } = recurrenceInfo
   return { ...others, recurrenceInfo: { interval, frequency } }
 }
@@ -143,9 +147,9 @@ export const DEFAULTS: Pick<
 /**
  * Adds defaults, and puts the fields in the specification's order.
  *
- * @param seconds length of a window if the schedule of the seed has none
+ * @param length milliseconds of a window if the schedule of the seed has none
  */
-export function toWebhook(seed: WebhookSeed, now: number, seconds: number): Webhook {
+export function toWebhook(seed: WebhookSeed, now: number, length: number): Webhook {
   const { created = now, ownerId = ANYONE } = seed
   const isPortal = seed.serviceType === 'Portal'
   return {
@@ -159,7 +163,7 @@ export function toWebhook(seed: WebhookSeed, now: number, seconds: number): Webh
     contentType: seed.contentType ?? DEFAULTS.contentType,
     scheduleInfo:
       seed.serviceType === 'FeatureServer'
-        ? withSchedule({ scheduleInfo: {}, created }, seconds, seed.scheduleInfo)
+        ? withSchedule({ scheduleInfo: {}, created }, length, seed.scheduleInfo)
         : {},
     payloadFormat: seed.payloadFormat ?? DEFAULTS.payloadFormat,
     created,
@@ -211,8 +215,7 @@ interface WebhookStoreOptions {
   now(): number
   /** Default of `active` for an edit that resets omitted fields. */
   defaultActive: boolean
-  /** Length of a window in seconds, for schedules without one. */
-  windowSeconds: number
+  window: ResolvedWindow
   onChange(change: WebhookChange, webhook: Readonly<Webhook>): void
 }
 
@@ -225,11 +228,11 @@ interface Index {
 }
 
 export function createWebhookStore(options: WebhookStoreOptions): WebhookStore {
-  const { now, onChange, windowSeconds } = options
+  const { now, onChange, window } = options
   const defaults = { ...DEFAULTS, active: options.defaultActive }
   let index = emptyIndex()
 
-  const toStored = (seed: WebhookSeed): Webhook => toWebhook(structuredClone(seed), now(), windowSeconds)
+  const toStored = (seed: WebhookSeed): Webhook => toWebhook(structuredClone(seed), now(), window.length)
 
   function replace(before: Readonly<Webhook>, changes: Partial<Webhook>): Readonly<Webhook> {
     // `modified` changes with every edit, even if two edits happen in the same millisecond.
@@ -259,7 +262,7 @@ export function createWebhookStore(options: WebhookStoreOptions): WebhookStore {
       const after = replace(before, {
         ...kept,
         ...structuredClone(changes),
-        scheduleInfo: withSchedule(kept, windowSeconds, structuredClone(scheduleInfo)),
+        scheduleInfo: withSchedule(kept, window.length, structuredClone(scheduleInfo)),
         modifiedId,
       })
       onChange('edited', after)

@@ -38,7 +38,7 @@ describe.concurrent('geohook mock', () => {
   })
 
   it('percent-encodes signatures with --percent-encoded, also in the hosted dialect', async () => {
-    const request = await first(['--dialect', 'hosted', '--encoding', 'hex', '--percent-encoded'])
+    const request = await first(['--like', 'dialect=hosted', '--encoding', 'hex', '--percent-encoded'])
     expect(headerOf(request, 'x-esrihook-signature')).toBe(`sha256%3d${signatureOf(request.body)}`)
   })
 
@@ -48,8 +48,8 @@ describe.concurrent('geohook mock', () => {
     expect(signature).toBe(signatureOf(payload))
   })
 
-  it('applies --changes-url, --fan-out and --concurrency', async () => {
-    const args = ['--changes-url', 'none', '--fan-out', 'layer', '--concurrency', '1']
+  it('applies --concurrency, and members of --like', async () => {
+    const args = ['--like', 'service,changesUrl=none,fanOut=layer', '--concurrency', '1']
     const requests = await deliveries(args)
     expect(requests.length).toBe(2)
     for (const { body } of requests) {
@@ -57,6 +57,6 @@ describe.concurrent('geohook mock', () => {
       expect(text).toContain('"changesUrl"')
       expect(text).not.toMatch(/"changesUrl":"[^"]*%/)
     }
-    expect((await first(['--changes-url', 'whole'])).body.toString()).toMatch(/"changesUrl":"http%3a/i)
+    expect((await first(['--like', 'changesUrl=whole'])).body.toString()).toMatch(/"changesUrl":"http%3a/i)
   })
 })

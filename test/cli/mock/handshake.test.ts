@@ -6,10 +6,10 @@ import { startTarget } from '../../helpers/target.ts'
 const jsonFile = useJsonFiles()
 const TRIGGER = ['trigger', 'Parcels.FeatureServer', 'FeaturesCreated']
 
-describe.concurrent('geohook mock --handshake', () => {
+describe.concurrent('geohook mock --like handshake', () => {
   it('reports a failed handshake and the events that are not sent, as does trigger', async () => {
     const target = await startTarget((res, { method }) => res.writeHead(method === 'GET' ? 405 : 200).end())
-    const args = ['--seed', jsonFile(seedFor(target.url)), '--handshake', '30']
+    const args = ['--seed', jsonFile(seedFor(target.url)), '--like', 'handshake=30m']
     const mock = await withMock(args, async ({ geohook }) => {
       const { code, stdout } = await geohook(...TRIGGER)
       expect(code).toBe(1)
@@ -36,21 +36,39 @@ describe.concurrent('geohook mock --handshake', () => {
     await target.close()
   })
 
-  it('sends none with 0 minutes', async () => {
+  it('sends none with false', async () => {
     const target = await startTarget()
-    await withMock(['--seed', jsonFile(seedFor(target.url)), '--handshake', '0'], async ({ geohook }) => {
-      expect((await geohook(...TRIGGER)).code).toBe(0)
-    })
+    await withMock(
+      [
+        '--seed',
+        jsonFile(seedFor(target.url)),
+        '--like',
+        'online,defaultActive=true,window=false,handshake=false',
+      ],
+      async ({ geohook }) => {
+        expect((await geohook(...TRIGGER)).code).toBe(0)
+      },
+    )
     expect(target.requests.map(({ method }) => method)).toEqual(['POST'])
     await target.close()
   })
 
-  it.each(['-1', '10081', '1.5', 'often'])('rejects %s minutes', async (minutes) => {
-    expect((await geohook(['mock', '--handshake', minutes])).code).toBe(2)
+  it.each([
+    'Online',
+    'handshake=59s',
+    'handshake=8d',
+    'handshake=often',
+    'window=1d,window=2d',
+    'window=yes',
+    'omited=keep',
+    '__proto__=1',
+    'online,,',
+  ])('rejects --like %s', async (like) => {
+    expect((await geohook(['mock', '--like', like])).code).toBe(2)
   })
 })
 
-describe.concurrent('geohook mock --features-edited', () => {
+describe.concurrent('geohook mock --like featuresEdited', () => {
   it.each([
     ['edited', 'FeaturesEdited'],
     ['precise', 'FeaturesCreated'],
@@ -58,7 +76,7 @@ describe.concurrent('geohook mock --features-edited', () => {
     const target = await startTarget()
     const seed = seedFor(target.url) as { webhooks: object[] }
     const webhooks = seed.webhooks.map((webhook) => ({ ...webhook, changeTypes: ['FeaturesEdited'] }))
-    const args = ['--seed', jsonFile({ webhooks }), '--features-edited', how]
+    const args = ['--seed', jsonFile({ webhooks }), '--like', `featuresEdited=${how}`]
     await withMock(args, async ({ geohook }) => {
       expect((await geohook(...TRIGGER)).code).toBe(0)
     })

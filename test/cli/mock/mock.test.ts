@@ -56,7 +56,7 @@ describe.concurrent('geohook mock', () => {
     })
   })
 
-  it('applies --service-version and --dialect', () =>
+  it('applies --service-version and --like', () =>
     withTarget(async ({ url, requests }) => {
       const args = ['--service-version', '11.1', '--seed', jsonFile(seedFor(url))]
       await withMock(args, async ({ geohook }) => {
@@ -64,7 +64,7 @@ describe.concurrent('geohook mock', () => {
         expect((await geohook('trigger', PARCELS, 'FeaturesCreated')).code).toBe(0)
         expect(requests[0]?.headers['x-service']).toBeUndefined()
       })
-      await withMock(['--dialect', 'hosted', '--seed', jsonFile(seedFor(url))], async ({ geohook }) => {
+      await withMock(['--like', 'dialect=hosted', '--seed', jsonFile(seedFor(url))], async ({ geohook }) => {
         await geohook('trigger', PARCELS, 'FeaturesCreated')
         expect(requests[1]?.headers['x-esrihook-signature']).toMatch(/^sha256=/)
       })

@@ -32,13 +32,13 @@ const WEBHOOK = {
 
 describe.concurrent('geohook edit', () => {
   it.each(['reset', 'keep'])(
-    'loses no member if the service does not keep omitted ones: --omitted %s',
+    'loses no member if the service does not keep omitted ones: --like omitted=%s',
     async (omitted) => {
       const seed = jsonFile({
         services: [{ serviceName: 'Parcels', serviceType: 'FeatureServer' }],
         webhooks: [WEBHOOK],
       })
-      await withMock(['--seed', seed, '--omitted', omitted], async ({ geohook, url }) => {
+      await withMock(['--seed', seed, '--like', `omitted=${omitted}`], async ({ geohook, url }) => {
         const read = async () => (await fetch(`${url}/services/${PARCELS}/webhooks/w0?f=json`)).json()
         const before = await read()
         expect(before).toMatchObject(WEBHOOK)

@@ -85,7 +85,7 @@ describe.concurrent('geohook list, edit, delete and trigger', () => {
   })
 
   it('exit with 1 and print the error of the service', async () => {
-    const args = ['--seed', jsonFile(seedFor(await unusedUrl())), '--always200']
+    const args = ['--seed', jsonFile(seedFor(await unusedUrl())), '--like', 'httpStatus=always200']
     await withMock(args, async ({ geohook }) => {
       const cases: [string[], RegExp][] = [
         [['list', 'Nothing.FeatureServer'], /^error: the service answered 404 for \/services\/Nothing/],

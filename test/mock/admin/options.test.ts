@@ -24,7 +24,7 @@ describe("omitted: 'reset'", () => {
     ['feature service', seed(FEATURE, odd), FEATURE.changeTypes],
     ['geoprocessing service', seed(JOB, odd), ['*']],
   ])('an edit of a %s resets omitted parameters to their defaults', async (_, webhook, changeTypes) => {
-    const service = await start([webhook], { omitted: 'reset', clock: createManualClock(NOW) })
+    const service = await start([webhook], { like: { omitted: 'reset' }, clock: createManualClock(NOW) })
     const { status } = await post(service, `${pathOf(webhook)}/edit`, same(webhook))
     expect(status).toBe(200)
     expect(service.snapshot().webhooks).toEqual([
@@ -33,7 +33,7 @@ describe("omitted: 'reset'", () => {
   })
 
   it('applies the given parameters, and resets omitted members of a schedule to their defaults', async () => {
-    const service = await start([seed(FEATURE, odd)], { omitted: 'reset' })
+    const service = await start([seed(FEATURE, odd)], { like: { omitted: 'reset' } })
     const given = { signatureKey: 'parcels2027', payloadFormat: 'pjson' }
     const { body } = await post(service, EDIT, {
       ...same(FEATURE),
@@ -51,7 +51,7 @@ describe("omitted: 'reset'", () => {
   })
 
   it('activateAll and deactivateAll do not reset other fields', async () => {
-    const service = await start(undefined, { omitted: 'reset' })
+    const service = await start(undefined, { like: { omitted: 'reset' } })
     for (const operation of ['deactivateAll', 'activateAll'])
       await post(service, `/services/Parcels.FeatureServer/webhooks/${operation}`, {})
     const { modified, modifiedId, ...others } = FEATURE
@@ -60,7 +60,7 @@ describe("omitted: 'reset'", () => {
 
   it('a delivery after the edit is not signed', async () => {
     const receiver = await capture()
-    const service = await start(undefined, { omitted: 'reset' })
+    const service = await start(undefined, { like: { omitted: 'reset' } })
     await post(service, EDIT, { ...same(FEATURE), hookUrl: receiver.url })
     await service.trigger({ serviceName: 'Parcels', changeType: 'FeaturesCreated' })
     expect(receiver.requests[0]?.headers['x-service']).toBeUndefined()
@@ -80,7 +80,7 @@ describe("httpStatus: 'always200'", () => {
   ])('the error code %i is only in the body', async (code, path, { token, ...parameters }) => {
     const hasTokens = code >= 498 || code === 403
     const service = await start(undefined, {
-      httpStatus: 'always200',
+      like: { httpStatus: 'always200' },
       ...(hasTokens ? { auth: auth() } : {}),
     })
     const given = token === 'gp' ? await tokenOf(service, 'gp') : token

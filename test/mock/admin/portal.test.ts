@@ -329,9 +329,7 @@ describe('events of a portal', () => {
     async (dialect) => {
       const receiver = await capture()
       const service = await start([portalSeed({ hookUrl: receiver.url, signatureKey: 'tell' })], {
-        dialect,
-        gather: 'always',
-        fanOut: 'layer',
+        like: { dialect, window: { webhooks: 'all' }, fanOut: 'layer' },
       })
       const events = [
         { changeType: `/items/${ITEM}/share`, when: 1548282404620 },

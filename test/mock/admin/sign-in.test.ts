@@ -23,7 +23,7 @@ describe('rest/info', () => {
   it.each(['/rest/info', '//rest/info', '/services/Parcels.FeatureServer/webhooks/rest/info'])(
     '%s says where to get a token',
     async (path) => {
-      const { service, ask } = await startSignIn({ federated: false })
+      const { service, ask } = await startSignIn({ like: { federated: false } })
       expect((await ask(path)).body).toEqual({
         currentVersion: 11.3,
         fullVersion: '11.3.0',

@@ -1,4 +1,4 @@
-import { createMockService, type MockService } from 'geohook/mock'
+import { createManualClock, createMockService, type MockService } from 'geohook/mock'
 import { describe, expect, it } from 'vitest'
 import { KEY } from '../../helpers/deliver.ts'
 import { capture, FEATURE, JOB, seed, start } from '../support.ts'
@@ -299,5 +299,42 @@ describe('requests', () => {
     await service.listen()
     expect((await call(service, 'GET', '/snapshot')).status).toBe(404)
     await service.close()
+  })
+})
+
+describe('clock', () => {
+  const scheduleInfo = { recurrenceInfo: { interval: 1, frequency: 'hour' as const } }
+
+  it('advances, closes windows, and responds with the time', async () => {
+    const clock = createManualClock(1800000000000)
+    const { receiver, service } = await startWithReceiver(
+      { scheduleInfo: scheduleInfo as never, created: clock.now() },
+      { clock, like: { window: { webhooks: 'scheduled' } } },
+    )
+    const delivered = service.trigger(CREATED)
+    expect((await call(service, 'GET', '/clock')).body).toEqual({ now: 1800000000000 })
+    const { status, body } = await call(service, 'POST', '/clock', { advance: 3_600_000 })
+    expect([status, body]).toEqual([200, { now: 1800003600000 }])
+    expect(receiver.requests).toHaveLength(1)
+    await delivered
+  })
+
+  it('advances the clock of a mock without the option clock', async () => {
+    const service = await start()
+    const { body } = await call(service, 'POST', '/clock', { advance: 86_400_000 })
+    expect(body.now - Date.now()).toBeGreaterThan(86_000_000)
+  })
+
+  it.each([{}, { advance: -1 }, { advance: 0.5 }, { advance: 366 * 86_400_000 + 1 }, { advance: '1h' }])(
+    'refuses %j',
+    async (body) => {
+      expect((await call(await start(), 'POST', '/clock', body)).status).toBe(400)
+    },
+  )
+
+  it('refuses a clock that cannot be advanced', async () => {
+    const clock = { now: Date.now, wait: async () => {} }
+    const { status, body } = await call(await start([], { clock }), 'POST', '/clock', { advance: 1 })
+    expect([status, body.messages]).toEqual([400, ['the clock of this mock has no method advance']])
   })
 })

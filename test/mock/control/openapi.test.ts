@@ -182,7 +182,7 @@ describe('the document matches the service', () => {
   )
 
   it.each(['rest', 'always200'] as const)('errors are as documented: httpStatus %s', async (httpStatus) => {
-    const { service, document } = await startDescribed({ httpStatus })
+    const { service, document } = await startDescribed({ like: { httpStatus } })
     const ajv = new Ajv2020({ strict: false })
     ajv.addSchema({ $id: 'doc', ...document })
     const template = '/services/{service}/webhooks/{webhookId}'

@@ -47,7 +47,7 @@ export async function aim(
   const { contentType, signatureIn }: { contentType?: typeof FORM_TYPE; signatureIn?: 'field' } = FORMS[form]
   const service = create([seed(PLAIN, { hookUrl: mounted.url, contentType: contentType ?? JSON_TYPE })], {
     settings: { notificationAttempts: 2, notificationElapsedTimeInSeconds: 0 },
-    signature: { signatureIn },
+    like: { signature: { signatureIn } },
     ...options,
   })
   return { service, recorder, handled }

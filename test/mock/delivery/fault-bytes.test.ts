@@ -39,14 +39,14 @@ describe('bytes of a faulty delivery', () => {
   })
 
   it('wrong_key: the organization dialect sends another secret, and no signature', async () => {
-    const { headers } = await sentWith('wrong_key', { dialect: 'organization' })
+    const { headers } = await sentWith('wrong_key', { like: { dialect: 'organization' } })
     expect(headers.secret).toMatch(/./)
     expect(headers.secret).not.toBe(KEY)
     expect(headers).not.toHaveProperty('x-service')
   })
 
   it('unsigned: the organization dialect sends no secret', async () => {
-    expect((await sentWith('unsigned', { dialect: 'organization' })).headers).not.toHaveProperty('secret')
+    expect((await sentWith('unsigned', { like: { dialect: 'organization' } })).headers).not.toHaveProperty('secret')
   })
 
   it('gzip: the signed body, compressed', async () => {

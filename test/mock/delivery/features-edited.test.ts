@@ -29,7 +29,7 @@ describe.each([
 ] as const)('a webhook in the dialect %s that is subscribed only to FeaturesEdited', (dialect, profile) => {
   it('says the precise change by default: both handlers of a receiver are called', async () => {
     const { url, got } = await receiver(profile)
-    const service = create([toHook(url, { changeTypes: [EDITED] })], { dialect })
+    const service = create([toHook(url, { changeTypes: [EDITED] })], { like: { dialect } })
     expect(statusesOf(await service.trigger(EVENTS))).toEqual([200])
     expect(got).toEqual({
       FeaturesEdited: ['FeaturesCreated', 'FeaturesUpdated', 'FeaturesDeleted'],
@@ -39,7 +39,9 @@ describe.each([
 
   it('says FeaturesEdited with featuresEdited: edited, so only that handler is called', async () => {
     const { url, got } = await receiver(profile)
-    const service = create([toHook(url, { changeTypes: [EDITED] })], { dialect, featuresEdited: 'edited' })
+    const service = create([toHook(url, { changeTypes: [EDITED] })], {
+      like: { dialect, featuresEdited: 'edited' },
+    })
     expect(statusesOf(await service.trigger(EVENTS))).toEqual([200])
     // An item of the hosted dialect has every name once.
     expect(got).toEqual({
@@ -63,17 +65,17 @@ describe("featuresEdited: 'edited'", () => {
     ],
   ])('keeps the precise change that %j names', async (changeTypes, sent) => {
     const { url } = await receiver('service')
-    const service = create([toHook(url, { changeTypes })], { featuresEdited: 'edited' })
+    const service = create([toHook(url, { changeTypes })], { like: { featuresEdited: 'edited' } })
     const [attempt] = await service.trigger(EVENTS)
     expect(payloadOf(attempt!.request).events.map(({ eventType }) => eventType)).toEqual(sent)
   })
 
   it('keeps an event that is triggered as FeaturesEdited, and rejects any other option', async () => {
     const { url } = await receiver('service')
-    const service = create([toHook(url)], { featuresEdited: 'edited' })
+    const service = create([toHook(url)], { like: { featuresEdited: 'edited' } })
     const [attempt] = await service.trigger({ serviceName: 'Parcels', changeType: EDITED })
     expect(payloadOf(attempt!.request).events.map(({ eventType }) => eventType)).toEqual([EDITED])
-    expect(() => create([], { featuresEdited: 'both' as 'edited' })).toThrow(
+    expect(() => create([], { like: { featuresEdited: 'both' as 'edited' } })).toThrow(
       expect.objectContaining({ code: 'config_invalid' }),
     )
   })

@@ -25,8 +25,7 @@ describe('a handshake', () => {
   it('is answered by a receiver with the profile arcgis, and deliveries follow', async () => {
     const receiver = await arcgisReceiver()
     const service = create([toHook(`${receiver.url}?tenant=a%20b+c&x`)], {
-      dialect: 'hosted',
-      handshake: true,
+      like: { dialect: 'hosted', handshake: true },
     })
     const { notices } = hear(service)
     expect(statusesOf(await service.trigger(CREATED))).toEqual([200])
@@ -41,14 +40,14 @@ describe('a handshake', () => {
   it('has another token each time', async () => {
     const receiver = await arcgisReceiver()
     const webhooks = ['a', 'b', 'c'].map((id) => toHook(receiver.url, { id, name: id }))
-    const service = create(webhooks, { dialect: 'hosted', handshake: true })
+    const service = create(webhooks, { like: { dialect: 'hosted', handshake: true } })
     await service.trigger(CREATED)
     expect(new Set(receiver.handshakes.map(tokenOf)).size).toBe(3)
   })
 
   it('is a GET request without a body and without the key', async () => {
     const { url, requests } = await handshaker(({ url }, res) => void res.end(rightAnswer(url)))
-    const service = create([toHook(url)], { handshake: true })
+    const service = create([toHook(url)], { like: { handshake: true } })
     await service.trigger(CREATED)
     const [handshake, delivery] = requests
     expect([handshake?.method, delivery?.method]).toEqual(['GET', 'POST'])
@@ -108,7 +107,7 @@ describe('a handshake', () => {
     ['hangs up', (req) => void req.socket.destroy(), 'socket hang up'],
   ])('fails if the receiver %s', async (_what, answer, reason) => {
     const { url, requests } = await handshaker(answer)
-    const service = create([toHook(url)], { handshake: true })
+    const service = create([toHook(url)], { like: { handshake: true } })
     const { notices } = hear(service)
     expect(await service.trigger([CREATED, CREATED])).toEqual([])
     expect(notices).toEqual([`failed: ${reason}`, `2 not sent: ${reason}`])
@@ -125,7 +124,7 @@ describe('a handshake', () => {
     const late = await handshaker(() => {})
     const slow = await handshaker((_, res) => void res.write('{"response_token":'))
     const service = create([toHook(late.url), toHook(slow.url, { id: 'slow', name: 'slow' })], {
-      handshake: true,
+      like: { handshake: true },
     })
     const { notices } = hear(service)
     const started = performance.now()
@@ -144,7 +143,7 @@ describe('a handshake', () => {
     const url = await unusedUrl()
     const service = create(
       [toHook(url), toHook('http://receiver.example/hook', { id: 'far', name: 'far' })],
-      { handshake: true },
+      { like: { handshake: true } },
     )
     const { notices } = hear(service)
     expect(await service.trigger(CREATED)).toEqual([])
@@ -159,7 +158,7 @@ describe('a handshake', () => {
 
   it('fails for the profile service, whose receivers do not answer handshakes', async () => {
     const receiver = await arcgisReceiver({ profile: 'service' })
-    const service = create([toHook(receiver.url)], { handshake: true })
+    const service = create([toHook(receiver.url)], { like: { handshake: true } })
     const { notices } = hear(service)
     await service.trigger(CREATED)
     expect(notices[0]).toBe('failed: status 405')
@@ -168,7 +167,7 @@ describe('a handshake', () => {
   it('of two webhooks at one URL fails for the one whose key the receiver does not have', async () => {
     const receiver = await arcgisReceiver()
     const other = toHook(receiver.url, { id: 'other', name: 'other', signatureKey: 'another key' })
-    const service = create([toHook(receiver.url), other], { dialect: 'hosted', handshake: true })
+    const service = create([toHook(receiver.url), other], { like: { dialect: 'hosted', handshake: true } })
     const { notices } = hear(service)
     expect(statusesOf(await service.trigger(CREATED))).toEqual([200])
     expect(notices.sort()).toEqual([
@@ -181,7 +180,7 @@ describe('a handshake', () => {
 
   it('is not sent for a webhook without a key, whose deliveries are unsigned', async () => {
     const { url, requests } = await handshaker(() => {})
-    const service = create([toHook(url, { signatureKey: '' })], { handshake: true })
+    const service = create([toHook(url, { signatureKey: '' })], { like: { handshake: true } })
     const { notices } = hear(service)
     expect(statusesOf(await service.trigger(CREATED))).toEqual([200])
     expect([methodsOf(requests), notices]).toEqual(['POST', []])
@@ -189,7 +188,8 @@ describe('a handshake', () => {
 
   it('is not sent by default', async () => {
     const { url, requests } = await handshaker(() => {})
-    for (const handshake of [undefined, false]) await create([toHook(url)], { handshake }).trigger(CREATED)
+    for (const handshake of [undefined, false])
+      await create([toHook(url)], { like: { handshake } }).trigger(CREATED)
     expect(methodsOf(requests)).toBe('POST POST')
   })
 

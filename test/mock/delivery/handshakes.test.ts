@@ -16,7 +16,7 @@ import { CREATED, createAt, every, NOW, statusesOf } from './support.ts'
 
 const MINUTE = 60_000
 const PARCELS = { serviceName: 'Parcels', serviceType: 'FeatureServer' } as const
-const HOSTED = { dialect: 'hosted', handshake: { every: 10 } } as const
+const HOSTED = { like: { dialect: 'hosted', handshake: { every: 10 * MINUTE } } } as const
 
 /** A receiver whose handshakes can be made to fail. */
 async function switchable() {
@@ -48,7 +48,7 @@ const edit = (service: MockService, webhook: Webhook, changes: Record<string, st
 describe('handshakes by the clock', () => {
   it('are repeated every n minutes from the first, while the webhook is active', async () => {
     const { url, requests } = await switchable()
-    const { service, clock } = createAt([toHook(url)], { handshake: { every: 10 } })
+    const { service, clock } = createAt([toHook(url)], { like: { handshake: { every: 10 * MINUTE } } })
     const { notices } = hear(service)
     await clock.advance(60 * MINUTE)
     expect(methodsOf(requests)).toBe('')
@@ -66,7 +66,7 @@ describe('handshakes by the clock', () => {
 
   it('are repeated every 60 minutes by default', async () => {
     const { url, requests } = await switchable()
-    const { service, clock } = createAt([toHook(url)], { handshake: true })
+    const { service, clock } = createAt([toHook(url)], { like: { handshake: true } })
     await service.trigger(CREATED)
     await clock.advance(60 * MINUTE - 1)
     expect(methodsOf(requests)).toBe('GET POST')
@@ -76,7 +76,7 @@ describe('handshakes by the clock', () => {
 
   it('stop the deliveries when one fails, and start them again when a later one succeeds', async () => {
     const { url, requests, state } = await switchable()
-    const { service, clock } = createAt([toHook(url)], { handshake: { every: 10 } })
+    const { service, clock } = createAt([toHook(url)], { like: { handshake: { every: 10 * MINUTE } } })
     const { notices } = hear(service)
     expect(statusesOf(await service.trigger(CREATED))).toEqual([200])
     state.status = 500
@@ -104,7 +104,7 @@ describe('handshakes by the clock', () => {
 
   it('do not hold up deliveries while a handshake is repeated', async () => {
     const { url, requests, arrived, release } = await gated()
-    const { service, clock } = createAt([toHook(url)], { handshake: { every: 10 } })
+    const { service, clock } = createAt([toHook(url)], { like: { handshake: { every: 10 * MINUTE } } })
     const first = service.trigger(CREATED)
     await arrived(1)
     release()
@@ -124,7 +124,7 @@ describe('handshakes by the clock', () => {
       res.writeHead(handshakes === 1 ? 200 : 403).end(rightAnswer(url))
     })
     const { service, clock } = createAt([toHook(url)], {
-      handshake: { every: 10 },
+      like: { handshake: { every: 10 * MINUTE } },
       settings: { notificationAttempts: 5, notificationElapsedTimeInSeconds: 360 },
     })
     service.faults.add({ fault: 'answer_lost', times: 1 })
@@ -142,7 +142,7 @@ describe('handshakes by the clock', () => {
 describe('a first handshake', () => {
   it('is in flight when a webhook is created, and deliveries wait for it', async () => {
     const { url, requests, arrived, release } = await gated()
-    const service = await start([], { handshake: true, services: [PARCELS] })
+    const service = await start([], { like: { handshake: true }, services: [PARCELS] })
     await post(service, '/services/Parcels.FeatureServer/webhooks/create', {
       name: 'new',
       hookUrl: url,
@@ -159,7 +159,7 @@ describe('a first handshake', () => {
 
   it('does not delay or change the response to create, even if it fails', async () => {
     const { url } = await handshaker((_, res) => void res.writeHead(500).end())
-    const service = await start([], { handshake: true, services: [PARCELS] })
+    const service = await start([], { like: { handshake: true }, services: [PARCELS] })
     const { notices, heard } = hear(service)
     const values = { name: 'new', hookUrl: url, signatureKey: KEY, f: 'json' }
     const { status, body } = await post(service, '/services/Parcels.FeatureServer/webhooks/create', values)
@@ -171,7 +171,7 @@ describe('a first handshake', () => {
   it('is awaited by the events of a window, which follow the webhook as it is by then', async () => {
     const { url, requests, arrived, release } = await gated()
     const webhook = toHook(url, { changeTypes: ['*'], scheduleInfo: every(20, 'second') })
-    const { service, clock } = createAt([webhook], { handshake: true })
+    const { service, clock } = createAt([webhook], { like: { handshake: true } })
     const attempts = service.trigger([CREATED, { ...CREATED, changeType: 'FeaturesDeleted' }])
     const advanced = clock.advance(20_000)
     await arrived(1)
@@ -195,7 +195,7 @@ describe('a first handshake', () => {
       res.end(rightAnswer(url))
     })
     const webhooks = Array.from({ length: 20 }, (_, n) => toHook(url, { id: `w${n}`, name: `w${n}` }))
-    const { service } = createAt(webhooks, { handshake: true, concurrency: 1 })
+    const { service } = createAt(webhooks, { like: { handshake: true }, concurrency: 1 })
     expect(statusesOf(await service.trigger(CREATED))).toEqual(Array(20).fill(200))
     expect([requests.length, most]).toEqual([40, 1])
   })
@@ -227,7 +227,7 @@ describe('an edit', () => {
   it('of anything else starts none, unless the last one failed', async () => {
     const { url, requests, state } = await switchable()
     const webhook = toHook(url)
-    const service = await start([webhook], { handshake: true })
+    const service = await start([webhook], { like: { handshake: true } })
     const { notices, heard } = hear(service)
     await service.trigger(CREATED)
     await edit(service, webhook, { name: 'renamed' })
@@ -246,7 +246,7 @@ describe('an edit', () => {
     const first = await gated()
     const second = await handshaker((_, res) => void res.writeHead(404).end())
     const webhook = toHook(first.url)
-    const service = await start([webhook], { handshake: true })
+    const service = await start([webhook], { like: { handshake: true } })
     const { notices } = hear(service)
     const attempts = service.trigger(CREATED)
     await first.arrived(1)
@@ -260,7 +260,9 @@ describe('an edit', () => {
   it('that removes the key ends the handshakes, and one that sets a key starts them', async () => {
     const { url, requests } = await switchable()
     const webhook = toHook(url)
-    const { service, clock } = createAt([webhook], { handshake: { every: 10 }, omitted: 'reset' })
+    const { service, clock } = createAt([webhook], {
+      like: { handshake: { every: 10 * MINUTE }, omitted: 'reset' },
+    })
     await service.listen()
     await service.trigger(CREATED)
     await edit(service, webhook, {})
@@ -277,7 +279,7 @@ describe('an edit', () => {
   it('that deletes the webhook ends its handshakes and drops waiting deliveries', async () => {
     const { url, requests, arrived, release } = await gated()
     const webhook = toHook(url)
-    const { service, clock } = createAt([webhook], { handshake: { every: 10 } })
+    const { service, clock } = createAt([webhook], { like: { handshake: { every: 10 * MINUTE } } })
     await service.listen()
     const { notices } = hear(service)
     const attempts = service.trigger(CREATED)
@@ -309,7 +311,7 @@ describe('a webhook whose handshake failed', () => {
   it.each(activate)('recovers after %s', async (_what, act) => {
     const { url, state } = await switchable()
     const webhook = toHook(url)
-    const service = await start([webhook], { handshake: true })
+    const service = await start([webhook], { like: { handshake: true } })
     const { notices, heard } = hear(service)
     state.status = 500
     await service.trigger(CREATED)
@@ -322,7 +324,7 @@ describe('a webhook whose handshake failed', () => {
 
   it('can redeliver a recorded attempt', async () => {
     const { url, state } = await switchable()
-    const { service, clock } = createAt([toHook(url)], { handshake: { every: 10 } })
+    const { service, clock } = createAt([toHook(url)], { like: { handshake: { every: 10 * MINUTE } } })
     const [attempt] = await service.trigger(CREATED)
     state.status = 500
     await clock.advance(10 * MINUTE)
@@ -333,7 +335,7 @@ describe('a webhook whose handshake failed', () => {
     const { url } = await handshaker((_, res) => void res.writeHead(405).end())
     const fine = await switchable()
     const service = await start([toHook(url), toHook(fine.url, { id: OTHER_ID, name: 'fine' })], {
-      handshake: true,
+      like: { handshake: true },
     })
     const stream = await fetch(`${service.url}/_mock/events`)
     const reader = stream.body!.pipeThrough(new TextDecoderStream()).getReader()
@@ -362,7 +364,7 @@ describe('a webhook whose handshake failed', () => {
   it('never shows the key', async () => {
     const secret = 'an-unusual-key-3141'
     const { url } = await handshaker(({ url }, res) => void res.end(rightAnswer(url, `${secret}x`)))
-    const service = await start([toHook(url, { signatureKey: secret })], { handshake: true })
+    const service = await start([toHook(url, { signatureKey: secret })], { like: { handshake: true } })
     const seen: unknown[] = []
     service.on((notice) => void seen.push(notice))
     await service.trigger(CREATED)
@@ -374,12 +376,12 @@ describe('a webhook whose handshake failed', () => {
 describe('restore, reset and close', () => {
   it('a restored failure stops deliveries until the time of the next handshake', async () => {
     const { url, requests, state } = await switchable()
-    const before = createAt([toHook(url)], { handshake: { every: 10 } })
+    const before = createAt([toHook(url)], { like: { handshake: { every: 10 * MINUTE } } })
     state.status = 500
     await before.service.trigger(CREATED)
     state.status = 200
     const snapshot = JSON.parse(JSON.stringify(before.service.snapshot()))
-    const { service, clock } = createAt([], { handshake: { every: 10 } }, NOW + 4 * MINUTE)
+    const { service, clock } = createAt([], { like: { handshake: { every: 10 * MINUTE } } }, NOW + 4 * MINUTE)
     service.restore(snapshot)
     expect(service.snapshot()).toEqual(snapshot)
     expect(await service.trigger(CREATED)).toEqual([])
@@ -392,7 +394,7 @@ describe('restore, reset and close', () => {
 
   it('a restored failure that is overdue is repeated at once', async () => {
     const { url, requests } = await switchable()
-    const { service, clock } = createAt([], { handshake: { every: 10 } })
+    const { service, clock } = createAt([], { like: { handshake: { every: 10 * MINUTE } } })
     const failed = { webhookId: FEATURE.id, when: NOW - 11 * MINUTE, reason: 'status 500', notSent: 2 }
     const { notices, heard } = hear(service)
     service.restore({ webhooks: [toHook(url)], handshakes: [failed] })
@@ -404,7 +406,7 @@ describe('restore, reset and close', () => {
 
   it('a restored time in the future does not delay the next handshake', async () => {
     const { url, requests } = await switchable()
-    const { service, clock } = createAt([], { handshake: { every: 10 } })
+    const { service, clock } = createAt([], { like: { handshake: { every: 10 * MINUTE } } })
     service.restore({ webhooks: [toHook(url)], handshakes: [{ webhookId: FEATURE.id, when: NOW * 2 }] })
     await clock.advance(10 * MINUTE)
     expect(methodsOf(requests)).toBe('GET')
@@ -417,7 +419,7 @@ describe('restore, reset and close', () => {
     ['no time', {}],
     ['an unknown member', { when: NOW, ok: true }],
   ])('rejects a snapshot whose handshake has %s', (_what, members) => {
-    const { service } = createAt([], { handshake: true })
+    const { service } = createAt([], { like: { handshake: true } })
     const handshakes = [{ webhookId: FEATURE.id, ...members }] as never
     expect(() => service.restore({ handshakes })).toThrow(expect.objectContaining({ code: 'config_invalid' }))
   })
@@ -427,7 +429,7 @@ describe('restore, reset and close', () => {
     ['is repeated before the next delivery if it is overdue', 11, 'GET POST'],
   ])('a restored success %s', async (_what, minutes, expected) => {
     const { url, requests } = await switchable()
-    const { service } = createAt([], { handshake: { every: 10 } }, NOW + minutes * MINUTE)
+    const { service } = createAt([], { like: { handshake: { every: 10 * MINUTE } } }, NOW + minutes * MINUTE)
     service.restore({ webhooks: [toHook(url)], handshakes: [{ webhookId: FEATURE.id, when: NOW }] })
     await service.trigger(CREATED)
     expect(methodsOf(requests)).toBe(expected)
@@ -444,7 +446,7 @@ describe('restore, reset and close', () => {
 
   it('reset drops deliveries that wait, and ignores the handshake in flight', async () => {
     const { url, requests, arrived, release } = await gated()
-    const { service } = createAt([toHook(url)], { handshake: true })
+    const { service } = createAt([toHook(url)], { like: { handshake: true } })
     const { notices } = hear(service)
     const attempts = service.trigger(CREATED)
     await arrived(1)
@@ -460,7 +462,7 @@ describe('restore, reset and close', () => {
 
   it('close waits for a handshake in flight and sends the deliveries that wait for it', async () => {
     const { url, requests, arrived, release } = await gated()
-    const { service, clock } = createAt([toHook(url)], { handshake: { every: 10 } })
+    const { service, clock } = createAt([toHook(url)], { like: { handshake: { every: 10 * MINUTE } } })
     const attempts = service.trigger(CREATED)
     await arrived(1)
     const closed = service.close()
@@ -474,7 +476,9 @@ describe('restore, reset and close', () => {
 
   it('close sends gathered events only after a handshake', async () => {
     const { url, requests } = await switchable()
-    const { service } = createAt([toHook(url, { scheduleInfo: every(1, 'hour') })], { handshake: true })
+    const { service } = createAt([toHook(url, { scheduleInfo: every(1, 'hour') })], {
+      like: { handshake: true },
+    })
     const attempts = service.trigger(CREATED)
     await service.close()
     expect(statusesOf(await attempts)).toEqual([200])
@@ -483,7 +487,7 @@ describe('restore, reset and close', () => {
 
   it('a delivery after close to a webhook without a handshake fails like any other', async () => {
     const { url } = await switchable()
-    const { service } = createAt([toHook(url)], { handshake: true })
+    const { service } = createAt([toHook(url)], { like: { handshake: true } })
     const { notices } = hear(service)
     await service.close()
     const [attempt] = await service.trigger(CREATED)
@@ -495,7 +499,7 @@ describe('restore, reset and close', () => {
     const saved: unknown[] = []
     const service = createMockService({
       webhooks: [toHook(url)],
-      handshake: true,
+      like: { handshake: true },
       clock: createManualClock(NOW),
       save: async ({ handshakes }) => void saved.push(handshakes[0]),
     })

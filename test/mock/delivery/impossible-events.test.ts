@@ -116,7 +116,9 @@ describe('refuses an impossible event, and sends nothing', () => {
 
   it('an invalid event does not affect an open window of valid events', async () => {
     const { url, requests } = await receive()
-    const { service, clock } = createAt([seed(PLAIN, { hookUrl: url })], { gather: 'always' })
+    const { service, clock } = createAt([seed(PLAIN, { hookUrl: url })], {
+      like: { window: { webhooks: 'all' } },
+    })
     const good = service.trigger(CREATED)
     await expect(service.trigger({ ...CREATED, changeType: 'SomethingNew ' })).rejects.toThrow()
     await clock.advance(20_000)

@@ -20,7 +20,7 @@ it.each<[string, Partial<Webhook>]>([
 ])('writes the same text as createPayload: %s', async (_, changes) => {
   const { url, requests } = await receive()
   for (const changesUrl of ['partial', 'whole', 'none'] as const) {
-    const { service } = createAt(named(url, { a: changes }), { changesUrl })
+    const { service } = createAt(named(url, { a: changes }), { like: { changesUrl } })
     const [webhook] = service.snapshot().webhooks
     let generation = NOW
     const events = [CREATED, { ...CREATED, when: 0 }, { ...CREATED, when: NOW + 7, layerIds: [1, 2, 5] }]

@@ -1,5 +1,5 @@
 import { arcgis, createReceiver, parsePayload, type WebhookEvent } from 'geohook'
-import type { MockServiceOptions, Webhook } from 'geohook/mock'
+import type { MockServiceOptions, ProductOptions, Webhook } from 'geohook/mock'
 import { describe, expect, it } from 'vitest'
 import { base64Of, FORM_TYPE, KEY, signatureOf } from '../../helpers/deliver.ts'
 import { type Captured, create, FEATURE, JOB, seed } from '../support.ts'
@@ -42,7 +42,7 @@ describe('payloads have the members of the samples (docs/senders.md, "Payloads")
   })
 
   it('hosted dialect', async () => {
-    const [request] = await sentBy({ dialect: 'hosted' }, { ...CREATED, when: 1629325549649 })
+    const [request] = await sentBy({ like: { dialect: 'hosted' } }, { ...CREATED, when: 1629325549649 })
     expect(textOf(request!)).toBe(
       '[{"name":"parcel edits","layerId":0,"orgId":"myorgId","serviceName":"Parcels","lastUpdatedTime":1629325549649,' +
         '"changesUrl":"https%3a%2f%2folserver.example%2fmyorgId%2frest%2fservices%2fParcels%2fFeatureServer%2f' +
@@ -51,7 +51,10 @@ describe('payloads have the members of the samples (docs/senders.md, "Payloads")
   })
 
   it('organization dialect', async () => {
-    const [request] = await sentBy({ dialect: 'organization' }, { ...CREATED, changeType: 'add', when: 7 })
+    const [request] = await sentBy(
+      { like: { dialect: 'organization' } },
+      { ...CREATED, changeType: 'add', when: 7 },
+    )
     const zeros = '0'.repeat(32)
     expect(textOf(request!)).toBe(
       `{"info":{"webhookName":"parcel edits","webhookId":"${FEATURE.id}","portalURL":"https://portal.example/portal/",` +
@@ -62,7 +65,7 @@ describe('payloads have the members of the samples (docs/senders.md, "Payloads")
 
   it('hosted dialect: jobs use the service dialect, because hosted services run none', async () => {
     const done = { serviceName: 'Buffer', changeType: 'esriJobSucceeded' }
-    const [request] = await sentBy({ dialect: 'hosted' }, done, JOB)
+    const [request] = await sentBy({ like: { dialect: 'hosted' } }, done, JOB)
     expect(payloadOf(request!)).toMatchObject({ serviceType: 'GPServer', taskName: 'Task' })
     expect(request?.headers['x-esrihook-signature']).toBe(`sha256=${base64Of(request!.body)}`)
   })
@@ -71,7 +74,7 @@ describe('payloads have the members of the samples (docs/senders.md, "Payloads")
 describe('changesUrl is encoded as configured', () => {
   it.each(['service', 'hosted'] as const)('%s', async (dialect) => {
     const urlOf = async (changesUrl?: 'partial' | 'whole' | 'none'): Promise<string> => {
-      const [request] = await sentBy({ dialect, changesUrl })
+      const [request] = await sentBy({ like: { dialect, changesUrl } })
       const payload = payloadOf<{ changesUrl: string } | [{ changesUrl: string }]>(request!)
       return (Array.isArray(payload) ? payload[0] : payload).changesUrl
     }
@@ -113,7 +116,7 @@ describe('an event on several layers', () => {
   it.each(['service', 'hosted', 'organization'] as const)(
     "fanOut 'layer': one delivery for each, with its own bytes; %s",
     async (dialect) => {
-      const requests = await sentBy({ dialect, fanOut: 'layer' }, onLayers)
+      const requests = await sentBy({ like: { dialect, fanOut: 'layer' } }, onLayers)
       expect(requests).toHaveLength(5)
       const bodies = new Set(requests.map(({ body }) => body.toString()))
       // A payload of the `organization` dialect contains no layers, so all bodies are equal.
@@ -133,7 +136,7 @@ describe('an event on several layers', () => {
   it("fanOut 'webhook': one delivery; in the hosted dialect, with one item for each layer", async () => {
     const [service, ...more] = await sentBy({}, onLayers)
     expect([payloadOf(service!).events.length, more.length]).toEqual([1, 0])
-    const [hosted, ...others] = await sentBy({ dialect: 'hosted' }, onLayers)
+    const [hosted, ...others] = await sentBy({ like: { dialect: 'hosted' } }, onLayers)
     const items = payloadOf<{ layerId: number }[]>(hosted!)
     expect([items.map(({ layerId }) => layerId), others.length]).toEqual([layerIds, 0])
   })
@@ -144,7 +147,7 @@ describe('an event on several layers', () => {
       { ...CREATED, changeType: 'FeaturesDeleted', layerIds: [1, 2, 1], when: 2 },
       { ...CREATED, layerIds: [1], when: 3 },
     ]
-    const [request] = await sentBy({ dialect: 'hosted' }, events)
+    const [request] = await sentBy({ like: { dialect: 'hosted' } }, events)
     const items = payloadOf<{ layerId: number; lastUpdatedTime: number; events: string[] }[]>(request!)
     expect(items.map(({ layerId, lastUpdatedTime, events }) => [layerId, lastUpdatedTime, events])).toEqual([
       [0, 1, ['FeaturesCreated']],
@@ -175,7 +178,11 @@ describe('our own receiver verifies and decodes deliveries', () => {
     'hosted dialect, with the profile arcgis: %s',
     async (contentType) => {
       const webhook = seed(PLAIN, { contentType })
-      const [request] = await sentBy({ dialect: 'hosted' }, { ...CREATED, layerIds: [3, 5] }, webhook)
+      const [request] = await sentBy(
+        { like: { dialect: 'hosted' } },
+        { ...CREATED, layerIds: [3, 5] },
+        webhook,
+      )
       const [status, events] = await received(request!)
       expect(status).toBe(200)
       expect(events).toMatchObject([
@@ -188,8 +195,7 @@ describe('our own receiver verifies and decodes deliveries', () => {
 
   it.each(['header', 'field'] as const)('a hosted form with its signature in the %s', async (signatureIn) => {
     const options: MockServiceOptions = {
-      dialect: 'hosted',
-      signature: { signatureIn, formPayload: 'plain' },
+      like: { dialect: 'hosted', signature: { signatureIn, formPayload: 'plain' } },
     }
     const [request] = await sentBy(options, CREATED, seed(PLAIN, { contentType: FORM_TYPE }))
     expect(await received(request!)).toMatchObject([200, [{ changeType: 'FeaturesCreated' }]])
@@ -197,19 +203,23 @@ describe('our own receiver verifies and decodes deliveries', () => {
 
   it('service dialect, with the header name x-esriHook-Signature', async () => {
     const signature = { signatureHeader: 'x-esriHook-Signature' }
-    const [request] = await sentBy({ signature, version: '11.2' })
+    const [request] = await sentBy({ like: { signature }, version: '11.2' })
     expect(await received(request!)).toMatchObject([200, [{ webhook: { id: FEATURE.id } }]])
   })
 
   it('a delivery signed with another key is refused', async () => {
-    const [request] = await sentBy({ dialect: 'hosted' }, CREATED, seed(PLAIN, { signatureKey: 'other' }))
+    const [request] = await sentBy(
+      { like: { dialect: 'hosted' } },
+      CREATED,
+      seed(PLAIN, { signatureKey: 'other' }),
+    )
     expect(await received(request!)).toEqual([401, []])
   })
 })
 
 describe('the dialect organization', () => {
   it('sends the key itself in the header secret, and no signature', async () => {
-    const [request] = await sentBy({ dialect: 'organization' })
+    const [request] = await sentBy({ like: { dialect: 'organization' } })
     expect(request?.headers.secret).toBe(KEY)
     const others = Object.keys(request!.headers).filter((name) => /sign|x-/.test(name))
     expect(others).toEqual([])
@@ -218,13 +228,17 @@ describe('the dialect organization', () => {
   })
 
   it('sends no secret without a key', async () => {
-    const [request] = await sentBy({ dialect: 'organization' }, CREATED, seed(PLAIN, { signatureKey: '' }))
+    const [request] = await sentBy(
+      { like: { dialect: 'organization' } },
+      CREATED,
+      seed(PLAIN, { signatureKey: '' }),
+    )
     expect(request?.headers).not.toHaveProperty('secret')
   })
 
   it('records an error for a key that is invalid in a header', async () => {
     const webhook = seed(PLAIN, { hookUrl: 'http://127.0.0.1:9/', signatureKey: 'Schlüssel東京' })
-    const [attempt] = await create([webhook], { dialect: 'organization' }).trigger(CREATED)
+    const [attempt] = await create([webhook], { like: { dialect: 'organization' } }).trigger(CREATED)
     expect(attempt?.error).toMatch(/header/i)
   })
 })
@@ -238,7 +252,7 @@ describe('versions', () => {
     for (const contentType of ['application/json', FORM_TYPE] as const) {
       const [request] = await sentBy({ version }, CREATED, seed(PLAIN, { contentType }))
       expect(request?.headers['x-service']).toBe(isSigned ? signatureOf(request!.body) : undefined)
-      const inField = { version, signature: { signatureIn: 'field' } } as const
+      const inField = { version, like: { signature: { signatureIn: 'field' } } } as const
       const [form] = await sentBy(inField, CREATED, seed(PLAIN, { contentType: FORM_TYPE }))
       expect(form?.body.toString().includes('&x-service=')).toBe(isSigned)
     }
@@ -246,12 +260,12 @@ describe('versions', () => {
 })
 
 describe('createMockService rejects options with which every delivery would fail', () => {
-  it.each<[string, object]>([
+  it.each<[string, ProductOptions]>([
     ['signature.signatureHeader', { signature: { signatureHeader: 'two words' } }],
-    ['signature.encoding', { signature: { encoding: 'binary' } }],
-    ['signature.signatureIn', { signature: { signatureIn: 'query' } }],
-    ['changesUrl', { changesUrl: 'half' }],
-  ])('%s', (_, options) => {
-    expect(() => create([PLAIN], options)).toThrow(expect.objectContaining({ code: 'config_invalid' }))
+    ['signature.encoding', { signature: { encoding: 'binary' as 'hex' } }],
+    ['signature.signatureIn', { signature: { signatureIn: 'query' as 'field' } }],
+    ['changesUrl', { changesUrl: 'half' as 'whole' }],
+  ])('%s', (_, like) => {
+    expect(() => create([PLAIN], { like })).toThrow(expect.objectContaining({ code: 'config_invalid' }))
   })
 })

@@ -88,7 +88,7 @@ describe('a running clock', () => {
     const clock = createRunningClock()
     const service = create([seed(FEATURE, { hookUrl: url })], {
       clock,
-      gather: 'always',
+      like: { window: { webhooks: 'all' } },
       settings: { notificationAttempts: 3, notificationElapsedTimeInSeconds: 600 },
     })
     let hasEnded = false

@@ -17,7 +17,7 @@ interface Sent {
 async function deliver(signature: SignatureOptions, changes: Parameters<typeof seed>[1] = {}): Promise<Sent> {
   const receiver = await capture()
   const service = await start([seed(FEATURE, { hookUrl: receiver.url, ...changes })], {
-    signature,
+    like: { signature },
     clock: createManualClock(NOW),
   })
   const [attempt] = await service.trigger(create)

@@ -10,7 +10,7 @@ import {
   type ScheduleInfo,
   type Webhook,
 } from 'geohook/mock'
-import { type Captured, capture, create, FEATURE, seed } from '../support.ts'
+import { type Captured, capture, create, FEATURE, seed, toProduct } from '../support.ts'
 
 /** Start of the manual clocks in these tests: 31 October 2024, 14:41:44 UTC. */
 export const NOW = 1730385704000
@@ -72,7 +72,12 @@ export function createAt(
   start = NOW,
 ): { service: MockService; clock: ManualClock } {
   const clock = createManualClock(start)
-  const service = create(webhooks, { clock, gather: 'scheduled', settings: {}, ...options })
+  const service = create(webhooks, {
+    clock,
+    settings: {},
+    ...options,
+    like: { window: { webhooks: 'scheduled' }, ...toProduct(options.like) },
+  })
   return { service, clock }
 }
 

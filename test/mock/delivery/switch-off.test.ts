@@ -136,7 +136,7 @@ describe('hosted services', () => {
   it('deactivate a webhook after five consecutive failures: a success resets the count', async () => {
     const failures = Array(4).fill(500)
     const { service, trigger, isActive } = await failing([...failures, 200, ...failures, 500, 500], {
-      dialect: 'hosted',
+      like: { dialect: 'hosted' },
       settings: {},
     })
     await trigger(4)
@@ -150,7 +150,7 @@ describe('hosted services', () => {
   })
 
   it('make one attempt per delivery', async () => {
-    const { service, trigger } = await failing([500], { dialect: 'hosted', settings: {} })
+    const { service, trigger } = await failing([500], { like: { dialect: 'hosted' }, settings: {} })
     await trigger()
     expect(service.deliveries).toHaveLength(1)
   })
@@ -172,7 +172,7 @@ describe('the saved state contains', () => {
     const counts: number[] = []
     const save = async ({ failures }: Snapshot): Promise<void> =>
       void counts.push(failures[0]?.times.length ?? 0)
-    const { trigger } = await failing([500, 500, 200, 200], { dialect: 'hosted', save })
+    const { trigger } = await failing([500, 500, 200, 200], { like: { dialect: 'hosted' }, save })
     await trigger(4)
     expect(counts).toEqual([1, 2, 0])
   })

@@ -75,7 +75,7 @@ describe('a window', () => {
   it('contains up to 10,000 events; further events open another window', async () => {
     const receiver = await receive()
     const webhook = seed(PLAIN, { hookUrl: receiver.url })
-    const { service } = createAt([webhook], { gather: 'always' })
+    const { service } = createAt([webhook], { like: { window: { webhooks: 'all' } } })
     const events = Array.from({ length: 1000 }, () => CREATED)
     const triggered = Array.from({ length: 25 }, () => service.trigger(events))
     await service.close()

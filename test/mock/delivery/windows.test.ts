@@ -1,4 +1,4 @@
-import type { Attempt, MockServiceOptions, ScheduleInfo, Webhook } from 'geohook/mock'
+import type { Attempt, MockServiceOptions, ProductOptions, ScheduleInfo, Webhook } from 'geohook/mock'
 import { describe, expect, it } from 'vitest'
 import { create, JOB, seed } from '../support.ts'
 import { CREATED, createAt, every, NOW, PLAIN, payloadOf, receive, type Waiting } from './support.ts'
@@ -146,7 +146,9 @@ describe('events are gathered', () => {
   it('with the system clock as well', async () => {
     const { url, requests } = await receive()
     const scheduleInfo = every(1, 'second', { startAt: Date.now() - 800 })
-    const service = create([seed(PLAIN, { hookUrl: url, scheduleInfo })], { gather: 'scheduled' })
+    const service = create([seed(PLAIN, { hookUrl: url, scheduleInfo })], {
+      like: { window: { webhooks: 'scheduled' } },
+    })
     const triggered = [service.trigger(CREATED), service.trigger(CREATED)]
     const [[attempt]] = (await Promise.all(triggered)) as [[Attempt]]
     expect(attempt.sentAt).toBeGreaterThanOrEqual(scheduleInfo.startAt + 1_000)
@@ -169,41 +171,45 @@ describe('events are gathered', () => {
 
 describe('which webhooks gather', () => {
   const own = { scheduleInfo: every(1, 'hour') }
-  const cases: [string, Partial<Webhook>, MockServiceOptions['gather'], number][] = [
+  const cases: [string, Partial<Webhook>, ProductOptions['window'], number][] = [
     ['with a schedule of its own, by default', own, undefined, 3_600_000],
-    ['with a schedule of its own', own, 'scheduled', 3_600_000],
-    ['with a schedule of its own', own, 'always', 3_600_000],
-    ['with a schedule of its own', own, 'never', 0],
+    ['with a schedule of its own', own, { webhooks: 'scheduled' }, 3_600_000],
+    ['with a schedule of its own', own, { webhooks: 'all' }, 3_600_000],
+    ['with a schedule of its own', own, false, 0],
     ['without, by default', {}, undefined, 0],
-    ['without', {}, 'scheduled', 0],
-    ['without', {}, 'always', 20_000],
-    ['without', {}, 'never', 0],
+    ['without', {}, { webhooks: 'scheduled' }, 0],
+    ['without', {}, { webhooks: 'all' }, 20_000],
+    ['without', {}, { webhooks: 'all', length: 45_000 }, 45_000],
+    ['without', {}, false, 0],
   ]
-  it.each(cases)('a feature service webhook %s: %j, gather: %s', async (_, webhook, gather, after) => {
-    const { sentAt } = await gathered({ ...webhook, created: NOW }, [NOW], gather ? { gather } : {})
+  it.each(cases)('a feature service webhook %s: %j, window: %j', async (_, webhook, window, after) => {
+    const like = window === undefined ? {} : { window }
+    const { sentAt } = await gathered({ ...webhook, created: NOW }, [NOW], { like })
     expect(sentAt).toEqual([NOW + after])
   })
 
   it("the default schedule counts from the webhook's creation", async () => {
-    const { sentAt } = await gathered({ created: NOW - 7_000 }, [NOW], { gather: 'always' })
+    const { sentAt } = await gathered({ created: NOW - 7_000 }, [NOW], {
+      like: { window: { webhooks: 'all' } },
+    })
     expect(sentAt).toEqual([NOW + 13_000])
   })
 
-  it.each(['never', 'scheduled', 'always'] as const)(
-    'a geoprocessing webhook never gathers events, even with gather %s',
-    async (gather) => {
+  it.each([false, { webhooks: 'scheduled' }, { webhooks: 'all' }] as const)(
+    'a geoprocessing webhook never gathers events, even with the window %j',
+    async (window) => {
       const { url, requests } = await receive()
-      const { service } = createAt([seed(JOB, { hookUrl: url })], { gather })
+      const { service } = createAt([seed(JOB, { hookUrl: url })], { like: { window } })
       const [attempt] = await service.trigger({ serviceName: 'Buffer', changeType: 'esriJobSucceeded' })
       expect([attempt?.sentAt, requests.length]).toEqual([NOW, 1])
     },
   )
 
-  it.each(['scheduled', 'always'] as const)(
-    'a webhook with a disabled schedule gets no deliveries with gather %s',
-    async (gather) => {
+  it.each(['scheduled', 'all'] as const)(
+    'a webhook with a disabled schedule gets no deliveries with a window for %s webhooks',
+    async (webhooks) => {
       const scheduleInfo = every(1, 'second', { state: 'disabled' })
-      const { sentAt, receiver } = await gathered({ scheduleInfo }, [NOW], { gather })
+      const { sentAt, receiver } = await gathered({ scheduleInfo }, [NOW], { like: { window: { webhooks } } })
       expect([sentAt, receiver.requests]).toEqual([[], []])
     },
   )

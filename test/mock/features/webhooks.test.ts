@@ -122,7 +122,7 @@ describe('an edit', () => {
 
 describe('changesUrl', () => {
   it.each(['service', 'hosted'] as const)('leads to the mock itself in the dialect %s', async (dialect) => {
-    const { service, receiver } = await startWithWebhook({ dialect })
+    const { service, receiver } = await startWithWebhook({ like: { dialect } })
     await post(service, `${LAYER}/addFeatures`, { features: [oak] })
     await waitFor(receiver.requests, 1)
     const { body, headers } = receiver.requests[0]!

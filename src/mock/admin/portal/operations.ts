@@ -53,7 +53,7 @@ const listWebhooks: ServiceOperation = {
   },
 }
 
-const createWebhook: ServiceOperation = {
+export const createPortalWebhook: ServiceOperation = {
   name: 'createWebhook',
   scope: 'service',
   segment: 'createWebhook',
@@ -70,7 +70,7 @@ const createWebhook: ServiceOperation = {
     const webhook = toWebhook(
       { ...changes, ...service, ownerId: user.username, id: newId() },
       options.clock.now(),
-      options.windowSeconds,
+      options.window.length,
     )
     await requireRegistered(context, webhook)
     // Another request may have taken the name in the meantime.
@@ -127,7 +127,7 @@ const updateSettings: ServiceOperation = {
 
 export const PORTAL_SERVICE_OPERATIONS: readonly ServiceOperation[] = [
   listWebhooks,
-  createWebhook,
+  createPortalWebhook,
   readSettings,
   updateSettings,
 ]
@@ -145,7 +145,7 @@ const readWebhook: WebhookOperation = {
   run: ({ webhook }) => unchanged(toPortalWebhook(webhook)),
 }
 
-const updateWebhook: WebhookOperation = {
+export const updatePortalWebhook: WebhookOperation = {
   name: 'update',
   scope: 'webhook',
   segment: 'update',
@@ -185,7 +185,7 @@ const deleteWebhook: WebhookOperation = {
   },
 }
 
-const activate: WebhookOperation = {
+export const activatePortalWebhook: WebhookOperation = {
   ...deleteWebhook,
   name: 'activate',
   segment: 'activate',
@@ -197,7 +197,7 @@ const activate: WebhookOperation = {
   },
 }
 
-const deactivate: WebhookOperation = {
+export const deactivatePortalWebhook: WebhookOperation = {
   ...deleteWebhook,
   name: 'deactivate',
   segment: 'deactivate',
@@ -227,9 +227,9 @@ const notificationStatus: WebhookOperation = {
 
 export const PORTAL_WEBHOOK_OPERATIONS: readonly WebhookOperation[] = [
   readWebhook,
-  updateWebhook,
+  updatePortalWebhook,
   deleteWebhook,
-  activate,
-  deactivate,
+  activatePortalWebhook,
+  deactivatePortalWebhook,
   notificationStatus,
 ]

@@ -45,14 +45,14 @@ const END: Readonly<Record<JobFaultName, string | undefined>> = {
 
 export function createJobs(
   now: () => number,
-  { states, polls, seconds }: Pick<ResolvedExtractOptions, 'states' | 'polls' | 'seconds'>,
+  { states, polls, duration }: Pick<ResolvedExtractOptions, 'states' | 'polls' | 'duration'>,
 ): Jobs {
   const jobs = new Map<string, Job>()
 
   /** From 0 to 1. */
   function progressOf(job: Job): number {
     const byPolls = polls === 0 ? 1 : job.polls / polls
-    const byTime = seconds === 0 ? 1 : (now() - job.submitted) / 1000 / seconds
+    const byTime = duration === 0 ? 1 : (now() - job.submitted) / duration
     return Math.min(byPolls, byTime, 1)
   }
 
@@ -128,7 +128,7 @@ interface ChangeFiles {
   verify(id: string, expires: string, signature: string): boolean
 }
 
-/** @param lifetime seconds */
+/** @param lifetime milliseconds */
 export function createChangeFiles(now: () => number, lifetime: number): ChangeFiles {
   /** The least recently used file first. */
   const files = new Map<string, { bytes: Buffer; usedAt: number }>()
@@ -142,7 +142,7 @@ export function createChangeFiles(now: () => number, lifetime: number): ChangeFi
 
   function removeOld(): void {
     for (const [id, { usedAt }] of files) {
-      const isExpired = now() - usedAt >= lifetime * 1000
+      const isExpired = now() - usedAt >= lifetime
       if (!isExpired && files.size <= MAX_FILES && total <= MAX_BYTES) return
       remove(id)
     }
@@ -173,7 +173,7 @@ export function createChangeFiles(now: () => number, lifetime: number): ChangeFi
       total = 0
     },
     sign(id) {
-      const expires = String(now() + lifetime * 1000)
+      const expires = String(now() + lifetime)
       return `expires=${expires}&signature=${signatureOf(id, expires).toString('hex')}`
     },
     verify(id, expires, signature) {

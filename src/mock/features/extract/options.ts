@@ -18,9 +18,12 @@ export interface ExtractChangesOptions {
   states?: readonly string[] | undefined
   /** Number of polls that find a job unfinished, 0 to 1000. Default 2. */
   polls?: number | undefined
-  /** Seconds that a job takes at least, by the clock of the mock, 0 to 86,400. Default 0. */
-  seconds?: number | undefined
-  /** Seconds after its last use until a file is removed, by the clock of the mock, 1 to 604,800. Default 600. */
+  /** Milliseconds that a job takes at least, by the clock of the mock, 0 to 86,400,000. Default 0. */
+  duration?: number | undefined
+  /**
+   * Milliseconds after its last use until a file is removed, by the clock of the mock, 1,000 to 604,800,000. Default
+   * 600,000.
+   */
   fileLifetime?: number | undefined
   /**
    * Whether the URL of a file redirects to a signed URL on another host, which accepts no token. Default: only with
@@ -46,8 +49,8 @@ export const extractChangesSchema: z.ZodObject = z.strictObject({
   answer: z.enum(['auto', 'job', 'embedded']).optional(),
   states: z.array(state).min(1).max(20).optional(),
   polls: z.int().min(0).max(1000).optional(),
-  seconds: z.number().min(0).max(86_400).optional(),
-  fileLifetime: z.int().min(1).max(604_800).optional(),
+  duration: z.int().min(0).max(86_400_000).optional(),
+  fileLifetime: z.int().min(1_000).max(604_800_000).optional(),
   redirect: z.boolean().optional(),
   version: z.enum(EXTRACT_VERSIONS).optional(),
 })
@@ -57,8 +60,8 @@ export const resolveExtractOptions = (
     answer = 'auto',
     states = ['ExportChanges', 'ExportAttachments'],
     polls = 2,
-    seconds = 0,
-    fileLifetime = 600,
+    duration = 0,
+    fileLifetime = 600_000,
     redirect,
     version = '11.1',
   }: ExtractChangesOptions,
@@ -67,7 +70,7 @@ export const resolveExtractOptions = (
   answer,
   states: [...states],
   polls,
-  seconds,
+  duration,
   fileLifetime,
   redirect: redirect ?? isHosted,
   version,

@@ -5,10 +5,10 @@ import type { Done, Panel, PanelTools } from '../../../inspector/source.ts'
 import { createFeatureService, type FeatureEdits, type FeatureService } from '../../feature-service.ts'
 import type { EditResult } from '../../features/edits.ts'
 import type { Change, Feature, Layer } from '../../features/model.ts'
-import { AdminError, waitForSave } from '../../http/errors.ts'
 import type { Mock } from '../../service.ts'
 import { type Service, servicePath } from '../../state/services.ts'
 import { featureFields, readFeature } from './feature-fields.ts'
+import { afterSave } from './webhooks.ts'
 
 /** A layer that an entry of the panel names, for example `Parcels.FeatureServer/0`. */
 interface LayerEntry {
@@ -255,11 +255,5 @@ async function apply(
   )
   const failed = results.find(({ error }) => error)
   if (failed?.error) throw configInvalid(failed.error.description)
-  try {
-    await waitForSave(mock.save)
-    return { message: message(results) }
-  } catch (error) {
-    if (error instanceof AdminError) return { message: error.message, ok: false }
-    throw error
-  }
+  return afterSave(mock, message(results))
 }

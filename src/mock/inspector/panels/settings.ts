@@ -2,7 +2,7 @@ import { configInvalid } from '../../../errors.ts'
 import { html } from '../../../inspector/html/template.ts'
 import type { Field, Panel, Values } from '../../../inspector/source.ts'
 import { settingsFields } from '../../admin/fields.ts'
-import type { Clock } from '../../clock.ts'
+import type { AdvancingClock, Clock } from '../../clock.ts'
 import {
   EXTRACTION_STEPS,
   type ExtractionStep,
@@ -36,18 +36,10 @@ ${settingsFields(state.settings).map(
       label: 'Change',
       fields: () => settingsFields(state.settings),
       run: (_entry, values) =>
-        runOperation('/services/webhooks/settings', values, 'The settings are changed.'),
+        runOperation((administration) => administration.changeSettings(values), 'The settings are changed.'),
     },
   ],
 })
-
-/** A manual or a running clock. */
-interface AdvancingClock extends Clock {
-  advance(milliseconds: number): Promise<void>
-}
-
-export const canAdvance = (clock: Clock): clock is AdvancingClock =>
-  typeof (clock as Partial<AdvancingClock>).advance === 'function'
 
 const UNITS: ReadonlyMap<string, number> = new Map([
   ['ms', 1],

@@ -3,34 +3,42 @@ import { type Html, html, renderFacts, toCount, toDuration } from '../../../insp
 import { InspectorError } from '../../../inspector/http.ts'
 import type { Done, Panel, PanelTools, Values } from '../../../inspector/source.ts'
 import { createFields, editFields } from '../../admin/fields.ts'
-import { PORTAL, SERVICES, webhooksPath } from '../../admin/paths.ts'
-import { type Administer, createAdminister } from '../../admin/routes.ts'
+import { type Administration, createAdministration } from '../../admin/routes.ts'
 import { needsHandshake } from '../../delivery/handshakes.ts'
 import type { OpenWindow } from '../../delivery/windows.ts'
-import { AdminError } from '../../http/errors.ts'
+import { AdminError, waitForSave } from '../../http/errors.ts'
 import type { Mock } from '../../service.ts'
 import { type Service, servicePath } from '../../state/services.ts'
 import type { Webhook } from '../../state/webhooks.ts'
 import { redactAll } from '../signed.ts'
 import { MAX_LISTED } from './trigger.ts'
 
-/** Runs an operation of the administration as an action of the page. */
-export type RunOperation = (path: string, values: Values, message: string) => Promise<Done>
-
-/** Status of an error after which the change is made, but not saved. */
-const NOT_SAVED = 500
+/** Runs an operation of the administration as an action of the page, and saves the change. */
+export type RunOperation = (
+  operation: (administration: Administration) => Promise<unknown>,
+  message: string,
+) => Promise<Done>
 
 export function createRunOperation(mock: Mock): RunOperation {
-  const administer: Administer = createAdminister(mock)
-  return async (path, values, message) => {
+  const administration = createAdministration(mock)
+  return async (operation, message) => {
     try {
-      await administer(path, values)
-      return { message }
+      await operation(administration)
     } catch (error) {
-      if (!(error instanceof AdminError)) throw error
-      if (error.status === NOT_SAVED) return { message: error.message, ok: false }
-      throw configInvalid(error.message)
+      throw error instanceof AdminError ? configInvalid(error.message) : error
     }
+    return afterSave(mock, message)
+  }
+}
+
+/** Saves a change. If that fails, the message says so, because the change is made. */
+export async function afterSave({ save }: Mock, message: string): Promise<Done> {
+  try {
+    await waitForSave(save)
+    return { message }
+  } catch (error) {
+    if (error instanceof AdminError) return { message: error.message, ok: false }
+    throw error
   }
 }
 
@@ -65,19 +73,12 @@ export function createWebhooksPanel(mock: Mock, runOperation: RunOperation): Pan
     return service
   }
 
-  const pathOf = (webhook: Readonly<Webhook>, operation: string): string =>
-    `${pathOfService(webhook)}/${encodeURIComponent(webhook.id)}/${operation}`
-
   /** Edits a webhook. `omitted: 'reset'` would reset the other fields, so all of them are sent. */
   function setActive(id: string, active: boolean) {
     const webhook = find(id)
-    if (webhook.serviceType === 'Portal') {
-      const operation = active ? 'activate' : 'deactivate'
-      return runOperation(pathOf(webhook, operation), {}, `The webhook ${webhook.name} is ${operation}d.`)
-    }
-    const values = { ...valuesOf(webhook), active: String(active) }
+    const values = { ...(webhook.serviceType === 'Portal' ? {} : valuesOf(webhook)), active: String(active) }
     const message = `The webhook ${webhook.name} is ${active ? 'activated' : 'deactivated'}.`
-    return runOperation(pathOf(webhook, 'edit'), values, message)
+    return runOperation((administration) => administration.edit(webhook, values), message)
   }
 
   return {
@@ -96,7 +97,10 @@ export function createWebhooksPanel(mock: Mock, runOperation: RunOperation): Pan
         isOnEntry: true,
         fields: (path) => createFields(findService(path).serviceType, options),
         run: (path, values) =>
-          runOperation(createPath(findService(path)), values, `The webhook ${values.name} is created.`),
+          runOperation(
+            (administration) => administration.create(findService(path), values),
+            `The webhook ${values.name} is created.`,
+          ),
       },
       {
         name: 'edit',
@@ -105,9 +109,8 @@ export function createWebhooksPanel(mock: Mock, runOperation: RunOperation): Pan
         fields: (id) => editFields(find(id), options),
         run: (id, values) =>
           runOperation(
-            pathOf(find(id), editOf(find(id))),
             // An empty secret would remove that of a portal's webhook; the form does not show it.
-            { ...values, secret: values.secret || undefined },
+            ({ edit }) => edit(find(id), { ...values, secret: values.secret || undefined }),
             `The webhook ${values.name} is edited.`,
           ),
       },
@@ -140,19 +143,15 @@ export function createWebhooksPanel(mock: Mock, runOperation: RunOperation): Pan
         label: 'Delete',
         isOnEntry: true,
         question: (id) => `Delete the webhook ${find(id).name}? It cannot be restored.`,
-        run: (id) => runOperation(pathOf(find(id), 'delete'), {}, `The webhook ${find(id).name} is deleted.`),
+        run: (id) =>
+          runOperation(
+            (administration) => administration.delete(find(id)),
+            `The webhook ${find(id).name} is deleted.`,
+          ),
       },
     ],
   }
 }
-
-const pathOfService = (service: Service): string =>
-  webhooksPath(service.serviceType === 'Portal' ? PORTAL : SERVICES, servicePath(service))
-
-const createPath = (service: Service): string =>
-  `${pathOfService(service)}/${service.serviceType === 'Portal' ? 'createWebhook' : 'create'}`
-
-const editOf = ({ serviceType }: Service): string => (serviceType === 'Portal' ? 'update' : 'edit')
 
 /** The parameters with which an edit changes nothing. */
 function valuesOf(webhook: Readonly<Webhook>): Values {

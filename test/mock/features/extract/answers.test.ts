@@ -38,7 +38,7 @@ describe('the answer of extractChanges', () => {
   })
 
   it('describes a job by its state, and has no URL of a file while it runs', async () => {
-    const parcels = await startParcels({ extractChanges: { states: ['Pending'], polls: 1, seconds: 5 } })
+    const parcels = await startParcels({ extractChanges: { states: ['Pending'], polls: 1, duration: 5_000 } })
     await parcels.add('one')
     const { statusUrl, ...more } = await parcels.post('/extractChanges', {
       serverGens: [START],
@@ -139,7 +139,7 @@ describe('the file of a job', () => {
   })
 
   it('can redirect to a signed URL on another host, which needs and accepts no token', async () => {
-    const parcels = await startParcels({ extractChanges: { polls: 0, redirect: true, fileLifetime: 60 } })
+    const parcels = await startParcels({ extractChanges: { polls: 0, redirect: true, fileLifetime: 60_000 } })
     const response = await fetch(await complete(parcels), { redirect: 'manual' })
     expect(response.status).toBe(302)
     const url = response.headers.get('location') ?? ''
@@ -158,7 +158,7 @@ describe('the file of a job', () => {
     ['hosted', true],
     ['service', false],
   ] as const)('redirects by default in the dialect %s: %s', async (dialect, redirects) => {
-    const parcels = await startParcels({ dialect, extractChanges: { polls: 0 } })
+    const parcels = await startParcels({ like: { dialect }, extractChanges: { polls: 0 } })
     const { status } = await fetch(await complete(parcels), { redirect: 'manual' })
     expect(status === 302).toBe(redirects)
   })

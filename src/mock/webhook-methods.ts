@@ -1,0 +1,73 @@
+import { configInvalid } from '../errors.ts'
+import { type OptionNames, requireKnownOptions } from '../options.ts'
+import { createAdministration, type Values } from './admin/routes.ts'
+import type { MockService } from './app.ts'
+import { warn } from './event-listeners.ts'
+import { orConfigInvalid } from './http/errors.ts'
+import type { Mock } from './service.ts'
+import type { Webhook, WebhookChanges } from './state/webhooks.ts'
+
+const CHANGES: OptionNames<WebhookChanges> = {
+  name: true,
+  changeTypes: true,
+  signatureKey: true,
+  hookUrl: true,
+  active: true,
+  contentType: true,
+  scheduleInfo: true,
+  payloadFormat: true,
+  config: true,
+}
+
+/** The operations on webhooks as methods, which run the operations of the administration. */
+export function createWebhookMethods(mock: Mock): Pick<MockService, 'create' | 'edit' | 'delete' | 'list'> {
+  const { services, webhooks } = mock.state
+  const administration = createAdministration(mock)
+
+  async function save<T>(change: Promise<T>): Promise<T> {
+    const result = structuredClone(await orConfigInvalid(() => change))
+    mock.save().catch(warn)
+    return result
+  }
+
+  /** @throws {WebhookError} `config_invalid` */
+  function find(id: string): Readonly<Webhook> {
+    const webhook = webhooks.get(id)
+    if (webhook) return webhook
+    throw configInvalid('the webhook does not exist')
+  }
+
+  return {
+    async create({ serviceName, serviceType, folderName, ...values }) {
+      requireKnownOptions(values, CHANGES, 'member')
+      const service = services.resolve({ serviceName, serviceType, folderName })
+      return save(administration.create(service, toValues(values, service)))
+    },
+    async edit(id, changes) {
+      requireKnownOptions(changes, CHANGES, 'member')
+      const webhook = find(id)
+      const { name, hookUrl, changeTypes } = webhook
+      return save(administration.edit(webhook, toValues({ name, hookUrl, changeTypes, ...changes }, webhook)))
+    },
+    async delete(id) {
+      await save(administration.delete(find(id)))
+    },
+    list(reference) {
+      const name = typeof reference === 'string' ? { serviceName: reference } : reference
+      return structuredClone(webhooks.list(name && services.resolve(name))) as Webhook[]
+    },
+  }
+}
+
+/** Converts members to parameters of the operations. */
+function toValues(changes: WebhookChanges, { serviceType }: { serviceType: Webhook['serviceType'] }): Values {
+  const values: Values = Object.fromEntries(
+    Object.entries(changes).map(([name, value]) => [
+      name,
+      typeof value === 'string' ? value : JSON.stringify(value),
+    ]),
+  )
+  if (serviceType !== 'Portal') return values
+  const { hookUrl: url, signatureKey: secret, changeTypes: events, ...others } = values
+  return { ...others, url, secret, events }
+}
