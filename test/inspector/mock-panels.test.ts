@@ -256,7 +256,8 @@ describe('the panel of the clock', () => {
   )
 
   it('is missing if the clock cannot be advanced', async () => {
-    const { text } = await open(await mock(NOWHERE))
+    const clock = { now: Date.now, wait: async () => {} }
+    const { text } = await open(await mock(NOWHERE, {}, { clock }))
     expect(text).not.toContain('href="/clock"')
     expect(text).toContain('href="/faults"')
   })

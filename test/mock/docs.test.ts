@@ -15,7 +15,7 @@ const text = readFileSync(new URL('../../docs/mock.md', import.meta.url), 'utf8'
 /** Returns the first cell of each row in the table under a heading. */
 const firstCells = (heading: string): string[] => {
   const section = text.split(`## ${heading}\n`)[1]?.split('\n## ')[0] ?? ''
-  return [...section.matchAll(/^\| `(\w+)(?:\(\w*\))?` \|/gm)].map(([, name]) => name as string)
+  return [...section.matchAll(/^\| `(\w+)(?:\([\w, ]*\))?` \|/gm)].map(([, name]) => name as string)
 }
 
 it('docs/mock.md documents every option', () => {

@@ -119,6 +119,7 @@ describe('the document matches the service', () => {
     '/_mock/trigger': { serviceName: 'Parcels', folderName: '', changeType: 'FeaturesCreated' },
     '/_mock/faults': { fault: 'gzip', times: 1 },
     '/_mock/settings': { daysInPast: 6 },
+    '/_mock/clock': { advance: 0 },
     '/_mock/restore': { services: [] },
   }
 
