@@ -108,7 +108,11 @@ describe.concurrent('wrong usage', () => {
     ['a missing subcommand', ['inbox'], 'a command is missing\nAdd --help'],
     ['an unknown option', ['--verion'], 'unknown option --verion\nDid you mean --version?'],
     ['a missing value', ['key', '--bytes'], "option '--bytes <n>' argument missing"],
-    ['an invalid choice', ['mock', '--service-version', 'x'], '--service-version <version>: Allowed choices are'],
+    [
+      'an invalid choice',
+      ['mock', '--service-version', 'x'],
+      '--service-version <version>: Allowed choices are',
+    ],
     ['an invalid URL in the environment', ['list'], 'GEOHOOK_URL is not a URL that begins with http'],
   ])('reports %s in an error and a hint, with exit code 2', async (_, args, message) => {
     const { code, stdout, stderr } = await geohook(args, { env: { GEOHOOK_URL: 'nonsense' } })

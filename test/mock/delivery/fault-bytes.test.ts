@@ -46,7 +46,9 @@ describe('bytes of a faulty delivery', () => {
   })
 
   it('unsigned: the organization dialect sends no secret', async () => {
-    expect((await sentWith('unsigned', { like: { dialect: 'organization' } })).headers).not.toHaveProperty('secret')
+    expect((await sentWith('unsigned', { like: { dialect: 'organization' } })).headers).not.toHaveProperty(
+      'secret',
+    )
   })
 
   it('gzip: the signed body, compressed', async () => {
