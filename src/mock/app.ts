@@ -18,14 +18,13 @@ import { createMock } from './service.ts'
 import type { MockEvent } from './state/events.ts'
 import type { ServiceReference } from './state/services.ts'
 import { type Snapshot, type SnapshotSeed, toSnapshot } from './state/snapshot.ts'
-import type { NewWebhook, Webhook, WebhookChanges } from './state/webhooks.ts'
-import { createWebhookMethods } from './webhook-methods.ts'
+import { createWebhookMethods, type WebhookMethods } from './webhook-methods.ts'
 
 /**
  * A service for tests: it stores webhooks, serves their administration, and sends signed deliveries over HTTP. Its
  * address shows the inspector, and `inspector(service)` of `geohook/inspector` mounts it elsewhere.
  */
-export interface MockService extends Inspectable {
+export interface MockService extends Inspectable, WebhookMethods {
   /** Handles all HTTP requests of the service; mount it in a server of your own. */
   readonly app: RequestListener
   /** Base URL while the service listens; otherwise empty. */
@@ -52,30 +51,6 @@ export interface MockService extends Inspectable {
    * @throws {WebhookError} `config_invalid` for an unknown service, or an event that is impossible on it
    */
   trigger(events: MockEvent | readonly MockEvent[]): Promise<Attempt[]>
-  /**
-   * Creates a webhook of a service, with the checks and defaults of the operation `create`. A webhook of a portal is
-   * first announced to its payload URL.
-   *
-   * @returns a copy
-   * @throws {WebhookError} `config_invalid` for an unknown service, or a value that the operation refuses
-   */
-  create(webhook: NewWebhook): Promise<Webhook>
-  /**
-   * Edits a webhook, with the checks of the operation `edit`. Members left out keep their values; with
-   * `like: { omitted: 'reset' }`, optional ones get their defaults.
-   *
-   * @returns a copy
-   * @throws {WebhookError} `config_invalid` for an unknown webhook, or a value that the operation refuses
-   */
-  edit(id: string, changes: WebhookChanges): Promise<Webhook>
-  /** @throws {WebhookError} `config_invalid` for an unknown webhook */
-  delete(id: string): Promise<void>
-  /**
-   * Returns copies of all webhooks, or of those of a service, in the order of creation.
-   *
-   * @throws {WebhookError} `config_invalid` for an unknown service
-   */
-  list(service?: string | ServiceReference): Webhook[]
   /**
    * The features of a feature service, to edit and read them.
    *

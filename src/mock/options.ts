@@ -7,7 +7,7 @@ import type { DeliverySettings } from './delivery-settings.ts'
 import type { ExtractChangesOptions, ResolvedExtractOptions } from './features/extract/options.ts'
 import type { ServiceSeed } from './state/services.ts'
 import type { Snapshot } from './state/snapshot.ts'
-import type { WebhookSeed } from './state/webhooks.ts'
+import type { ResolvedWindow, WebhookSeed } from './state/webhooks.ts'
 import type { ServiceVersion } from './versions.ts'
 
 /** Options of {@link createMockService}. */
@@ -142,16 +142,6 @@ export interface HandshakeOptions {
    * Default 3,600,000.
    */
   every?: number | undefined
-}
-
-/** The windows of a service. */
-export interface ResolvedWindow {
-  /** Which webhooks of feature services collect events. */
-  webhooks: 'none' | 'scheduled' | 'all'
-  /** Milliseconds. */
-  length: number
-  /** Milliseconds. */
-  minimum: number
 }
 
 type WithDefaults<Options, Name extends keyof Options> = {

@@ -13,10 +13,10 @@ import type {
   Product,
   ProductOptions,
   ResolvedOptions,
-  ResolvedWindow,
   SignatureOptions,
 } from './options.ts'
 import { check, isHookUrl } from './schemas.ts'
+import type { ResolvedWindow } from './state/webhooks.ts'
 import { VERSIONS } from './versions.ts'
 import { withoutUndefined } from './without-undefined.ts'
 

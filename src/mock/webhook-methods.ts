@@ -1,11 +1,39 @@
 import { configInvalid } from '../errors.ts'
 import { type OptionNames, requireKnownOptions } from '../options.ts'
 import { createAdministration, type Values } from './admin/routes.ts'
-import type { MockService } from './app.ts'
 import { warn } from './event-listeners.ts'
 import { orConfigInvalid } from './http/errors.ts'
 import type { Mock } from './service.ts'
-import type { Webhook, WebhookChanges } from './state/webhooks.ts'
+import type { ServiceReference } from './state/services.ts'
+import type { NewWebhook, Webhook, WebhookChanges } from './state/webhooks.ts'
+
+/** The operations on webhooks as methods of a mock service. */
+export interface WebhookMethods {
+  /**
+   * Creates a webhook of a service, with the checks and defaults of the operation `create`. A webhook of a portal is
+   * first announced to its payload URL.
+   *
+   * @returns a copy
+   * @throws {WebhookError} `config_invalid` for an unknown service, or a value that the operation refuses
+   */
+  create(webhook: NewWebhook): Promise<Webhook>
+  /**
+   * Edits a webhook, with the checks of the operation `edit`. Members left out keep their values; with
+   * `like: { omitted: 'reset' }`, optional ones get their defaults.
+   *
+   * @returns a copy
+   * @throws {WebhookError} `config_invalid` for an unknown webhook, or a value that the operation refuses
+   */
+  edit(id: string, changes: WebhookChanges): Promise<Webhook>
+  /** @throws {WebhookError} `config_invalid` for an unknown webhook */
+  delete(id: string): Promise<void>
+  /**
+   * Returns copies of all webhooks, or of those of a service, in the order of creation.
+   *
+   * @throws {WebhookError} `config_invalid` for an unknown service
+   */
+  list(service?: string | ServiceReference): Webhook[]
+}
 
 const CHANGES: OptionNames<WebhookChanges> = {
   name: true,
@@ -20,7 +48,7 @@ const CHANGES: OptionNames<WebhookChanges> = {
 }
 
 /** The operations on webhooks as methods, which run the operations of the administration. */
-export function createWebhookMethods(mock: Mock): Pick<MockService, 'create' | 'edit' | 'delete' | 'list'> {
+export function createWebhookMethods(mock: Mock): WebhookMethods {
   const { services, webhooks } = mock.state
   const administration = createAdministration(mock)
 

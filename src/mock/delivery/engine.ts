@@ -2,10 +2,16 @@ import { randomUUID } from 'node:crypto'
 import { type RawRequest, writeBody } from '../../testing/signer.ts'
 import type { Notice } from '../event-listeners.ts'
 import { createFaults, type FaultStore } from '../faults/faults.ts'
-import type { ResolvedOptions, ResolvedWindow } from '../options.ts'
+import type { ResolvedOptions } from '../options.ts'
 import { type ServiceEvent, selects } from '../state/events.ts'
 import type { State } from '../state/snapshot.ts'
-import { type ScheduleInfo, shownSchedule, type Webhook, type WebhookStore } from '../state/webhooks.ts'
+import {
+  type ResolvedWindow,
+  type ScheduleInfo,
+  shownSchedule,
+  type Webhook,
+  type WebhookStore,
+} from '../state/webhooks.ts'
 import { has } from '../versions.ts'
 import {
   type Attempt,

@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { configInvalid } from '../../errors.ts'
 import { WILDCARD } from '../../payload/events.ts'
-import type { ResolvedWindow } from '../options.ts'
 import { withoutUndefined } from '../without-undefined.ts'
 import { ALL_OPERATIONS, DEFAULT_PORTAL_CONFIG, type PortalConfig } from './portal.ts'
 import {
@@ -100,6 +99,16 @@ const defaultSchedule = (startAt: number, length: number): ScheduleInfo => ({
   startAt,
   recurrenceInfo: { interval: length / 1000, frequency: 'second' },
 })
+
+/** The windows of a service. */
+export interface ResolvedWindow {
+  /** Which webhooks of feature services collect events. */
+  webhooks: 'none' | 'scheduled' | 'all'
+  /** Milliseconds. */
+  length: number
+  /** Milliseconds. */
+  minimum: number
+}
 
 /**
  * Returns the schedule of a webhook: its own, or the default if every webhook gathers events. Otherwise empty, so that
