@@ -1,4 +1,21 @@
-export type * from './entry-types.ts'
+export type { ClosableDuplicateStore, DuplicatesOptions } from './duplicates.ts'
+export type {
+  CoalesceOptions,
+  DeliveryHandler,
+  DurableInbox,
+  InboxEntry,
+  InboxItem,
+  InboxPage,
+  InboxState,
+  InboxStats,
+  ListOptions,
+  PurgeOptions,
+  Workers,
+  WorkOptions,
+} from './durable-inbox.ts'
+export type { GenerationStore } from './generations.ts'
+export type { AttemptEnded, InboxObserver } from './inbox-observer.ts'
+export type { InboxOptions } from './inbox-options.ts'
 export {
   createMemoryDuplicates,
   createMemoryInbox,
@@ -7,3 +24,5 @@ export {
   type MemoryInboxOptions,
   type MemoryRowsOptions,
 } from './memory/index.ts'
+export type { KnownRow, NewRow, RowLayer, RowStore } from './rows.ts'
+export type { RowsOptions } from './rows-options.ts'

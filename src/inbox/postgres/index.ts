@@ -16,7 +16,6 @@ import { createPostgresDuplicatesTable } from './duplicates.ts'
 import { createPostgresRowsTable } from './rows.ts'
 import { createPostgresTable } from './table.ts'
 
-export type * from '../entry-types.ts'
 export type { PostgresOptions } from './connection-options.ts'
 
 /** Options of {@link createPostgresInbox}. `lease` must be at least 10,000 ms. */

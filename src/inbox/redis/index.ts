@@ -12,7 +12,6 @@ import { type RedisOptions, readName, readRedisOptions } from './connection-opti
 import { createRedisDuplicatesTable } from './duplicates.ts'
 import { createBullmqInbox } from './inbox.ts'
 
-export type * from '../entry-types.ts'
 export type { RedisOptions } from './connection-options.ts'
 
 /** Options of {@link createRedisInbox}. */

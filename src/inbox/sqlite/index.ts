@@ -17,8 +17,6 @@ import { createSqliteRowsTable } from './rows.ts'
 import { createSqliteTable } from './table.ts'
 import { createTransactions } from './transactions.ts'
 
-export type * from '../entry-types.ts'
-
 /** Options of {@link createSqliteInbox}. */
 export interface SqliteInboxOptions extends InboxOptions {
   /** Path of the file, in an existing folder. A missing file is created, and only its owner can read it. */

@@ -1,6 +1,7 @@
 import { cpSync, mkdirSync, readFileSync, symlinkSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { createSqliteInbox, type DurableInbox } from 'geohook/sqlite'
+import type { DurableInbox } from 'geohook/inbox'
+import { createSqliteInbox } from 'geohook/sqlite'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createFolder, geohook } from '../../helpers/cli.ts'
 import { startRawServer } from '../../helpers/cli-servers.ts'

@@ -1,7 +1,8 @@
 // @module-tag sqlite
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { createSqliteInbox, type DurableInbox } from 'geohook/sqlite'
+import type { DurableInbox } from 'geohook/inbox'
+import { createSqliteInbox } from 'geohook/sqlite'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createFolder, geohook } from '../../helpers/cli.ts'
 import { fill, payloads } from '../../helpers/dead-letters.ts'

@@ -1,9 +1,5 @@
-import {
-  createPostgresInbox,
-  type DurableInbox,
-  type InboxObserver,
-  type PostgresInboxOptions,
-} from 'geohook/postgres'
+import type { DurableInbox, InboxObserver } from 'geohook/inbox'
+import { createPostgresInbox, type PostgresInboxOptions } from 'geohook/postgres'
 import pg from 'pg'
 import { PgBoss } from 'pg-boss'
 import { afterAll, afterEach, beforeAll } from 'vitest'

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { createReceiver, type Handler } from 'geohook'
-import { createRedisInbox, type DurableInbox, type RedisInboxOptions } from 'geohook/redis'
+import type { DurableInbox } from 'geohook/inbox'
+import { createRedisInbox, type RedisInboxOptions } from 'geohook/redis'
 import { Redis } from 'ioredis'
 import { afterAll, afterEach, beforeAll, beforeEach } from 'vitest'
 import { uniquePayload } from '../../contract/inbox/fixture.ts'

@@ -1,5 +1,5 @@
 import type { StoredDelivery } from 'geohook'
-import type { DurableInbox } from 'geohook/redis'
+import type { DurableInbox } from 'geohook/inbox'
 import { describe, expect, it } from 'vitest'
 import { until } from '../../contract/inbox/fixture.ts'
 import { blockEventLoop } from '../../helpers/block.ts'

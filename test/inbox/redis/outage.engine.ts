@@ -1,5 +1,6 @@
 import { inspect } from 'node:util'
-import { createRedisDuplicates, type DeliveryHandler } from 'geohook/redis'
+import type { DeliveryHandler } from 'geohook/inbox'
+import { createRedisDuplicates } from 'geohook/redis'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { until } from '../../contract/inbox/fixture.ts'
 import { createGate } from '../../helpers/gate.ts'

@@ -1,4 +1,5 @@
-import { createRedisInbox, type DurableInbox, type RedisInboxOptions } from 'geohook/redis'
+import type { DurableInbox } from 'geohook/inbox'
+import { createRedisInbox, type RedisInboxOptions } from 'geohook/redis'
 import { afterEach, beforeEach } from 'vitest'
 import { createPrivateRedis, findRedis, type PrivateRedis } from '../../helpers/private-redis.ts'
 

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
-import { createRedisInbox, type DurableInbox } from 'geohook/redis'
+import type { DurableInbox } from 'geohook/inbox'
+import { createRedisInbox } from 'geohook/redis'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { until } from '../../contract/inbox/fixture.ts'
 import { createPrivateRedis, findRedis, type PrivateRedis } from '../../helpers/private-redis.ts'

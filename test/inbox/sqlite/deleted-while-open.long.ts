@@ -1,7 +1,8 @@
 // @module-tag sqlite
 import { spawnSync } from 'node:child_process'
 import { copyFileSync, existsSync, rmSync, statSync } from 'node:fs'
-import { createSqliteInbox, type DurableInbox } from 'geohook/sqlite'
+import type { DurableInbox } from 'geohook/inbox'
+import { createSqliteInbox } from 'geohook/sqlite'
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest'
 import { until } from '../../contract/inbox/fixture.ts'
 import { hold, openDatabase } from '../../helpers/sqlite.ts'

@@ -1,5 +1,6 @@
 import { createReceiver } from 'geohook'
-import { createSqliteInbox, type DurableInbox } from 'geohook/sqlite'
+import type { DurableInbox } from 'geohook/inbox'
+import { createSqliteInbox } from 'geohook/sqlite'
 import { afterEach, beforeEach } from 'vitest'
 import { uniquePayload } from '../../contract/inbox/fixture.ts'
 import { deliver, KEY } from '../../helpers/deliver.ts'

@@ -1,7 +1,8 @@
 // @module-tag sqlite
 import { writeFileSync } from 'node:fs'
 import { createReceiver } from 'geohook'
-import { createSqliteInbox, type DurableInbox } from 'geohook/sqlite'
+import type { DurableInbox } from 'geohook/inbox'
+import { createSqliteInbox } from 'geohook/sqlite'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { uniquePayload, until } from '../../contract/inbox/fixture.ts'
 import { deliver, KEY } from '../../helpers/deliver.ts'

@@ -1,7 +1,8 @@
 // @module-tag sqlite
 import { statfsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { createSqliteInbox, type DurableInbox } from 'geohook/sqlite'
+import type { DurableInbox } from 'geohook/inbox'
+import { createSqliteInbox } from 'geohook/sqlite'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { until } from '../../contract/inbox/fixture.ts'
 import { openDatabase } from '../../helpers/sqlite.ts'

@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process'
 import { join } from 'node:path'
 import { createReceiver } from 'geohook'
-import type { Workers } from 'geohook/sqlite'
+import type { Workers } from 'geohook/inbox'
 import { afterEach, beforeEach, expect } from 'vitest'
 import { until } from '../../contract/inbox/fixture.ts'
 import { KEY } from '../../helpers/deliver.ts'

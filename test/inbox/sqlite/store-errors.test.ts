@@ -1,6 +1,7 @@
 // @module-tag sqlite
 import { existsSync } from 'node:fs'
-import { createSqliteInbox, type DurableInbox } from 'geohook/sqlite'
+import type { DurableInbox } from 'geohook/inbox'
+import { createSqliteInbox } from 'geohook/sqlite'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { until } from '../../contract/inbox/fixture.ts'
 import { SqliteDatabase } from '../../helpers/sqlite.ts'
