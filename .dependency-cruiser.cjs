@@ -48,7 +48,7 @@ module.exports = {
       to: {
         path: '^src/',
         pathNot:
-          '^src/(cli/|shared/|(index|errors|options|adapters/(node|express|shutdown)|changes/index|check/index|inbox/((sqlite|postgres|redis)/)?index|inspector/(index|send-request)|mock/(index|save-queue)|payload/(events|changes-url)|testing/index)\\.ts$)',
+          '^src/(cli/|shared/|(index|errors|options|adapters/(node|express|shutdown)|changes/index|check/index|inbox/((sqlite|postgres|redis)/)?index|inspector/(index|send-request)|mock/(index|save-queue)|payload/(events|changes-url)|receiver/port|testing/index)\\.ts$)',
       },
     },
     {

@@ -52,7 +52,7 @@ function pairOf(name, signatureKey, sides, profile = { ...arcgis, signatureHeade
   return {
     name,
     sides: sides.map(({ requests, code }) => async (index) => {
-      await receiver.receive(requests[index % requests.length])
+      await receiver[Symbol.for('geohook.receiver')].receive(requests[index % requests.length])
       if (actual !== code) throw new Error(`${name}: ${actual} instead of ${code}`)
     }),
   }

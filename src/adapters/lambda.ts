@@ -1,6 +1,13 @@
 import { WebhookError } from '../errors.ts'
-import type { HeaderBag, ReadOptions, Receiver, ReceiverRequest, RequestHead } from '../receiver/types.ts'
-import { requireReceiver } from './to-receiver.ts'
+import type {
+  HeaderBag,
+  ReadOptions,
+  Receiver,
+  ReceiverOptions,
+  ReceiverRequest,
+  RequestHead,
+} from '../receiver/types.ts'
+import { toReceiver } from './to-receiver.ts'
 
 /** The response for API Gateway, function URLs and load balancers. */
 export interface LambdaResult {
@@ -19,7 +26,7 @@ export interface LambdaResult {
  * For a REST API, set `binaryMediaTypes` so that it covers every media type. Otherwise API Gateway replaces bytes that
  * are not valid UTF-8.
  *
- * @param receiver the result of `createReceiver`
+ * @param receiver the result of `createReceiver`, or its options
  * @throws {WebhookError} `config_invalid`
  * @example
  * ```ts
@@ -30,8 +37,8 @@ export interface LambdaResult {
  * export const handler = webhook(receiver)
  * ```
  */
-export function webhook(receiver: Pick<Receiver, 'receive'>): (event: unknown) => Promise<LambdaResult> {
-  const { receive } = requireReceiver(receiver)
+export function webhook(receiver: Receiver | ReceiverOptions): (event: unknown) => Promise<LambdaResult> {
+  const { receive } = toReceiver(receiver, webhook)
 
   return async function webhook(invocation) {
     const event = (invocation ?? {}) as LambdaEvent

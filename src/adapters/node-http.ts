@@ -4,6 +4,7 @@ import type { Socket } from 'node:net'
 import { Readable } from 'node:stream'
 import { endOfTick } from '#runtime'
 import { WebhookError } from '../errors.ts'
+import type { ReceiverPort } from '../receiver/port.ts'
 import { writeBlocks } from '../receiver/request.ts'
 import type {
   Delivery,
@@ -11,7 +12,6 @@ import type {
   NextResult,
   Outcome,
   ReadOptions,
-  Receiver,
   ReceiverRequest,
   RequestHead,
 } from '../receiver/types.ts'
@@ -37,7 +37,7 @@ interface NodeExchange {
 }
 
 /** Processes one request. Resolves when the receiver or the next handler has responded. */
-export async function serve(receive: Receiver['receive'], exchange: NodeExchange): Promise<void> {
+export async function serve(receive: ReceiverPort['receive'], exchange: NodeExchange): Promise<void> {
   const { req, res, url, params, parsed = req as ParsedBody, parsers, next } = exchange
   const { write = (outcome) => writeTo(res, outcome) } = exchange
   let isPassedOn = false

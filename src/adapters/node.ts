@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { Receiver } from '../receiver/types.ts'
+import type { Receiver, ReceiverOptions } from '../receiver/types.ts'
 import { preloadRawBody, serve } from './node-http.ts'
-import { requireReceiver } from './to-receiver.ts'
+import { toReceiver } from './to-receiver.ts'
 
 export { closeOnSignal, type ShutdownOptions } from './shutdown.ts'
 
@@ -18,7 +18,7 @@ const parsers = {
  * In Google Cloud Functions, the host reads the body before geohook does, and stores the bytes in `req.rawBody`. The
  * host applies its own limits and rejects bodies that it cannot parse.
  *
- * @param receiver the result of `createReceiver`
+ * @param receiver the result of `createReceiver`, or its options
  * @throws {WebhookError} `config_invalid`
  * @example
  * ```ts
@@ -39,9 +39,9 @@ const parsers = {
  * ```
  */
 export function webhook(
-  receiver: Pick<Receiver, 'receive'>,
+  receiver: Receiver | ReceiverOptions,
 ): (req: IncomingMessage, res: ServerResponse) => Promise<void> {
-  const { receive } = requireReceiver(receiver)
+  const { receive } = toReceiver(receiver, webhook)
   preloadRawBody()
 
   return function webhook(req, res) {

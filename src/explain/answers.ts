@@ -1,5 +1,6 @@
 import { toTitle, WebhookError } from '../errors.ts'
 import { bodyFormat } from '../payload/parse.ts'
+import { receiverPort } from '../receiver/port.ts'
 import { createQuietReceiver } from '../receiver/receiver.ts'
 import type { HeaderBag, ReceiverOptions, RequestHead } from '../receiver/types.ts'
 import { decodeSignature, type SignatureEncoding } from '../signature/signature.ts'
@@ -89,7 +90,7 @@ export async function askReceiver(
     },
   } as ReceiverOptions).on('*', () => {}) // without a handler, it would warn about each change type
   let usedLimit = 0
-  const { kind, error } = await receiver.receive({
+  const { kind, error } = await receiverPort(receiver).receive({
     ...head,
     read({ limit, onChunk }) {
       if (body.length > limit) throw new WebhookError('body_too_large')

@@ -102,10 +102,6 @@ export interface Workers {
 export interface DeliveryHandler {
   /** Runs the handlers of a delivery. Resolves with `'unhandled'` if none of its events has a handler. */
   handle(stored: StoredDelivery, context: AttemptContext): Promise<unknown>
-  /** Runs the handlers once for several deliveries. Resolves with a result for each. Required for `coalesce`. */
-  handleTogether?(stored: readonly StoredDelivery[], context: AttemptContext): Promise<readonly unknown[]>
-  /** Returns true if events of the change type have a handler at the moment. */
-  handles?(changeType: string): boolean
 }
 
 /**

@@ -1,5 +1,6 @@
 import { configInvalid } from '../errors.ts'
 import { type OptionNames, requireKnownOptions } from '../options.ts'
+import { receiverPort } from '../receiver/port.ts'
 import type {
   CoalesceOptions,
   DeliveryHandler,
@@ -38,15 +39,16 @@ export function readWorkOptions(receiver: DeliveryHandler, options?: WorkOptions
 /** Returns true if all receivers have a handler for the change type; `undefined` without receivers. */
 export function allHandle(receivers: Iterable<DeliveryHandler>, changeType: string): boolean | undefined {
   const all = [...receivers]
-  return all.length === 0 ? undefined : all.every((receiver) => receiver.handles?.(changeType) ?? true)
+  return all.length === 0
+    ? undefined
+    : all.every((receiver) => receiverPort(receiver)?.handles(changeType) ?? true)
 }
 
 function readWait(receiver: DeliveryHandler, coalesce: CoalesceOptions): number {
   if (coalesce === null) throw configInvalid("coalesce must be an object such as { by: 'service' }")
   requireKnownOptions(coalesce, COALESCE_OPTIONS)
   if (coalesce.by !== 'service') throw configInvalid("coalesce.by must be 'service'")
-  if (typeof receiver.handleTogether !== 'function')
-    throw configInvalid('coalesce needs a receiver with handleTogether(), such as that of createReceiver()')
+  if (!receiverPort(receiver)) throw configInvalid('coalesce needs the receiver of createReceiver()')
   // Loads in the background what the receiver needs for its first group. That could be too late: if the process has no
   // free file descriptor, the import fails, and Node 20 never repeats a failed import.
   import('../receiver/join-events.ts').catch(() => {})

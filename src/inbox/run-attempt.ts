@@ -1,3 +1,4 @@
+import { receiverPort } from '../receiver/port.ts'
 import type { AttemptContext, HandleResult, StoredDelivery } from '../receiver/types.ts'
 import type { DeliveryHandler } from './durable-inbox.ts'
 
@@ -51,6 +52,7 @@ async function handle(
   context: AttemptContext,
   isTogether: boolean,
 ): Promise<readonly unknown[]> {
-  if (isTogether && receiver.handleTogether) return receiver.handleTogether(deliveries, context)
+  const port = isTogether && receiverPort(receiver)
+  if (port) return port.handleTogether(deliveries, context)
   return Promise.all(deliveries.map((delivery) => receiver.handle(delivery, context)))
 }

@@ -17,6 +17,7 @@ import {
   succeeded,
   toWebhookError,
 } from './outcome.ts'
+import { RECEIVER_PORT, type ReceiverPort } from './port.ts'
 import { createByteBudget, readBody, readHeader, redactSecrets, requireReadable } from './request.ts'
 import type {
   Delivery,
@@ -89,9 +90,21 @@ class HookReceiver<Payload> implements Receiver<Payload> {
     return this
   }
 
-  handles: Receiver['handles'] = (changeType) => this.#handlers.handles(changeType)
+  readonly [RECEIVER_PORT]: ReceiverPort = {
+    receive: (request, respond) => this.#receive(request, respond),
+    handles: (changeType) => this.#handlers.handles(changeType),
+    handleTogether: async (stored, context) => {
+      requireStoredList(stored)
+      this.#requireHandlers()
+      const deliveries = await Promise.all(stored.map((one) => this.#toDelivery(one)))
+      return this.#handlers.dispatchTogether(deliveries, context)
+    },
+  }
 
-  receive: Receiver['receive'] = async (request, respond) => {
+  fetch: Receiver['fetch'] = async (request, context) =>
+    toResponse(await this.#receive(await toReceiverRequest(request, context)))
+
+  async #receive(request: ReceiverRequest, respond?: (outcome: Outcome) => unknown): Promise<Outcome> {
     const isAwaited = !this.#closed // close() does not wait for requests that arrive after it
     if (isAwaited) this.#inFlight++
     try {
@@ -108,20 +121,10 @@ class HookReceiver<Payload> implements Receiver<Payload> {
     }
   }
 
-  fetch: Receiver['fetch'] = async (request, context) =>
-    toResponse(await this.receive(await toReceiverRequest(request, context)))
-
   handle: Receiver['handle'] = async (stored, context) => {
     requireStored(stored)
     this.#requireHandlers()
     return this.#handlers.dispatch(await this.#toDelivery(stored), context)
-  }
-
-  handleTogether: Receiver['handleTogether'] = async (stored, context) => {
-    requireStoredList(stored)
-    this.#requireHandlers()
-    const deliveries = await Promise.all(stored.map((one) => this.#toDelivery(one)))
-    return this.#handlers.dispatchTogether(deliveries, context)
   }
 
   stats: Receiver['stats'] = () => ({

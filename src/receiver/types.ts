@@ -233,25 +233,22 @@ export interface Inbox {
 
 /** Options of {@link createReceiver}, also listed in docs/reference.md. */
 export type ReceiverOptions<Payload = unknown> = CommonReceiverOptions<Payload> &
-  (UnsignedOptions | SignedOptions)
-
-/** Who may send deliveries: senders with one of these keys. */
-export interface SignedOptions {
-  /**
-   * The webhook's `signatureKey`: a string, bytes, a list of several keys (newest first), or a function that returns
-   * any of these. The value may be missing only if `unsigned` is `'accept'`; the type allows `undefined`, so that you
-   * can pass an environment variable.
-   */
-  signatureKey: SignatureKeys | KeyFunction | undefined
-  /** `'accept'` accepts requests without a signature. Use it only for senders before version 11.2. Default `'reject'`. */
-  unsigned?: 'reject' | 'accept' | undefined
-}
-
-/** Who may send deliveries: anyone. Use it only for senders before version 11.2, which cannot sign. */
-export interface UnsignedOptions {
-  signatureKey?: undefined
-  unsigned: 'accept'
-}
+  (
+    | {
+        /**
+         * The webhook's `signatureKey`: a string, bytes, a list of several keys (newest first), or a function that
+         * returns any of these. The value may be missing only if `unsigned` is `'accept'`; the type allows `undefined`,
+         * so that you can pass an environment variable.
+         */
+        signatureKey: SignatureKeys | KeyFunction | undefined
+        /**
+         * `'accept'` accepts requests without a signature. Use it only for senders before version 11.2. Default
+         * `'reject'`.
+         */
+        unsigned?: 'reject' | 'accept' | undefined
+      }
+    | { signatureKey?: undefined; unsigned: 'accept' }
+  )
 
 /** The options of {@link createReceiver} except those that say who may send deliveries. */
 export interface CommonReceiverOptions<Payload = unknown> {
@@ -327,15 +324,6 @@ export interface Receiver<Payload = unknown> {
    * @throws {WebhookError} `config_invalid`
    */
   on<const T extends ChangeType>(changeTypes: T | readonly T[], handler: Handler<T, Payload>): this
-  /** Returns true if events of the change type have a handler at the moment. */
-  handles(changeType: ChangeType): boolean
-  /**
-   * Processes one request, from verification to handlers. For adapters: applications mount the receiver with
-   * `webhook()` of their framework's entry, or call `fetch`. No request can make the returned promise reject.
-   *
-   * @param respond writes the response; `close()` waits for it
-   */
-  receive(request: ReceiverRequest, respond?: (outcome: Outcome) => unknown): Promise<Outcome>
   /**
    * Handles a web `Request`, for Next.js, Workers, Deno, Bun and other platforms that use `Request` and `Response`.
    *
@@ -344,7 +332,7 @@ export interface Receiver<Payload = unknown> {
    */
   fetch(request: Request, context?: unknown): Promise<Response>
   /**
-   * Decodes a stored delivery from its bytes and runs its handlers. For engines of inboxes: applications call
+   * Decodes a stored delivery from its bytes and runs its handlers. For queues of your own; with an inbox of geohook, call
    * `inbox.work(receiver)`. Resolves with `'unhandled'` if the receiver has no handler for any event of the delivery.
    *
    * @throws {WebhookError} `payload_malformed`, `payload_invalid` if the delivery cannot be decoded; `config_invalid`
@@ -352,17 +340,6 @@ export interface Receiver<Payload = unknown> {
    * @throws what the failed handler threw, or an `AggregateError` if several handlers failed
    */
   handle(stored: StoredDelivery, context?: AttemptContext): Promise<HandleResult>
-  /**
-   * Decodes several stored deliveries and runs the handlers once for all of them. For engines of inboxes: applications
-   * call `inbox.work(receiver, { coalesce })`. Each handler gets one event for each feature service: the newest of the
-   * events, with a `changesUrl` that covers all of them. Events without a `changesUrl` are passed one by one.
-   *
-   * @param stored at least one delivery
-   * @returns one result for each delivery, as `handle` returns it
-   * @throws {WebhookError} like `handle`
-   * @throws what the failed handler threw, or an `AggregateError` if several handlers failed
-   */
-  handleTogether(stored: readonly StoredDelivery[], context?: AttemptContext): Promise<HandleResult[]>
   /**
    * Returns counters for a health endpoint. Calls are cheap.
    *

@@ -1,6 +1,6 @@
 import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response'
 import fastify from 'fastify'
-import { createReceiver, type ReceiverOptions, type ReceiverRequest } from 'geohook'
+import { createReceiver, type ReceiverOptions } from 'geohook'
 import { webhook as fastifyWebhook } from 'geohook/fastify'
 import { webhook as h3Webhook } from 'geohook/h3'
 import { webhook as honoWebhook } from 'geohook/hono'
@@ -8,6 +8,7 @@ import { webhook as lambdaWebhook } from 'geohook/lambda'
 import { Hono } from 'hono'
 import { describe, expect, it } from 'vitest'
 import { JSON_TYPE, KEY, signatureOf } from '../helpers/deliver.ts'
+import type { ReceiverRequest } from '../helpers/receiver-port.ts'
 import { createRecorder } from '../helpers/recorder.ts'
 
 const headers = { 'content-type': JSON_TYPE, 'x-service': signatureOf('{}') }

@@ -12,6 +12,7 @@ import { JSON_TYPE, KEY, payloadOf, signatureOf } from '../helpers/deliver.ts'
 import { createGate } from '../helpers/gate.ts'
 import { answerOf, begin, send } from '../helpers/http.ts'
 import { listen, type Mounted } from '../helpers/mounts/mounted.ts'
+import { receiverPort } from '../helpers/receiver-port.ts'
 import { createRecorder } from '../helpers/recorder.ts'
 import { warningsOf } from '../helpers/warnings.ts'
 
@@ -133,7 +134,7 @@ it('refuses a body that arrives in chunks while other bodies take the whole capa
   const { observer } = createRecorder()
   const receiver = createReceiver({ signatureKey: KEY, observer, limit: 10, maxInFlightBytes: 10 })
   const { gate, release } = createGate()
-  const other = receiver.receive({
+  const other = receiverPort(receiver).receive({
     method: 'POST',
     url: '/hook',
     headers: { 'x-service': signatureOf('{}') },

@@ -1,9 +1,10 @@
-import { createReceiver, type ReceiverRequest } from 'geohook'
+import { createReceiver } from 'geohook'
 import { webhook } from 'geohook/node'
 import { expect, it, onTestFinished } from 'vitest'
 import { JSON_TYPE, KEY, signatureOf } from '../helpers/deliver.ts'
 import { raw } from '../helpers/http.ts'
 import { listen } from '../helpers/mounts/mounted.ts'
+import type { ReceiverRequest } from '../helpers/receiver-port.ts'
 import { createRecorder } from '../helpers/recorder.ts'
 
 /** Sends these header lines with a signed body. Returns the status, and the headers that the key function received. */

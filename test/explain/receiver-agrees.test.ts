@@ -1,5 +1,6 @@
 import { arcgis, createReceiver, type ExplainOptions, explain, type ReceiverOptions } from 'geohook'
 import { describe, expect, it, vi } from 'vitest'
+import { receiverPort } from '../helpers/receiver-port.ts'
 import { createRecorder } from '../helpers/recorder.ts'
 import { hmac, KEY } from './table.ts'
 
@@ -21,7 +22,7 @@ const signed = (key: string): Request => ({ headers: { ...JSON_TYPE, 'x-service'
 async function refusalOf(options: object, { method = 'POST', url = '/', headers, body = BODY }: Request) {
   const { observer } = createRecorder()
   const receiver = createReceiver({ observer, ...options } as ReceiverOptions).on('*', () => {})
-  const { error } = await receiver.receive({
+  const { error } = await receiverPort(receiver).receive({
     method,
     url,
     headers: headers as Record<string, string>,

@@ -1,6 +1,7 @@
 import { arcgis, createReceiver, type RequestHead } from 'geohook'
 import { webhook as lambdaWebhook } from 'geohook/lambda'
 import { KEY, signatureOf } from './deliver.ts'
+import { receiverPort } from './receiver-port.ts'
 
 export const BODY = '{"events":[]}'
 const quiet = { refused() {}, failed() {} }
@@ -23,7 +24,7 @@ export const SIGNED = { 'x-esrihook-signature': signatureOf(BODY), 'content-type
 const lambda = lambdaWebhook(receiver)
 
 const receive = (head: Partial<RequestHead>) =>
-  receiver.receive({
+  receiverPort(receiver).receive({
     method: 'POST',
     url: '/hook',
     headers: {},

@@ -5,6 +5,7 @@ import { createMemoryTable } from '../../src/inbox/memory/table.ts'
 import { createTableInbox } from '../../src/inbox/table-inbox.ts'
 import { until } from '../contract/inbox/fixture.ts'
 import { createGate } from '../helpers/gate.ts'
+import { groupHandler } from '../helpers/receiver-port.ts'
 import { deliveryWithId, editOf, idOf } from './deliveries.ts'
 
 const LEASE = 30_000
@@ -139,7 +140,10 @@ describe('a group that waits for more than half of its lease', () => {
     const calls: number[] = []
     const handle = async () => expect.unreachable()
     const workers = inbox.work(
-      { handle, handleTogether: async ({ length }) => Array.from({ length }, () => calls.push(length)) },
+      groupHandler(async ({ length }) => {
+        for (let i = 0; i < length; i++) calls.push(length)
+        return []
+      }, handle),
       { coalesce: { by: 'service', wait: WAIT } },
     )
     for (const delivery of [editOf(), editOf()]) await inbox.put(delivery)

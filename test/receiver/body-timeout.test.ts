@@ -1,6 +1,7 @@
 import { createReceiver } from 'geohook'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { JSON_TYPE, KEY, signatureOf } from '../helpers/deliver.ts'
+import { receiverPort } from '../helpers/receiver-port.ts'
 
 const BODY = Buffer.from('{"events":[]}')
 
@@ -26,7 +27,7 @@ async function upload({ paused, after }: { paused: number; after: number }): Pro
   const reading = new Promise<void>((resolve) => {
     begun = resolve
   })
-  const outcome = receiver.receive({
+  const outcome = receiverPort(receiver).receive({
     method: 'POST',
     url: '/hook',
     headers: { 'content-type': JSON_TYPE, 'x-service': signatureOf(BODY.toString()) },
@@ -65,7 +66,7 @@ it('ends an upload after a second pause, so that a busy process does not keep sl
   })
   onTestFinished(() => clock.mockRestore())
   const receiver = createReceiver({ signatureKey: KEY, bodyTimeout: 120, observer: { refused() {} } })
-  const { status } = await receiver.receive({
+  const { status } = await receiverPort(receiver).receive({
     method: 'POST',
     url: '/hook',
     headers: { 'content-type': JSON_TYPE, 'x-service': signatureOf('{}') },

@@ -1,6 +1,7 @@
-import { arcgis, createReceiver, type ReceiverRequest, type SignatureKeys } from 'geohook'
+import { arcgis, createReceiver, type SignatureKeys } from 'geohook'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { base64Of, KEY, payloadOf, signatureOf } from '../helpers/deliver.ts'
+import { type ReceiverRequest, receiverPort } from '../helpers/receiver-port.ts'
 import { createRecorder } from '../helpers/recorder.ts'
 
 const BODY = new TextEncoder().encode(payloadOf('A'))
@@ -29,7 +30,7 @@ function createTenants(keys: Record<string, SignatureKeys>) {
   const signatureKey = ({ url }: { url: string }) => keys[new URL(url, 'http://a.example').pathname]
   const receiver = createReceiver({ signatureKey, profile: arcgis, observer: recorder.observer })
   const ask = async (request: ReceiverRequest): Promise<string> => {
-    const { status, headers, body } = await receiver.receive(request)
+    const { status, headers, body } = await receiverPort(receiver).receive(request)
     expect([status, headers]).toEqual([200, { 'content-type': 'application/json' }])
     return JSON.parse(body).response_token
   }
@@ -62,7 +63,7 @@ describe('a handshake without a key', () => {
     const { ask, receiver } = createTenants(keys)
     const answer = await ask(handshake('/b'))
     keys['/a'] = ['k'.repeat(200), KEY, 'old']
-    await receiver.receive(delivery('/a'))
+    await receiverPort(receiver).receive(delivery('/a'))
     expect(await ask(handshake('/b'))).toBe(answer)
   })
 
@@ -83,11 +84,11 @@ describe('a handshake without a key', () => {
 
   it('never produces a signature that is accepted for a delivery', async () => {
     const { ask, receiver, recorder } = createTenants({ '/two': ['new', 'old'], '/one': KEY })
-    await receiver.receive(delivery('/two'))
+    await receiverPort(receiver).receive(delivery('/two'))
     const token = new TextEncoder().encode('abc')
     for (const path of ['/b', '', '/one']) {
       const signature = path === '/one' ? await ask(handshake('/b')) : await ask(handshake(path))
-      const { status } = await receiver.receive(delivery(path, signature, token))
+      const { status } = await receiverPort(receiver).receive(delivery(path, signature, token))
       expect(status).toBe(401)
     }
     expect(recorder.lines).not.toContain('accepted')
@@ -106,8 +107,8 @@ it.each<[string, unknown, string]>([
   'after a long key, %s gets the same response, and the observer the right reason',
   async (_, keys, message) => {
     const { receiver, recorder } = createTenants({ '/long': 'k'.repeat(64), '/bad': keys as SignatureKeys })
-    await receiver.receive(delivery('/long'))
-    expect((await receiver.receive(delivery('/bad'))).status).toBe(401)
+    await receiverPort(receiver).receive(delivery('/long'))
+    expect((await receiverPort(receiver).receive(delivery('/bad'))).status).toBe(401)
     expect(recorder.calls.at(-1)?.error).toMatchObject({
       code: 'key_unknown',
       message: expect.stringContaining(message),
@@ -119,7 +120,7 @@ describe('decoy keys in a ring', () => {
   it('do not mix up the keys of tenants', async () => {
     const { receiver, recorder } = createTenants({ '/two': ['new', 'old'], '/one': Buffer.from(KEY) })
     const statusOf = async (path: string, key: string) =>
-      (await receiver.receive(delivery(path, signatureOf(BODY, key)))).status
+      (await receiverPort(receiver).receive(delivery(path, signatureOf(BODY, key)))).status
     for (let round = 0; round < 2; round++) {
       expect([await statusOf('/one', KEY), await statusOf('/two', 'old')]).toEqual([200, 200])
       expect([await statusOf('/one', 'old'), await statusOf('/two', KEY)]).toEqual([401, 401])
@@ -141,10 +142,10 @@ it.each<[string, SignatureKeys]>([
   // Counts the texts that are encoded, because each key that is a string costs one.
   const countEncoded = async (path: string): Promise<number> => {
     encode.mockClear()
-    await receiver.receive(delivery(path))
+    await receiverPort(receiver).receive(delivery(path))
     return encode.mock.calls.length
   }
-  await receiver.receive(delivery('/known'))
+  await receiverPort(receiver).receive(delivery('/known'))
   expect(await countEncoded('/unknown')).toBe(await countEncoded('/known'))
 })
 
@@ -178,7 +179,7 @@ describe('takes as long for a tenant without a key as for a wrong signature:', (
     for (let round = 0; round < 1000; round++) {
       for (const side of round % 2 ? ([0, 1] as const) : ([1, 0] as const)) {
         const started = performance.now()
-        await receiver.receive(requests[side])
+        await receiverPort(receiver).receive(requests[side])
         if (round >= 200) times[side].push(performance.now() - started)
       }
     }

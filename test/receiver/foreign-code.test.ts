@@ -1,8 +1,9 @@
 import { runInNewContext } from 'node:vm'
-import { createReceiver, type Outcome, type ReceiverRequest } from 'geohook'
+import { createReceiver, type Outcome } from 'geohook'
 import { describe, expect, it } from 'vitest'
 import { deliver, JSON_TYPE, KEY, payloadOf, signatureOf } from '../helpers/deliver.ts'
 import { createGate } from '../helpers/gate.ts'
+import { type ReceiverRequest, receiverPort } from '../helpers/receiver-port.ts'
 import { createRecorder } from '../helpers/recorder.ts'
 
 const body = payloadOf('FeaturesCreated')
@@ -30,7 +31,7 @@ describe('next()', () => {
     const recorder = createRecorder()
     const receiver = createReceiver({ signatureKey: KEY, observer: recorder.observer })
     const thrown = Object.assign(new Error(), members)
-    const outcome = await receiver.receive(requestOf(() => Promise.reject(thrown)))
+    const outcome = await receiverPort(receiver).receive(requestOf(() => Promise.reject(thrown)))
     expect([outcome.status, outcome.kind]).toEqual([500, 'failed'])
     expect(recorder.lines).toEqual(['accepted', 'failed handler_failed'])
     expect(recorder.calls.at(-1)?.error?.cause).toBe(thrown)
@@ -78,7 +79,7 @@ describe('an observer', () => {
       observer: { around: async ({ run }) => change(await run()), refused() {} },
     })
     void receiver.close() // so that the receiver sets `close` on the outcome
-    const outcome = await receiver.receive({
+    const outcome = await receiverPort(receiver).receive({
       method: 'POST',
       url: '/',
       headers: {},
@@ -129,13 +130,13 @@ it('close() waits for the requests in flight, but not for later ones', async () 
   const receiver = createReceiver({ signatureKey: KEY }).on('*', () => {})
   const { gate, release } = createGate()
   const later = createGate()
-  const earlier = receiver.receive(requestOf(undefined), () => gate)
+  const earlier = receiverPort(receiver).receive(requestOf(undefined), () => gate)
   const order: string[] = []
   const closings = [receiver.close(), receiver.close()].map((closing) =>
     closing.then(() => order.push('closed')),
   )
   // This request never finishes, because its client does not read the response.
-  void receiver.receive(requestOf(undefined), ({ status }) => {
+  void receiverPort(receiver).receive(requestOf(undefined), ({ status }) => {
     order.push(String(status))
     later.release()
     return new Promise(() => {})

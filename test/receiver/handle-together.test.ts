@@ -1,6 +1,7 @@
 import { createReceiver, type HandlerContext, type StoredDelivery, type WebhookEvent } from 'geohook'
 import { expect, it } from 'vitest'
 import { KEY } from '../helpers/deliver.ts'
+import { receiverPort } from '../helpers/receiver-port.ts'
 
 const ROOT = 'https://gis.example.com/rest/services'
 let number = 0
@@ -29,7 +30,7 @@ async function callsFor(deliveries: StoredDelivery[], changeTypes = '*') {
   const receiver = createReceiver({ signatureKey: KEY }).on(changeTypes, (event, { id }, context) =>
     calls.push({ event, id, context }),
   )
-  const results = await receiver.handleTogether(deliveries)
+  const results = await receiverPort(receiver).handleTogether(deliveries)
   return { calls, results }
 }
 
@@ -140,7 +141,7 @@ it('gives all handlers of an attempt the same signal, and runs onSuccess functio
       signals.push(signal)
       onSuccess(() => order.push(`${name} function`))
     })
-  await receiver.handleTogether([edited(urlOf('[1,2]')), edited(urlOf('[2,3]'))])
+  await receiverPort(receiver).handleTogether([edited(urlOf('[1,2]')), edited(urlOf('[2,3]'))])
   expect(order).toEqual(['first', 'second', 'second function', 'first function'])
   expect(signals[0]).toBe(signals[1])
 })
@@ -153,15 +154,15 @@ it('runs the other handlers if one fails, but no onSuccess function', async () =
       throw new Error('broken')
     })
     .on('*', () => order.push('second'))
-  await expect(receiver.handleTogether([edited(urlOf('[1,2]'))])).rejects.toThrow('broken')
+  await expect(receiverPort(receiver).handleTogether([edited(urlOf('[1,2]'))])).rejects.toThrow('broken')
   expect(order).toEqual(['second'])
 })
 
 it('rejects an empty list, a list with something else, and a receiver without handlers', async () => {
   const receiver = createReceiver({ signatureKey: KEY }).on('*', () => {})
   const invalid = { code: 'config_invalid' }
-  await expect(receiver.handleTogether([])).rejects.toMatchObject(invalid)
-  await expect(receiver.handleTogether([{} as never])).rejects.toMatchObject(invalid)
+  await expect(receiverPort(receiver).handleTogether([])).rejects.toMatchObject(invalid)
+  await expect(receiverPort(receiver).handleTogether([{} as never])).rejects.toMatchObject(invalid)
   const empty = createReceiver({ signatureKey: KEY })
-  await expect(empty.handleTogether([edited(urlOf('[1,2]'))])).rejects.toMatchObject(invalid)
+  await expect(receiverPort(empty).handleTogether([edited(urlOf('[1,2]'))])).rejects.toMatchObject(invalid)
 })

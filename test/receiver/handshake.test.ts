@@ -1,6 +1,7 @@
 import { arcgis, createReceiver, type ReceiverRequest } from 'geohook'
 import { describe, expect, it } from 'vitest'
 import { base64Of, FORM_TYPE, JSON_TYPE, KEY, signatureOf } from '../helpers/deliver.ts'
+import { receiverPort } from '../helpers/receiver-port.ts'
 import { createRecorder } from '../helpers/recorder.ts'
 
 const recorder = createRecorder()
@@ -8,7 +9,7 @@ const receiver = createReceiver({ signatureKey: KEY, profile: arcgis, observer: 
 
 const ask = async (url: string) => {
   const read: ReceiverRequest['read'] = () => expect.unreachable()
-  const { status, body } = await receiver.receive({ method: 'GET', url, headers: {}, read })
+  const { status, body } = await receiverPort(receiver).receive({ method: 'GET', url, headers: {}, read })
   return [status, JSON.parse(body).response_token ?? JSON.parse(body).code]
 }
 
@@ -57,7 +58,7 @@ describe('a handshake', () => {
 describe('a body that could be a handshake token', () => {
   const deliver = async (body: string, type: string) => {
     const bytes = Buffer.from(body)
-    const { status, error } = await receiver.receive({
+    const { status, error } = await receiverPort(receiver).receive({
       method: 'POST',
       url: '/hook',
       headers: { 'content-type': type, 'x-esrihook-signature': signatureOf(bytes) },

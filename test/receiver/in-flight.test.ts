@@ -2,6 +2,7 @@ import { createReceiver, type ReceiverOptions } from 'geohook'
 import { describe, expect, it } from 'vitest'
 import { deliver, JSON_TYPE, KEY, payloadOf, signatureOf } from '../helpers/deliver.ts'
 import { createGate } from '../helpers/gate.ts'
+import { receiverPort } from '../helpers/receiver-port.ts'
 
 const body = payloadOf('FeaturesCreated')
 const { length } = body
@@ -102,7 +103,7 @@ describe('maxInFlightBytes', () => {
   it('refuses chunks that arrive after the response, and does not count them', async () => {
     const receiver = createSmall()
     let late: (chunk: Uint8Array) => void = () => {}
-    const { status } = await receiver.receive({
+    const { status } = await receiverPort(receiver).receive({
       method: 'POST',
       url: '/hook',
       headers: { 'x-service': signatureOf(body) },
@@ -171,7 +172,7 @@ describe('maxInFlightBytes', () => {
   it('rejects a body over limit with body_too_large, not receiver_busy, if it arrives in one chunk', async () => {
     const receiver = createSmall({ maxInFlightBytes: length })
     const bytes = Buffer.from(`${body} `)
-    const outcome = await receiver.receive({
+    const outcome = await receiverPort(receiver).receive({
       method: 'POST',
       url: '/',
       headers: { 'x-service': signatureOf(bytes) },

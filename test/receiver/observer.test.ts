@@ -2,6 +2,7 @@ import { createReceiver, type Observer, type Outcome } from 'geohook'
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { deliver, KEY, payloadOf, signatureOf } from '../helpers/deliver.ts'
+import { receiverPort } from '../helpers/receiver-port.ts'
 import { createRecorder } from '../helpers/recorder.ts'
 import { warningsOf } from '../helpers/warnings.ts'
 
@@ -175,7 +176,9 @@ describe('the log', () => {
   ])('names the path %s', async (_, url, path) => {
     const receiver = createReceiver({ signatureKey: KEY })
     const head = { method: 'PUT', url, headers: {} }
-    const lines = await warningsOf(() => receiver.receive({ ...head, read: () => expect.unreachable() }))
+    const lines = await warningsOf(() =>
+      receiverPort(receiver).receive({ ...head, read: () => expect.unreachable() }),
+    )
     expect(lines).toEqual([expect.stringMatching(/^method_not_allowed: .*Method not allowed\. \S/)])
     expect(lines[0]).toContain(`method_not_allowed: ${path}Method not allowed.`)
   })
@@ -185,7 +188,7 @@ describe('the log', () => {
     const lines = await warningsOf(async () => {
       for (const url of ['/a', '/b', '/a', '/c']) {
         const headers = { 'x-service': '0'.repeat(64) }
-        await receiver.receive({ method: 'POST', url, headers, read: () => new Uint8Array() })
+        await receiverPort(receiver).receive({ method: 'POST', url, headers, read: () => new Uint8Array() })
       }
     })
     expect(lines).toEqual([expect.stringMatching(/^signature_mismatch: \/a: /)])

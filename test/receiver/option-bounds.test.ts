@@ -2,6 +2,7 @@ import { createReceiver, type ReceiverOptions, type ReceiverRequest, service } f
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { base64Of, deliver, JSON_TYPE, KEY, payloadOf, signatureOf } from '../helpers/deliver.ts'
 import { createGate } from '../helpers/gate.ts'
+import { receiverPort } from '../helpers/receiver-port.ts'
 
 const observer = { refused() {} }
 const create = (options: object) => createReceiver({ signatureKey: KEY, observer, ...options })
@@ -160,7 +161,7 @@ it.each([
   ['many', 200],
 ])('a content-length of %s, with a limit of 100, gets %i', async (length, status) => {
   const request = requestOf({ 'content-length': length })
-  expect((await create({ limit: 100 }).receive(request)).status).toBe(status)
+  expect((await receiverPort(create({ limit: 100 })).receive(request)).status).toBe(status)
   expect(request.read.mock.calls.length).toBe(status === 200 ? 1 : 0)
 })
 
@@ -172,7 +173,7 @@ it.each([
   ['identity, gzip', 415],
 ])('the content-encoding %j gets %i', async (encoding, status) => {
   const request = requestOf({ 'content-encoding': encoding })
-  expect((await create({}).receive(request)).status).toBe(status)
+  expect((await receiverPort(create({})).receive(request)).status).toBe(status)
   expect(request.read.mock.calls.length).toBe(status === 200 ? 1 : 0)
 })
 
@@ -182,7 +183,7 @@ it('limits the bodies in flight to 64 MiB in total by default', async () => {
   const chunk = new Uint8Array(2 ** 20)
   const waiting = Array.from({ length: 64 }, () => {
     const arrived = createGate()
-    const outcome = receiver.receive({
+    const outcome = receiverPort(receiver).receive({
       method: 'POST',
       url: '/',
       headers: { 'content-type': JSON_TYPE },
@@ -196,12 +197,12 @@ it('limits the bodies in flight to 64 MiB in total by default', async () => {
     return { outcome, arrived: arrived.gate }
   })
   await Promise.all(waiting.map(({ arrived }) => arrived))
-  const refused = await receiver.receive(requestOf({}))
+  const refused = await receiverPort(receiver).receive(requestOf({}))
   expect([refused.status, refused.error?.code]).toEqual([503, 'receiver_busy'])
   release()
   const outcomes = await Promise.all(waiting.map(({ outcome }) => outcome))
   expect(new Set(outcomes.map(({ status }) => status))).toEqual(new Set([200]))
-  expect((await receiver.receive(requestOf({}))).status).toBe(200)
+  expect((await receiverPort(receiver).receive(requestOf({}))).status).toBe(200)
 })
 
 it('clears its timer once the body is read', async () => {
@@ -210,7 +211,7 @@ it('clears its timer once the body is read', async () => {
   const { read, ...request } = requestOf({})
   const receiver = create({})
   for (const reading of [async (options: never) => read(options), () => Promise.reject(new Error('gone'))])
-    await receiver.receive({ ...request, read: reading as ReceiverRequest['read'] })
+    await receiverPort(receiver).receive({ ...request, read: reading as ReceiverRequest['read'] })
   expect(receiver.stats().outcomes).toMatchObject({ unhandled: 1, refused: 1 })
   expect(vi.getTimerCount()).toBe(0)
 })
@@ -218,7 +219,10 @@ it('clears its timer once the body is read', async () => {
 it.each([undefined, null, 'gone', new Error('gone'), { name: 'Error' }])(
   'reports handler_failed if the adapter fails with %j while reading',
   async (thrown) => {
-    const outcome = await create({}).receive({ ...requestOf({}), read: () => Promise.reject(thrown) })
+    const outcome = await receiverPort(create({})).receive({
+      ...requestOf({}),
+      read: () => Promise.reject(thrown),
+    })
     expect([outcome.kind, outcome.status, outcome.error?.code]).toEqual(['refused', 500, 'handler_failed'])
     expect(outcome.error?.cause).toBe(thrown)
   },

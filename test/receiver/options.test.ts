@@ -1,6 +1,7 @@
 import { createReceiver, type ReceiverOptions, WebhookError } from 'geohook'
 import { describe, expect, it } from 'vitest'
 import { deliver, KEY, payloadOf, signatureOf } from '../helpers/deliver.ts'
+import { receiverPort } from '../helpers/receiver-port.ts'
 import { warningsOf } from '../helpers/warnings.ts'
 
 const codeOf = (run: () => unknown): string | undefined => {
@@ -172,7 +173,7 @@ describe('keys', () => {
     for (const signatureKey of [() => null, () => ' k', () => 'k']) {
       let read = false
       const receiver = createReceiver({ signatureKey, observer: {} })
-      const outcome = await receiver.receive({
+      const outcome = await receiverPort(receiver).receive({
         method: 'POST',
         url: '/',
         headers: { 'content-type': 'application/json', 'x-service': '0'.repeat(64) },

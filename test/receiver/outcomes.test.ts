@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { base64Of, deliver, FORM_TYPE, KEY, payloadOf, signatureOf } from '../helpers/deliver.ts'
 import { createGate } from '../helpers/gate.ts'
+import { receiverPort } from '../helpers/receiver-port.ts'
 import { createRecorder } from '../helpers/recorder.ts'
 
 describe('maxAge', () => {
@@ -103,7 +104,7 @@ it('responds with the status of an error that another copy of geohook has thrown
     code: 'body_aborted',
     status: 400,
   })
-  const outcome = await receiver.receive({
+  const outcome = await receiverPort(receiver).receive({
     method: 'POST',
     url: '/hook',
     headers: { 'x-service': signatureOf('{}') },
@@ -114,7 +115,7 @@ it('responds with the status of an error that another copy of geohook has thrown
 
 it.each([undefined, null, 'gone'])('responds with 500 if an adapter throws %j', async (thrown) => {
   const { observer } = createRecorder()
-  const outcome = await createReceiver({ signatureKey: KEY, observer }).receive({
+  const outcome = await receiverPort(createReceiver({ signatureKey: KEY, observer })).receive({
     method: 'POST',
     url: '/hook',
     headers: { 'x-service': signatureOf('{}') },
@@ -129,7 +130,7 @@ it.each([
 ])('cancels a request: %s', async (_, signature, count) => {
   const { observer } = createRecorder()
   let cancelled = 0
-  await createReceiver({ signatureKey: KEY, observer }).receive({
+  await receiverPort(createReceiver({ signatureKey: KEY, observer })).receive({
     method: 'POST',
     url: '/hook',
     headers: { 'content-type': 'application/json', 'x-service': signature },
@@ -145,7 +146,7 @@ it('counts a request as in flight until its response is written', async () => {
   const writing = createGate()
   const written = createGate()
   const request = { method: 'GET', url: '/hook', headers: {}, read: () => expect.unreachable() }
-  const received = receiver.receive(request, () => {
+  const received = receiverPort(receiver).receive(request, () => {
     writing.release()
     return written.gate
   })

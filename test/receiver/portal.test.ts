@@ -4,6 +4,7 @@ import { createMemoryDuplicates, createMemoryInbox } from 'geohook/inbox'
 import { createPayload } from 'geohook/testing'
 import { describe, expect, it } from 'vitest'
 import { deliver, FORM_TYPE, KEY, payloadOf, signatureOf } from '../helpers/deliver.ts'
+import { receiverPort } from '../helpers/receiver-port.ts'
 import { createRecorder } from '../helpers/recorder.ts'
 import { warningsOf } from '../helpers/warnings.ts'
 
@@ -52,7 +53,7 @@ describe('a receiver with the profile portal', () => {
 
   it('refuses a wrong key before it reads the body', async () => {
     const { receiver, recorder } = createPortal()
-    const { status } = await receiver.receive({
+    const { status } = await receiverPort(receiver).receive({
       method: 'POST',
       url: '/',
       headers: { secret: 'other', 'content-type': 'application/json' },
@@ -72,7 +73,7 @@ describe('a receiver with the profile portal', () => {
     const ask = async (value: string) => {
       const headers = { secret: value, 'content-type': 'application/json' }
       const read = () => Buffer.from(BODY)
-      return (await receiver.receive({ method: 'POST', url: '/', headers, read })).status
+      return (await receiverPort(receiver).receive({ method: 'POST', url: '/', headers, read })).status
     }
     expect([await ask(secret), await ask(signatureKey)]).toEqual([401, 200])
     expect(recorder.lines[0]).toBe('refused signature_mismatch')
@@ -82,7 +83,9 @@ describe('a receiver with the profile portal', () => {
     const { receiver, recorder } = createPortal({ signatureKey: [`${KEY}\0`, KEY] })
     const headers = { secret: KEY, 'content-type': 'application/json' }
     const read = () => Buffer.from(BODY)
-    expect((await receiver.receive({ method: 'POST', url: '/', headers, read })).status).toBe(200)
+    expect((await receiverPort(receiver).receive({ method: 'POST', url: '/', headers, read })).status).toBe(
+      200,
+    )
     expect(recorder.calls[0]?.delivery?.keyIndex).toBe(1)
   })
 
@@ -100,7 +103,9 @@ describe('a receiver with the profile portal', () => {
     const { receiver } = createPortal({ signatureKey: key })
     const read = () => Buffer.from(BODY)
     const headers = { secret: key, 'content-type': 'application/json' }
-    expect((await receiver.receive({ method: 'POST', url: '/', headers, read })).status).toBe(200)
+    expect((await receiverPort(receiver).receive({ method: 'POST', url: '/', headers, read })).status).toBe(
+      200,
+    )
   })
 
   it('has a key for each tenant, and uses that of no other', async () => {
@@ -318,7 +323,7 @@ it('takes as long for a tenant without a key as for a wrong key', { retry: 9 }, 
   for (let round = 0; round < 1000; round++) {
     for (const side of round % 2 ? ([0, 1] as const) : ([1, 0] as const)) {
       const started = performance.now()
-      await receiver.receive(requests[side])
+      await receiverPort(receiver).receive(requests[side])
       if (round >= 200) times[side].push(performance.now() - started)
     }
   }

@@ -10,6 +10,7 @@ import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { deliver, JSON_TYPE, KEY, payloadOf, signatureOf } from '../helpers/deliver.ts'
 import { createGate } from '../helpers/gate.ts'
 import { CASES } from '../helpers/outcomes.ts'
+import { receiverPort } from '../helpers/receiver-port.ts'
 import { createRecorder } from '../helpers/recorder.ts'
 import { warningsOf } from '../helpers/warnings.ts'
 
@@ -50,13 +51,13 @@ describe('a response has exactly the headers of its status', () => {
   })
 
   it('allows GET in a 405 if the profile has a handshake', async () => {
-    const outcome = await create({ profile: arcgis }).receive(requestOf({ method: 'PUT' }))
+    const outcome = await receiverPort(create({ profile: arcgis })).receive(requestOf({ method: 'PUT' }))
     expect([outcome.status, outcome.headers.allow]).toEqual([405, 'GET, POST'])
   })
 
   it('passes the same outcome to the observer', async () => {
     const { observer, calls } = createRecorder()
-    const outcome = await create({ observer }).receive(requestOf({ method: 'PUT' }))
+    const outcome = await receiverPort(create({ observer })).receive(requestOf({ method: 'PUT' }))
     expect(calls[0]?.outcome).toEqual(outcome)
   })
 })
@@ -71,7 +72,7 @@ describe('next()', () => {
     [500, 'failed'],
     [503, 'failed'],
   ])('with the status %s makes the outcome %s', async (status, kind) => {
-    const outcome = await create().receive(requestOf({ next: async () => ({ status }) }))
+    const outcome = await receiverPort(create()).receive(requestOf({ next: async () => ({ status }) }))
     expect([outcome.kind, outcome.status]).toEqual([kind, status ?? 200])
     if (kind === 'failed') expect(String(outcome.error?.cause)).toContain(String(status))
   })
@@ -79,7 +80,7 @@ describe('next()', () => {
   it('is not called by a receiver with handlers', async () => {
     const handler = vi.fn()
     const next = vi.fn()
-    await create().on('*', handler).receive(requestOf({ next }))
+    await receiverPort(create().on('*', handler)).receive(requestOf({ next }))
     expect([handler.mock.calls.length, next.mock.calls.length]).toEqual([1, 0])
   })
 })
@@ -89,7 +90,7 @@ describe('close()', () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
     onTestFinished(() => void vi.useRealTimers())
     const receiver = create()
-    expect((await receiver.receive(requestOf())).close).toBeUndefined()
+    expect((await receiverPort(receiver).receive(requestOf())).close).toBeUndefined()
     const gates = [createGate(), createGate()]
     const begun = gates.map(() => createGate())
     const ends = gates.map(({ gate }, index) => {
@@ -98,7 +99,7 @@ describe('close()', () => {
         await gate
         return {}
       }
-      return receiver.receive(requestOf({ next }))
+      return receiverPort(receiver).receive(requestOf({ next }))
     })
     await Promise.all(begun.map(({ gate }) => gate))
     const isClosed = vi.fn()
@@ -116,7 +117,11 @@ describe('close()', () => {
 
 describe('a signature header that a platform passes as a list', () => {
   const statusOf = async (...list: string[]) =>
-    (await create().receive(requestOf({ headers: { 'content-type': JSON_TYPE, 'x-service': list } }))).status
+    (
+      await receiverPort(create()).receive(
+        requestOf({ headers: { 'content-type': JSON_TYPE, 'x-service': list } }),
+      )
+    ).status
 
   it('is accepted with one value', async () => expect(await statusOf(signature)).toBe(200))
   it('is rejected with two values', async () => expect(await statusOf(signature, signature)).toBe(401))
@@ -127,9 +132,9 @@ describe('a signature header that a platform passes as a list', () => {
 it('gives a delivery an id of 32 hex digits and the name of its profile', async () => {
   const ids: string[] = []
   const handler = (_: unknown, { id, profile }: { id: string; profile: string }) => ids.push(id, profile)
-  await create().on('*', handler).receive(requestOf())
+  await receiverPort(create().on('*', handler)).receive(requestOf())
   const headers = { 'content-type': JSON_TYPE, 'x-esrihook-signature': signature }
-  await create({ profile: arcgis }).on('*', handler).receive(requestOf({ headers }))
+  await receiverPort(create({ profile: arcgis }).on('*', handler)).receive(requestOf({ headers }))
   expect(ids).toEqual([expect.stringMatching(/^[0-9a-f]{32}$/), 'service', ids[0], 'arcgis'])
 })
 
@@ -146,7 +151,7 @@ it('keeps the error of a stream, or the invalid result of a duplicate store, as 
   const init = { method: 'POST', headers: { 'x-service': signature }, body: stream, duplex: 'half' }
   await create({ observer }).fetch(new Request('http://a.example', init as RequestInit))
   const duplicates = { claim: async () => 'perhaps' as 'busy', done: async () => {}, release: async () => {} }
-  await create({ observer, duplicates }).receive(requestOf())
+  await receiverPort(create({ observer, duplicates })).receive(requestOf())
   expect(calls.map(({ error }) => error?.cause)).toEqual([gone, undefined, 'perhaps'])
 })
 

@@ -2,6 +2,7 @@ import { createReceiver, type ReceiverOptions } from 'geohook'
 import { createMemoryInbox } from 'geohook/inbox'
 import { describe, expect, it } from 'vitest'
 import { deliver, KEY, payloadOf, signatureOf } from '../helpers/deliver.ts'
+import { receiverPort } from '../helpers/receiver-port.ts'
 
 const SECRET = 'the-key-of-an-organization'
 const body = payloadOf('A')
@@ -57,7 +58,7 @@ describe('the header secret, in which organizations send their key,', () => {
   it('does not change the headers of the request itself', async () => {
     const headers = { secret: SECRET }
     const request = { method: 'POST', url: '/', headers, read: () => new Uint8Array() }
-    await createReceiver({ signatureKey: KEY, observer: {} }).receive(request)
+    await receiverPort(createReceiver({ signatureKey: KEY, observer: {} })).receive(request)
     expect(headers).toEqual({ secret: SECRET })
   })
 })

@@ -11,6 +11,7 @@ import {
 import { createMemoryDuplicates, createMemoryInbox } from 'geohook/inbox'
 import { describe, expect, it } from 'vitest'
 import { FORM_TYPE, JSON_TYPE, KEY, payloadOf, signatureOf } from '../helpers/deliver.ts'
+import { receiverPort } from '../helpers/receiver-port.ts'
 import { createRecorder } from '../helpers/recorder.ts'
 import { warningsOf } from '../helpers/warnings.ts'
 
@@ -42,7 +43,7 @@ function create(options: Partial<ReceiverOptions> = {}) {
         return bytes
       },
     }
-    return (await receiver.receive(request)).status
+    return (await receiverPort(receiver).receive(request)).status
   }
   return { receiver, recorder, handled, post }
 }
@@ -287,7 +288,10 @@ describe('a handshake', () => {
     const answers: string[] = []
     for (const path of paths) {
       const request = { method: 'GET', url: `${path}?crc_token=abc`, headers: {}, params }
-      const { status, body } = await receiver.receive({ ...request, read: () => new Uint8Array() })
+      const { status, body } = await receiverPort(receiver).receive({
+        ...request,
+        read: () => new Uint8Array(),
+      })
       answers.push(`${status} ${body}`)
     }
     return { answers, calls: recorder.calls }

@@ -2,6 +2,7 @@ import { createReceiver, type ReceiverOptions } from 'geohook'
 import { createMemoryDuplicates } from 'geohook/inbox'
 import { describe, expect, it } from 'vitest'
 import { deliver, KEY, payloadOf } from '../helpers/deliver.ts'
+import { receiverPort } from '../helpers/receiver-port.ts'
 import { createRecorder } from '../helpers/recorder.ts'
 import { warningsOf } from '../helpers/warnings.ts'
 
@@ -43,7 +44,7 @@ describe('a delivery without a handler', () => {
   it('is passed to the next handler of a middleware, without a warning', async () => {
     const lines = await warningsOf(async () => {
       const { headers, rawBody } = await acceptedRequest()
-      const outcome = await create().receive({
+      const outcome = await receiverPort(create()).receive({
         method: 'POST',
         url: '/hook',
         headers,

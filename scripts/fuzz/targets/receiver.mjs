@@ -134,7 +134,9 @@ export async function run(input) {
   if (!given) return
   const { profile, receiver, isStrict, viaFetch, body } = given
   const calls = handled
-  const response = viaFetch ? await fetchWith(receiver, given) : await receiver.receive(toRequest(given))
+  const response = viaFetch
+    ? await fetchWith(receiver, given)
+    : await receiver[Symbol.for('geohook.receiver')].receive(toRequest(given))
   if (!response) return
   const { status } = response
   const text = viaFetch ? await response.text() : response.body

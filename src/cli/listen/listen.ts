@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { Command, Option } from 'commander'
-import { createReceiver, type Delivery, type SignatureEncoding, type SignedOptions } from '../../index.ts'
+import { createReceiver, type Delivery, type ReceiverOptions, type SignatureEncoding } from '../../index.ts'
 import type { InspectorHandler, Reception, ReceptionOptions } from '../../inspector/index.ts'
 import { nearest } from '../../options.ts'
 import { KNOWN_CHANGE_TYPES, subscriptionsOf, WILDCARD } from '../../payload/events.ts'
@@ -64,7 +64,7 @@ async function listen(io: Io, options: ListenOptions): Promise<void> {
   const keys = signatureKey.length > 0 ? { signatureKey } : {}
   const receiverOptions = { ...keys, ...proof, limit, unsigned }
   const receiver = createReceiver({
-    ...(receiverOptions as SignedOptions & typeof receiverOptions),
+    ...(receiverOptions as ReceiverOptions),
     observer: storeAcceptedIn(accepted),
   }).on('*', () => {})
   const count = options.once ? 1 : options.count

@@ -1,13 +1,7 @@
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
 import { webhook } from '../../adapters/node.ts'
-import {
-  type Delivery,
-  type Observer,
-  type Outcome,
-  type Receiver,
-  type ReceiverRequest,
-  WebhookError,
-} from '../../index.ts'
+import { type Delivery, type Observer, type Outcome, type Receiver, WebhookError } from '../../index.ts'
+import { RECEIVER_PORT, type ReceiverPort, receiverPort } from '../../receiver/port.ts'
 import { endToEnd, type HeaderPairs, pairRaw } from '../../shared/headers.ts'
 import type { HttpRequest, HttpResponse } from '../../shared/http.node.ts'
 import type { Trust } from '../../shared/tls-trust.node.ts'
@@ -87,14 +81,14 @@ export function createRequestListener(
       return
     }
     const head = { receivedAt: new Date(), method, url, headers: pairRaw(req.rawHeaders) }
-    await webhook({
+    const port: Pick<ReceiverPort, 'receive'> = {
       async receive(request, respond) {
         const body = await readBody(request, options.limit)
         const received = body instanceof WebhookError ? head : { ...head, body }
         let result: Result = { status: 0 }
         let isReported = true
         let delivery: Delivery | undefined
-        const outcome = await options.receiver.receive(
+        const outcome = await receiverPort(options.receiver).receive(
           { ...request, read: async ({ onChunk }) => readAgain(body, onChunk) },
           async (outcome) => {
             delivery = body instanceof WebhookError ? undefined : options.accepted.get(body)
@@ -107,7 +101,8 @@ export function createRequestListener(
         if (isReported) options.onRequest({ ...received, outcome, delivery, ...result })
         return outcome
       },
-    })(req, res)
+    }
+    await webhook({ [RECEIVER_PORT]: port } as object as Receiver)(req, res)
   }
 }
 
@@ -117,7 +112,10 @@ function respondNotFound(req: IncomingMessage, res: ServerResponse): void {
   res.end('{"title":"Not found","status":404,"code":"path_unknown"}')
 }
 
-async function readBody(request: ReceiverRequest, limit: number): Promise<Uint8Array | WebhookError> {
+async function readBody(
+  request: Parameters<ReceiverPort['receive']>[0],
+  limit: number,
+): Promise<Uint8Array | WebhookError> {
   // Refuses a body whose content-length exceeds the limit, without reading it.
   const declared = (request.headers as IncomingHttpHeaders)['content-length']
   if (Number(declared) > limit) return new WebhookError('body_too_large')

@@ -1,9 +1,10 @@
 import type { DurableInbox } from 'geohook/inbox'
 import { describe, expect, it } from 'vitest'
+import { groupHandler } from '../../helpers/receiver-port.ts'
 import type { InboxEngineKind } from './engine.ts'
 import { useEngine } from './fixture.ts'
 
-const HANDLER = { handle: async () => {}, handleTogether: async () => [] }
+const HANDLER = groupHandler(async () => [])
 
 /** Tests the validation of options. */
 export function describeValidation(kind: InboxEngineKind): void {
@@ -45,9 +46,9 @@ export function describeValidation(kind: InboxEngineKind): void {
         'concurrency must be a whole number',
       ],
       [
-        'coalesce with a receiver without handleTogether',
+        'coalesce with a receiver that cannot handle deliveries together',
         async (inbox) => inbox.work({ handle: async () => {} }, { coalesce: { by: 'service' } }),
-        'coalesce needs a receiver with handleTogether()',
+        'coalesce needs the receiver of createReceiver()',
       ],
       [
         'coalesce by something else',

@@ -1,7 +1,7 @@
-import type { StoredDelivery } from 'geohook'
 import { describe, expect, it } from 'vitest'
 import { until } from '../../contract/inbox/fixture.ts'
 import { createGate } from '../../helpers/gate.ts'
+import { groupHandler } from '../../helpers/receiver-port.ts'
 import { describeWith, POSTGRES } from '../../helpers/services.ts'
 import { deliveryWithId, idOf } from '../deliveries.ts'
 import { useSchema } from './fixture.ts'
@@ -24,14 +24,13 @@ await describeWith(POSTGRES, (connectionString) => {
         const [first, second] = [open(options), open(options)]
         const [gates, sizes] = [[createGate(), createGate()], [] as number[]]
         const ended: string[] = []
-        const handleTogether = async (stored: readonly StoredDelivery[]) => {
+        const receiver = groupHandler(async (stored) => {
           sizes.push(stored.length)
           await gates[sizes.length - 1]?.gate
           ended.push('call')
           if (end === 'failure') throw new Error('no service')
-          return stored.map(() => 'handled')
-        }
-        const receiver = { handle: async () => {}, handleTogether }
+          return stored.map(() => 'handled' as const)
+        })
         for (const id of [taken, waiting, kept]) await first.put({ ...deliveryWithId(id), rawBody })
         first.work(receiver, { coalesce: { by: 'service', wait: 3_000 } })
         await until(() => sizes.length === 1)

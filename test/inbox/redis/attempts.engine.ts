@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { until } from '../../contract/inbox/fixture.ts'
 import { blockEventLoop } from '../../helpers/block.ts'
 import { createGate } from '../../helpers/gate.ts'
+import { groupHandler } from '../../helpers/receiver-port.ts'
 import { describeWith, REDIS } from '../../helpers/services.ts'
 import { deliveryOf } from '../deliveries.ts'
 import { usePrefix } from './fixture.ts'
@@ -140,8 +141,8 @@ await describeWith(REDIS, (url) => {
       const { inbox, ends } = openRecorded({ lease: 30_000 })
       const { gate, release } = createGate()
       const other = openRecorded({ lease: 30_000 })
-      const handle = () => gate.then(() => ['handled'])
-      inbox.work({ handle, handleTogether: handle } as never, {
+      const handle = () => gate.then(() => ['handled' as const])
+      inbox.work(groupHandler(handle, handle), {
         concurrency: 1,
         coalesce: { by: 'service', wait: 1 },
       })

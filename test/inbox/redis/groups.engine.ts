@@ -1,9 +1,9 @@
-import type { StoredDelivery } from 'geohook'
 import type { DurableInbox } from 'geohook/inbox'
 import { describe, expect, it } from 'vitest'
 import { until } from '../../contract/inbox/fixture.ts'
 import { blockEventLoop } from '../../helpers/block.ts'
 import { createGate } from '../../helpers/gate.ts'
+import { groupHandler } from '../../helpers/receiver-port.ts'
 import { describeWith, REDIS } from '../../helpers/services.ts'
 import { editOf } from '../deliveries.ts'
 import { usePrefix } from './fixture.ts'
@@ -21,14 +21,14 @@ await describeWith(REDIS, (url) => {
   /** Starts workers that gather groups. Returns their calls. */
   function gather(inbox: DurableInbox, wait: number, handler: (call: Call) => unknown = () => {}) {
     const calls: Call[] = []
-    const handleTogether = async (stored: readonly StoredDelivery[], { signal }: { signal: AbortSignal }) => {
+    const receiver = groupHandler(async (stored, context) => {
+      const { signal } = context as { signal: AbortSignal }
       const call = { ids: stored.map(({ id }) => id).sort(), signal }
       calls.push(call)
       await handler(call)
       return stored.map(() => 'handled' as const)
-    }
-    const receiver = { handle: async () => {}, handleTogether }
-    const workers = inbox.work(receiver as never, { coalesce: { by: 'service', wait } })
+    })
+    const workers = inbox.work(receiver, { coalesce: { by: 'service', wait } })
     return { calls, workers }
   }
 

@@ -4,6 +4,7 @@ import { createRedisDuplicates } from 'geohook/redis'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { until } from '../../contract/inbox/fixture.ts'
 import { createGate } from '../../helpers/gate.ts'
+import { groupHandler } from '../../helpers/receiver-port.ts'
 import { describeWith } from '../../helpers/services.ts'
 import { editOf, idOf } from '../deliveries.ts'
 import { REDIS_SERVER, usePrivateRedis } from './private-server.ts'
@@ -18,15 +19,14 @@ const errorOf = (promise: Promise<unknown>): Promise<CallError | undefined> =>
   )
 
 /** Creates a receiver whose handlers get the sizes of groups. */
-function gathering(handle: (size: number) => Promise<void>): DeliveryHandler {
-  return {
-    handle: () => handle(1),
-    async handleTogether(deliveries) {
+const gathering = (handle: (size: number) => Promise<void>): DeliveryHandler =>
+  groupHandler(
+    async (deliveries) => {
       await handle(deliveries.length)
       return deliveries.map(() => 'handled' as const)
     },
-  }
-}
+    () => handle(1),
+  )
 
 await describeWith(REDIS_SERVER, () => {
   describe('an inbox whose Redis server is unreachable', () => {

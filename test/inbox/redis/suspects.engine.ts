@@ -2,6 +2,7 @@ import type { AttemptEnded, InboxEntry } from 'geohook/inbox'
 import { describe, expect, it } from 'vitest'
 import { until } from '../../contract/inbox/fixture.ts'
 import { createGate } from '../../helpers/gate.ts'
+import { groupHandler } from '../../helpers/receiver-port.ts'
 import { describeWith, REDIS } from '../../helpers/services.ts'
 import { deliveryOf, editOf } from '../deliveries.ts'
 import { usePrefix } from './fixture.ts'
@@ -13,17 +14,15 @@ await describeWith(REDIS, (url) => {
   function recording(handle: (id: string, attempt: number) => unknown = () => {}) {
     const begun: [string, number][] = []
     type Context = { attempt: number }
-    const receiver = {
-      async handle({ id }: { id: string }, { attempt }: Context) {
-        begun.push([id, attempt])
-        await handle(id, attempt)
-      },
-      async handleTogether(deliveries: readonly { id: string }[], context: Context) {
-        for (const delivery of deliveries) await receiver.handle(delivery, context)
-        return deliveries.map(() => 'handled')
-      },
+    const handleOne = async ({ id }: { id: string }, { attempt }: Context) => {
+      begun.push([id, attempt])
+      await handle(id, attempt)
     }
-    return { begun, receiver: receiver as never }
+    const receiver = groupHandler(async (deliveries, context) => {
+      for (const delivery of deliveries) await handleOne(delivery, context as Context)
+      return deliveries.map(() => 'handled' as const)
+    }, handleOne)
+    return { begun, receiver }
   }
 
   describe('suspects in Redis', () => {

@@ -1,0 +1,45 @@
+import type { ChangeType } from '../payload/events.ts'
+import type {
+  AttemptContext,
+  HandleResult,
+  Outcome,
+  Receiver,
+  ReceiverRequest,
+  StoredDelivery,
+} from './types.ts'
+
+/**
+ * The member of a receiver that adapters and inboxes use, and applications do not see. Its symbol is registered, so that
+ * the ES and the CommonJS build of geohook fit together.
+ */
+export const RECEIVER_PORT: unique symbol = Symbol.for('geohook.receiver')
+
+/** What adapters and inboxes need of a receiver, in addition to what applications see. */
+export interface ReceiverPort {
+  /**
+   * Processes one request, from verification to handlers. No request can make the returned promise reject.
+   *
+   * @param respond writes the response; `close()` waits for it
+   */
+  receive(request: ReceiverRequest, respond?: (outcome: Outcome) => unknown): Promise<Outcome>
+  /** Returns true if events of the change type have a handler at the moment. */
+  handles(changeType: ChangeType): boolean
+  /**
+   * Decodes several stored deliveries and runs the handlers once for all of them. Each handler gets one event for each
+   * feature service: the newest of the events, with a `changesUrl` that covers all of them. Events without a
+   * `changesUrl` are passed one by one.
+   *
+   * @param stored at least one delivery
+   * @returns one result for each delivery, as `Receiver.handle` returns it
+   * @throws {WebhookError} like `Receiver.handle`
+   * @throws what the failed handler threw, or an `AggregateError` if several handlers failed
+   */
+  handleTogether(stored: readonly StoredDelivery[], context?: AttemptContext): Promise<HandleResult[]>
+}
+
+/** Returns the port of a receiver; `undefined` for anything else. */
+export function receiverPort(receiver: Receiver): ReceiverPort
+export function receiverPort(receiver: unknown): ReceiverPort | undefined
+export function receiverPort(receiver: unknown): ReceiverPort | undefined {
+  return (receiver as { [RECEIVER_PORT]?: ReceiverPort } | null | undefined)?.[RECEIVER_PORT]
+}
