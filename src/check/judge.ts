@@ -41,28 +41,35 @@ export const refuses = (reply: Reply, sent: string): Finding =>
 export const answers = (reply: Reply, sent: string): Finding =>
   isSuccess(reply) ? accepts(reply, sent) : refuses(reply, sent)
 
-/** A request to judge. */
-export interface Attempt extends DeliveryParts {
+/** A request to judge: a new valid delivery, or what is changed in one. */
+export interface Attempt extends Omit<DeliveryParts, 'credential'> {
   /** What is sent, as the object of `sent …`. */
   readonly sent: string
-  readonly body: Uint8Array
+  /** The body, or what makes it from that of the valid delivery. */
+  readonly body?: Uint8Array | ((valid: Buffer) => Uint8Array)
+  /** The value of the signature header, or what makes it from the body of the valid delivery. */
+  readonly credential?: string | null | ((valid: Buffer) => string)
 }
 
-/** Returns a new delivery with the credential that the function makes for its body. */
-export function deliveryWith(
-  { create }: Sender,
-  sent: string,
-  toCredential: (body: Buffer) => string | null,
-): Attempt {
-  const { body } = create()
-  return { sent, body, credential: toCredential(body) }
+/** Sends a request, and returns the response. */
+export function deliver(probe: Probe, { sent: _, body, credential, ...parts }: Attempt): Promise<Reply> {
+  const valid = probe.sender.create().body
+  return probe.deliver(typeof body === 'function' ? body(valid) : (body ?? valid), {
+    ...parts,
+    ...(credential !== undefined && {
+      credential: typeof credential === 'function' ? credential(valid) : credential,
+    }),
+  })
 }
 
-/** Runs steps one after another until one does not pass. Returns its finding, or the last one. */
-export async function untilProblem(steps: Iterable<() => Promise<Finding>>): Promise<Finding> {
+/** Runs a step for one item after another until one does not pass. Returns its finding, or the last one. */
+export async function untilProblem<Item>(
+  items: Iterable<Item>,
+  step: (item: Item) => Promise<Finding>,
+): Promise<Finding> {
   let finding = undecided('nothing was sent')
-  for (const step of steps) {
-    finding = await step()
+  for (const item of items) {
+    finding = await step(item)
     if (finding.verdict !== 'passed') return finding
   }
   return finding
@@ -75,12 +82,8 @@ export const each =
   (toFinding: Judge, toAttempts: (sender: Sender) => readonly Attempt[]): Scenario['run'] =>
   async (probe) => {
     const attempts = toAttempts(probe.sender)
-    const finding = await untilProblem(
-      attempts.map(
-        ({ sent, body, ...parts }) =>
-          async () =>
-            toFinding(await probe.deliver(body, parts), sent),
-      ),
+    const finding = await untilProblem(attempts, async (attempt) =>
+      toFinding(await deliver(probe, attempt), attempt.sent),
     )
     return attempts.length > 1 && finding.verdict === 'passed'
       ? passed(`${attempts.length} requests; the last one: ${finding.evidence}`)

@@ -38,12 +38,7 @@ export const ALL: readonly GroupedScenario[] = Object.entries(GROUPED).flatMap((
 export const SCENARIOS: readonly (ScenarioText & {
   readonly group: Group
   readonly hasSideEffects: boolean
-})[] = ALL.map(({ id, group, level, title, reason, fix, hasSideEffects = false }) => ({
-  id,
-  group,
-  level,
-  title,
-  reason,
-  fix,
+})[] = ALL.map(({ needsSignature: _, phase: __, run: ___, hasSideEffects = false, ...text }) => ({
+  ...text,
   hasSideEffects,
 }))

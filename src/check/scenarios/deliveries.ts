@@ -4,7 +4,6 @@ import { FORM_TYPE, type Probe } from '../probe.ts'
 import { isSuccess, type Reply } from '../response.ts'
 import { type Finding, failed, type Observer, passed, skipped, undecided } from '../types.ts'
 
-const NO_OBSERVER = 'whether it was handled cannot be known without an observer'
 /** Milliseconds before a delivery is sent again. */
 const RETRY = 500
 const YEAR = 365 * 86_400_000
@@ -17,6 +16,15 @@ const judgeCount = (count: number, evidence: string, wanted: (count: number) => 
   const text = `${evidence}; handled ${count} ${count === 1 ? 'time' : 'times'}`
   return wanted(count) ? passed(text) : failed(text)
 }
+
+const judgeHandled = async (
+  counter: Counter | undefined,
+  evidence: string,
+  wanted: (count: number) => boolean,
+): Promise<Finding> =>
+  counter
+    ? judgeCount(await counter.result(), evidence, wanted)
+    : undecided(`${evidence}; whether it was handled cannot be known without an observer`)
 
 /** Sends a delivery until the receiver accepts it, as senders do. */
 async function retry(probe: Probe, body: Uint8Array): Promise<Reply> {
@@ -108,8 +116,7 @@ async function handleAfterFailure(probe: Probe): Promise<Finding> {
     if (isLimited(again)) return undecided(evidence)
     if (!isSuccess(again)) return failed(evidence)
   }
-  if (!counter) return undecided(`${evidence}; ${NO_OBSERVER}`)
-  return judgeCount(await counter.result(), evidence, (count) => count >= 1)
+  return judgeHandled(counter, evidence, (count) => count >= 1)
 }
 
 /** Duplicates, and deliveries that are lost or late. */
@@ -140,8 +147,7 @@ export const DELIVERIES: readonly Scenario[] = [
       if (first.verdict !== 'passed') return first
       const second = accepts(await retry(probe, body), 'the same delivery again')
       if (second.verdict !== 'passed') return second
-      if (!counter) return undecided(`${second.evidence}; ${NO_OBSERVER}`)
-      return judgeCount(await counter.result(), second.evidence, (count) => count === 1)
+      return judgeHandled(counter, second.evidence, (count) => count === 1)
     },
   },
   {
@@ -161,8 +167,7 @@ export const DELIVERIES: readonly Scenario[] = [
       if (!replies.some(isSuccess) && replies.some(isLimited)) return undecided(evidence)
       if (!replies.some(isSuccess) || !replies.every((reply) => isSuccess(reply) || isTemporary(reply)))
         return failed(evidence)
-      if (!counter) return undecided(`${evidence}; ${NO_OBSERVER}`)
-      return judgeCount(await counter.result(), evidence, (count) => count === 1)
+      return judgeHandled(counter, evidence, (count) => count === 1)
     },
   },
   {
@@ -185,8 +190,7 @@ export const DELIVERIES: readonly Scenario[] = [
       const evidence = `sent a delivery, disconnected, and sent it again: ${describe(reply)}`
       if (isLimited(reply)) return undecided(evidence)
       if (!isSuccess(reply)) return failed(evidence)
-      if (!counter) return undecided(`${evidence}; ${NO_OBSERVER}`)
-      return judgeCount(await counter.result(), evidence, (count) => count >= 1)
+      return judgeHandled(counter, evidence, (count) => count >= 1)
     },
   },
   {

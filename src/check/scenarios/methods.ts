@@ -12,16 +12,14 @@ import { type Finding, failed, passed, skipped, undecided } from '../types.ts'
 const refusesMethods =
   (methods: readonly string[]): Scenario['run'] =>
   (probe) =>
-    untilProblem(
-      methods.map((method) => async () => {
-        const hasBody = method !== 'GET' && method !== 'HEAD'
-        const reply = hasBody
-          ? await probe.deliver(probe.sender.create().body, { method, credential: null })
-          : await probe.send({ method })
-        const isRight = isRefusal(reply) || reply.status === 501 || isClosed(reply)
-        return judge(reply, `sent ${method} without a signature: ${describe(reply)}`, isRight)
-      }),
-    )
+    untilProblem(methods, async (method) => {
+      const hasBody = method !== 'GET' && method !== 'HEAD'
+      const reply = hasBody
+        ? await probe.deliver(probe.sender.create().body, { method, credential: null })
+        : await probe.send({ method })
+      const isRight = isRefusal(reply) || reply.status === 501 || isClosed(reply)
+      return judge(reply, `sent ${method} without a signature: ${describe(reply)}`, isRight)
+    })
 
 /** Requests with other methods than POST. */
 export const METHODS: readonly Scenario[] = [
@@ -130,10 +128,8 @@ export const HANDSHAKE: readonly Scenario[] = [
       'The signature of an empty token is also valid for a delivery with an empty body. Of two tokens, a proxy and the receiver may read different ones.',
     fix: 'Respond with 400 if the token is missing, empty, or given twice.',
     run: forHosted((probe) =>
-      untilProblem(
-        ['', `${parameter}=`, `${parameter}=a&${parameter}=b`].map(
-          (query) => async () => refuses(await shake(probe, query), `GET with the query "${query}"`),
-        ),
+      untilProblem(['', `${parameter}=`, `${parameter}=a&${parameter}=b`], async (query) =>
+        refuses(await shake(probe, query), `GET with the query "${query}"`),
       ),
     ),
   },

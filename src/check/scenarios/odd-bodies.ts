@@ -1,5 +1,14 @@
 import { gzipSync } from 'node:zlib'
-import { answers, describe, each, isLimited, type Scenario, untilProblem } from '../judge.ts'
+import {
+  type Attempt,
+  answers,
+  deliver,
+  describe,
+  each,
+  isLimited,
+  type Scenario,
+  untilProblem,
+} from '../judge.ts'
 import { type DeliveryParts, FORM_TYPE, type Probe } from '../probe.ts'
 import type { Reply } from '../response.ts'
 import { type Finding, failed, undecided } from '../types.ts'
@@ -124,12 +133,10 @@ const REPEATS = 8
 /** Sends payloads with `__proto__`, and compares the responses to other requests before and after them. */
 async function findPollution(probe: Probe): Promise<Finding> {
   const before = [await sendAll(probe), await sendAll(probe)]
-  const finding = await untilProblem(
-    payloadsOf(probe.sender.create().body).map((payload) => async () => {
-      const body = Buffer.from(JSON.stringify(pollute(payload)))
-      return answers(await probe.deliver(body), 'signed JSON with members such as __proto__')
-    }),
-  )
+  const finding = await untilProblem(payloadsOf(probe.sender.create().body), async (payload) => {
+    const body = Buffer.from(JSON.stringify(pollute(payload)))
+    return answers(await probe.deliver(body), 'signed JSON with members such as __proto__')
+  })
   if (finding.verdict !== 'passed') return finding
   let evidence = ''
   // Several servers behind one address respond differently by chance, but not with the same difference each time.
@@ -158,19 +165,15 @@ interface Sent {
 
 /** Sends requests of several kinds, whose responses must not depend on earlier payloads. */
 async function sendAll(probe: Probe): Promise<Sent[]> {
-  const { create, credential } = probe.sender
-  const attempts: [string, (body: Buffer) => Promise<Reply>][] = [
-    ['a valid delivery', (body) => probe.deliver(body)],
-    ['a delivery without a signature', (body) => probe.deliver(body, { credential: null })],
-    [
-      'a signature made with another key',
-      (body) => probe.deliver(body, { credential: credential(body, { key: MARK }) }),
-    ],
-    ['GET', () => probe.send({ method: 'GET' })],
+  const { credential } = probe.sender
+  const attempts: Attempt[] = [
+    { sent: 'a valid delivery' },
+    { sent: 'a delivery without a signature', credential: null },
+    { sent: 'a signature made with another key', credential: (body) => credential(body, { key: MARK }) },
   ]
   const all: Sent[] = []
-  for (const [sent, send] of attempts) all.push({ sent, reply: await send(create().body) })
-  return all
+  for (const attempt of attempts) all.push({ sent: attempt.sent, reply: await deliver(probe, attempt) })
+  return [...all, { sent: 'GET', reply: await probe.send({ method: 'GET' }) }]
 }
 
 /** Returns the names of the parts in which the last response differs from the first two, which are equal in them. */

@@ -1,4 +1,4 @@
-import { type Attempt, describe, isLimited } from '../judge.ts'
+import { type Attempt, deliver, describe, isLimited } from '../judge.ts'
 import { type DeliveryParts, FORM_TYPE, type Probe } from '../probe.ts'
 import { headerOf, isRefusal, type Reply } from '../response.ts'
 import { type Finding, failed, passed, skipped, undecided } from '../types.ts'
@@ -99,9 +99,6 @@ async function compareAgain(
   }
   return failed(evidence)
 }
-
-const deliver = (probe: Probe, { body, sent: _, ...parts }: Attempt): Promise<Reply> =>
-  probe.deliver(body, parts)
 
 /** Deliveries with one mistake each. */
 function refusedAttempts({ sender }: Probe): [Attempt, ...Attempt[]] {

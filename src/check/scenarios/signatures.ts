@@ -1,4 +1,4 @@
-import { type Attempt, deliveryWith, each, refuses, type Scenario } from '../judge.ts'
+import { type Attempt, each, refuses, type Scenario } from '../judge.ts'
 import type { Sender } from '../sender.ts'
 
 const KEY_FIX = 'Respond with 401, before you use any part of the body.'
@@ -11,9 +11,7 @@ export const SIGNATURES: readonly Scenario[] = [
     title: 'refuses a delivery without the signature header',
     reason: 'Anyone could send events.',
     fix: KEY_FIX,
-    run: each(refuses, (sender) => [
-      { sent: 'a delivery without the header', body: sender.create().body, credential: null },
-    ]),
+    run: each(refuses, () => [{ sent: 'a delivery without the header', credential: null }]),
   },
   {
     id: 'signature-empty',
@@ -24,7 +22,6 @@ export const SIGNATURES: readonly Scenario[] = [
     run: each(refuses, (sender) =>
       ['', ' ', 'null', 'undefined', sender.prefix, 'sha256='].map((credential) => ({
         sent: `the signature ${JSON.stringify(credential)}`,
-        body: sender.create().body,
         credential,
       })),
     ),
@@ -59,13 +56,10 @@ export const SIGNATURES: readonly Scenario[] = [
       'Functions such as timingSafeEqual throw if the lengths differ, and some hex decoders throw for an odd number of digits, so the receiver responds with 5xx. The sender may then retry, and may disable the webhook after several failures.',
     fix: 'Check that the decoded signature has 32 bytes before you compare. Respond with 401.',
     run: each(refuses, (sender) =>
-      [63, 65, 62, 66, 3, 128].map((length) =>
-        deliveryWith(
-          sender,
-          `a signature of ${length} hex digits`,
-          (body) => sender.prefix + wrongStart(sender, body).repeat(length),
-        ),
-      ),
+      [63, 65, 62, 66, 3, 128].map((length) => ({
+        sent: `a signature of ${length} hex digits`,
+        credential: (body) => sender.prefix + wrongStart(sender, body).repeat(length),
+      })),
     ),
   },
   {
@@ -98,11 +92,10 @@ export const SIGNATURES: readonly Scenario[] = [
     run: each(refuses, (sender) =>
       ['another key', 'secret']
         .filter((key) => !Buffer.from(key).equals(Buffer.from(sender.key as Uint8Array)))
-        .map((key) =>
-          deliveryWith(sender, 'a signature made with another key', (body) =>
-            sender.credential(body, { key }),
-          ),
-        ),
+        .map((key) => ({
+          sent: 'a signature made with another key',
+          credential: (body) => sender.credential(body, { key }),
+        })),
     ),
   },
   {
@@ -113,12 +106,11 @@ export const SIGNATURES: readonly Scenario[] = [
     reason:
       'If the variable with the key is not set, some receivers use an empty key or the text `undefined`, which anyone can guess.',
     fix: 'Do not start without a key.',
-    run: each(refuses, (sender) =>
-      ['', '\0'.repeat(32), 'undefined', 'null', 'None'].map((key) =>
-        deliveryWith(sender, `a signature made with the key ${JSON.stringify(key)}`, (body) =>
-          sender.credential(body, { key }),
-        ),
-      ),
+    run: each(refuses, ({ credential }) =>
+      ['', '\0'.repeat(32), 'undefined', 'null', 'None'].map((key) => ({
+        sent: `a signature made with the key ${JSON.stringify(key)}`,
+        credential: (body) => credential(body, { key }),
+      })),
     ),
   },
   {
@@ -129,12 +121,11 @@ export const SIGNATURES: readonly Scenario[] = [
     reason:
       'If the request names the algorithm, an attacker chooses the weakest one that the receiver accepts.',
     fix: 'Accept only HMAC-SHA256; never read the algorithm from the request.',
-    run: each(refuses, (sender) =>
-      ['md5', 'sha1', 'sha512'].map((algorithm) =>
-        deliveryWith(sender, `a valid signature with HMAC-${algorithm.toUpperCase()}`, (body) =>
-          sender.credential(body, { algorithm, prefix: `${algorithm}=` }),
-        ),
-      ),
+    run: each(refuses, ({ credential }) =>
+      ['md5', 'sha1', 'sha512'].map((algorithm) => ({
+        sent: `a valid signature with HMAC-${algorithm.toUpperCase()}`,
+        credential: (body) => credential(body, { algorithm, prefix: `${algorithm}=` }),
+      })),
     ),
   },
   {
@@ -178,16 +169,11 @@ export const SIGNATURES: readonly Scenario[] = [
     reason:
       'A receiver that decodes more than once accepts values that a proxy or a firewall in front of it does not recognize.',
     fix: 'Percent-decode the header at most once.',
-    run: each(refuses, (sender) =>
-      [true, false].map((isEncoded) => {
-        const { body } = sender.create()
-        const twice = percentEncodeAll(sender.credential(body)).replaceAll('%', '%25')
-        return {
-          sent: `the right signature, percent-encoded ${isEncoded ? 'twice' : 'three times'}`,
-          body,
-          credential: isEncoded ? twice : twice.replaceAll('%', '%25'),
-        }
-      }),
+    run: each(refuses, ({ credential }) =>
+      ['%25', '%2525'].map((percent) => ({
+        sent: `the right signature, percent-encoded ${percent === '%25' ? 'twice' : 'three times'}`,
+        credential: (body) => percentEncodeAll(credential(body)).replaceAll('%', percent),
+      })),
     ),
   },
 ]
@@ -207,47 +193,47 @@ function sameText(right: Buffer): Buffer {
     other[at] = right[at] === 0xff ? 0xfe : 0xff
     if (String(other) === String(right)) return other
   }
-  return right.map((byte) => ~byte) as Buffer
+  return Buffer.from(right.map((byte) => ~byte))
 }
 
 /** Deliveries with partly right signatures: each has 32 bytes, and some of them are wrong. */
-function partlyRight({ create, credential, prefix }: Sender): Attempt[] {
-  const changes: [string, (right: Buffer) => Buffer][] = [
-    ...RIGHT_AT_START.map((count): [string, (right: Buffer) => Buffer] => [
+function partlyRight({ credential, prefix }: Sender): Attempt[] {
+  const only = (isRight: (at: number) => boolean) => (right: Buffer) =>
+    right.map((byte, at) => (isRight(at) ? byte : ~byte))
+  const changes: [string, (right: Buffer) => Uint8Array][] = [
+    ...RIGHT_AT_START.map((count): (typeof changes)[number] => [
       `right only in its first ${count} bytes`,
-      (right) => right.map((byte, at) => (at < count ? byte : ~byte)) as Buffer,
+      only((at) => at < count),
     ]),
-    ...RIGHT_AT_END.map((count): [string, (right: Buffer) => Buffer] => [
+    ...RIGHT_AT_END.map((count): (typeof changes)[number] => [
       `right only in its last ${count} bytes`,
-      (right) => right.map((byte, at) => (at >= right.length - count ? byte : ~byte)) as Buffer,
+      only((at) => at >= 32 - count),
     ]),
-    [
-      'right only in its first and last 4 bytes',
-      (right) => right.map((byte, at) => (at % 28 < 4 ? byte : ~byte)) as Buffer,
-    ],
-    ['with the right bytes in reverse order', (right) => Buffer.from(right).reverse()],
-    [
-      'right only in the low 7 bits of each byte, as in ASCII',
-      (right) => right.map((byte) => byte ^ 0x80) as Buffer,
-    ],
+    ['right only in its first and last 4 bytes', only((at) => at % 28 < 4)],
+    ['with the right bytes in reverse order', (right) => right.reverse()],
+    ['right only in the low 7 bits of each byte, as in ASCII', (right) => right.map((byte) => byte ^ 0x80)],
     ['right only as UTF-8 text', sameText],
   ]
   const attempts = (['hex', 'base64'] as const).flatMap((encoding) =>
-    changes.map(([what, change]): Attempt => {
-      const { body } = create()
-      const right = Buffer.from(credential(body, { encoding: 'hex', prefix: '' }), 'hex')
-      return {
+    changes.map(
+      ([what, change]): Attempt => ({
         sent: `a signature in ${encoding}, ${what}`,
-        body,
-        credential: prefix + Buffer.from(change(right)).toString(encoding),
-      }
-    }),
+        credential(body) {
+          const right = Buffer.from(credential(body, { encoding: 'hex', prefix: '' }), 'hex')
+          return prefix + Buffer.from(change(right)).toString(encoding)
+        },
+      }),
+    ),
   )
-  const { body } = create()
-  const swapped = credential(body, { encoding: 'base64', prefix: '' }).replace(/[a-z]/gi, (letter) =>
-    letter === letter.toLowerCase() ? letter.toUpperCase() : letter.toLowerCase(),
-  )
-  return [...attempts, { sent: 'the right base64 with swapped case', body, credential: prefix + swapped }]
+  const swapped: Attempt = {
+    sent: 'the right base64 with swapped case',
+    credential: (body) =>
+      prefix +
+      credential(body, { encoding: 'base64', prefix: '' }).replace(/[a-z]/gi, (letter) =>
+        letter === letter.toLowerCase() ? letter.toUpperCase() : letter.toLowerCase(),
+      ),
+  }
+  return [...attempts, swapped]
 }
 
 /**
