@@ -42,17 +42,15 @@ const inlineAssets: NonNullable<Options['esbuildPlugins']>[number] = {
 const joinChunks: NonNullable<Options['esbuildPlugins']>[number] = {
   name: 'join-chunks',
   setup({ onLoad, onResolve }) {
-    const files = [...Object.values(entry), 'src/changes/engine.ts', 'src/explain/diagnose.ts'].map((path) =>
-      resolve(path),
-    )
+    const files = [...Object.values(entry), 'src/explain/diagnose.ts'].map((path) => resolve(path))
     const receiver = ['src/receiver/receiver.ts', 'src/signature/signature.ts']
     const imports = receiver.map((path) => `\nimport ${JSON.stringify(resolve(path))}`).join('')
     onLoad({ filter: /\.ts$/ }, ({ path }) =>
       files.includes(path) ? { contents: readFileSync(path, 'utf8') + imports, loader: 'ts' } : undefined,
     )
-    // The inspector and the mock service get a copy of `explain`, so that it is in the file of the main entry. The engine
-    // and the code of `explain` get copies of small functions, because bundlers would add what the large chunk exports
-    // for them to the part that is loaded at once. The class WebhookError is never copied.
+    // The inspector and the mock service get a copy of `explain`, so that it is in the file of the main entry. The code of
+    // `explain` gets copies of small functions, because bundlers would add what the large chunk exports for it to the
+    // part that is loaded at once. The class WebhookError is never copied.
     onResolve({ filter: /\.ts$/ }, ({ path, importer, resolveDir }) => {
       const from = relative('.', importer)
       const isCopied =

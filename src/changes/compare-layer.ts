@@ -2,7 +2,6 @@ import { withCauses } from '#runtime'
 import { configInvalid, WebhookError } from '../errors.ts'
 import { type KnownRow, MAX_BATCH, type NewRow, type RowLayer, type RowStore } from '../inbox/rows.ts'
 import { abortable } from './errors.ts'
-
 import type { Feature, LayerChanges } from './types.ts'
 
 /** A feature that was added or updated. */
@@ -55,13 +54,13 @@ export function readChangedFeatures(layer: LayerChanges, idField: string | undef
     current.set(ids.key, { ...ids, kind: current.has(ids.key) ? 'add' : 'update', feature })
   }
   const lastStates = new Map<string, LastState>()
-  const readGlobalId = createGlobalIdReader()
+  const findGlobalId = createFinder(GLOBAL_ID)
   const deleted = (deletes.features ?? []).map((feature) => ({ ...readIds(feature), feature }))
   for (const last of deleted) lastStates.set(last.key, last)
   // These win: a service never sends the value of another attribute as the id of a deleted feature.
   for (const last of deleted)
-    for (const id of [last.objectId, readGlobalId(last.feature)])
-      if (id !== undefined) lastStates.set(id, last)
+    for (const id of [last.objectId, findGlobalId(last.feature.attributes)])
+      if (id !== undefined) lastStates.set(toKey(id), last)
   const deletedIds = [...new Set(deletes.ids.map(toKey))]
   for (const deletedId of deletedIds) requireUsable(id, deletedId)
   const keys = [...new Set([...current.keys(), ...deletedIds, ...deleted.map(({ key }) => key)])]
@@ -220,15 +219,6 @@ export function createIdReader(layer: number, idField: string | undefined): (fea
   }
 }
 
-/** Returns the global id of a feature as a key, if it has one. */
-function createGlobalIdReader(): (feature: Feature) => string | undefined {
-  const find = createFinder(GLOBAL_ID)
-  return ({ attributes }) => {
-    const id = find(attributes)
-    return id === undefined ? undefined : toKey(id)
-  }
-}
-
 /** @throws {WebhookError} `changes_malformed` */
 function requireUsable(layer: number, id: string): void {
   if (id.length > MAX_LENGTH || /\p{C}/u.test(id))
@@ -250,12 +240,12 @@ function createFinder(names: readonly string[]): (attributes: Record<string, unk
 }
 
 function findName(attributes: Record<string, unknown>, names: readonly string[]): string | undefined {
-  const given = Object.keys(attributes)
-  for (const name of names) {
-    const found = given.find((candidate) => candidate.toLowerCase() === name)
-    if (found !== undefined) return found
-  }
-  return undefined
+  const given = new Map(
+    Object.keys(attributes)
+      .reverse() // the first of equal names wins
+      .map((name) => [name.toLowerCase(), name]),
+  )
+  return names.map((name) => given.get(name)).find((name) => name !== undefined)
 }
 
 const malformed = (message: string, hint: string): WebhookError =>

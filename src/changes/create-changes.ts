@@ -1,15 +1,27 @@
 import { blameCaller, configInvalid } from '../errors.ts'
-import type { CatchUp } from './catch-up.ts'
-import type { Engine } from './engine.ts'
+import { type CatchUp, copyService, type LayerTracking, startCatchUp } from './catch-up.ts'
+import { openAttachment } from './download.ts'
+import { abortable, ChangesError, showUrl } from './errors.ts'
+import { createClient, extractService, type ServiceDescription } from './extract.ts'
 import {
   type CatchUpOptions,
+  type ChangesInbox,
   type ChangesOptions,
   readCatchUpOptions,
   readOptions,
   readServiceUrl,
 } from './options.ts'
-import type { Attachment, Changes, ChangesSource, CopyService } from './types.ts'
-import { type ChangesContext, requireContext } from './types.ts'
+import { hideInError, type Run, runWithin } from './request.ts'
+import { readRequests, type ServiceRequest } from './source.ts'
+import {
+  type Attachment,
+  type Changes,
+  type ChangesContext,
+  type ChangesSource,
+  type CopyService,
+  createRemember,
+  requireContext,
+} from './types.ts'
 
 /** Gets the changes behind events. */
 export interface ChangesClient {
@@ -78,17 +90,43 @@ export interface ChangesClient {
 export function createChanges(options: ChangesOptions): ChangesClient {
   const settings = blameCaller(createChanges, () => readOptions(options))
   const { origins } = settings.connection
-  let engine: Engine | undefined
+  const client = createClient(settings.connection)
+  const remember = createRemember<Changes>()
 
-  // A file of its own, so that pages and processes start before it is loaded.
-  async function load(): Promise<Engine> {
-    const { createEngine } = await import('./engine.ts')
-    engine ??= createEngine(settings)
-    return engine
+  /** Hides the tokens of the client in errors. */
+  const safely = <Result>(run: () => Promise<Result>): Promise<Result> =>
+    run().catch((error: unknown) => {
+      throw hideInError(error, settings.connection.tokens)
+    })
+
+  async function extractAll(
+    requests: readonly ServiceRequest[],
+    run: Run,
+    context: ChangesContext | undefined,
+  ): Promise<Changes> {
+    const all: Changes = { layers: [], layerServerGens: [] }
+    // If a later service fails, the changes of an earlier one are not handed over, so its generations must not be raised.
+    const functions: (() => unknown)[] = []
+    const collect = { onSuccess: (raise: () => unknown) => void functions.push(raise) }
+    // One service after another, because the changes of each can be a large document.
+    for (const request of requests) {
+      const scope = { client, settings, run, context: collect }
+      const { layers, layerServerGens } = await extractService(request, scope)
+      // `push(...layers)` would exceed the stack with long lists.
+      all.layers = all.layers.concat(layers)
+      all.layerServerGens = all.layerServerGens.concat(layerServerGens)
+    }
+    for (const raise of functions) context?.onSuccess?.(raise)
+    return all
   }
-  // Loaded in the background. The first extraction could be too late: if the process has no free file descriptor, the
-  // import fails, and Node 20 never repeats a failed import.
-  load().catch(() => {})
+
+  async function track(service: string, signal: AbortSignal): Promise<LayerTracking[]> {
+    const describe = (run: Run): Promise<ServiceDescription> => client.describeService(service, run)
+    return safely(async () => toTracking(service, await runWithin(settings.timeout, signal, describe)))
+  }
+
+  /** `catchUp` and `resync` require an inbox before they use this. */
+  const parts = { inbox: settings.inbox as ChangesInbox, track }
 
   function requireInbox(method: string): void {
     if (!settings.inbox)
@@ -98,26 +136,45 @@ export function createChanges(options: ChangesOptions): ChangesClient {
   const changes: ChangesClient = {
     async of<Attributes extends object>(source: ChangesSource, context?: ChangesContext) {
       requireContext(context, settings.inbox !== undefined)
-      return (await load()).of(source, context) as Promise<Changes<Attributes>>
+      return safely(async () => {
+        const requests = readRequests(source, origins)
+        return remember(context, keyOf(requests), () =>
+          runWithin(settings.timeout, context?.signal, (run) => extractAll(requests, run, context)),
+        )
+      }) as Promise<Changes<Attributes>>
     },
-    download: async (attachment, options) => (await load()).download(attachment, options?.signal),
+    download: (attachment, options) =>
+      safely(() => openAttachment(attachment, settings.connection, settings.timeout, options?.signal)),
     catchUp(options) {
       const config = blameCaller(changes.catchUp, () => {
         requireInbox('catchUp')
         return readCatchUpOptions(options, origins)
       })
-      const running = load().then((loaded) => loaded.catchUp(config))
-      running.catch((error: unknown) => {
-        if (!config.onError) throw error
-        for (const service of config.services) config.onError(error, service)
-      })
-      return { poll: async () => (await running).poll(), close: async () => (await running).close() }
+      return startCatchUp(parts, config)
     },
-    async resync(service, copy, options) {
+    async resync(service, copy, { signal = new AbortController().signal } = {}) {
       requireInbox('resync')
       if (typeof copy !== 'function') throw configInvalid('resync(service, copy): copy must be a function')
-      await (await load()).resync(readServiceUrl(service, origins), copy, options?.signal)
+      const url = readServiceUrl(service, origins)
+      await abortable(copyService(parts, url, { reason: 'requested', signal }, copy), signal)
     },
   }
   return changes
+}
+
+const keyOf = (requests: readonly ServiceRequest[]): string =>
+  JSON.stringify(requests.map((request) => ({ ...request, parameters: [...request.parameters].sort() })))
+
+/** @throws {WebhookError} `changes_failed` if the service does not track changes */
+function toTracking(service: string, { layerServerGens }: ServiceDescription): LayerTracking[] {
+  if (layerServerGens.length === 0)
+    throw new ChangesError('changes_failed', {
+      message: `${showUrl(service)} does not track changes`,
+      hint: 'Enable change tracking: the capabilities of the service must contain ChangeTracking.',
+    })
+  return layerServerGens.map(({ id, serverGen, minServerGen = Math.min(0, serverGen) }) => ({
+    id,
+    serverGen,
+    minServerGen,
+  }))
 }

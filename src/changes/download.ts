@@ -1,6 +1,6 @@
 import { configInvalid } from '../errors.ts'
 import { isObject, type Json } from '../payload/json.ts'
-import { abortable, ChangesError, showUrl } from './errors.ts'
+import { ChangesError, showUrl } from './errors.ts'
 import { malformed } from './failures.ts'
 import type { Origins } from './origins.ts'
 import {
@@ -10,8 +10,8 @@ import {
   findFailure,
   guard,
   repeat,
+  runWithin,
   send,
-  timedOut,
   toEnding,
 } from './request.ts'
 import type { Attachment, Changes, Feature, LayerChanges } from './types.ts'
@@ -43,23 +43,16 @@ export async function openAttachment(
     throw configInvalid('download(attachment): attachment must be an attachment of the changes')
   if (attachment.data !== undefined) return streamOf([decodeBase64(attachment.data)])
   const url = connection.origins.require(attachment.url, 'url of the attachment')
-  const deadline = new AbortController()
-  // The caller's signal stays in effect while the stream is read.
-  const signal = given ? AbortSignal.any([given, deadline.signal]) : deadline.signal
-  const end = performance.now() + timeout
-  const timer = setTimeout(() => deadline.abort(timedOut(timeout, undefined)), timeout)
-  const run = { signal, remaining: () => end - performance.now() }
-  try {
-    const opened = repeat(url, run, connection, (token) =>
+  return runWithin(timeout, given, (run) => {
+    // The caller's signal stays in effect while the stream is read.
+    const signal = given ? AbortSignal.any([given, run.signal]) : run.signal
+    return repeat(url, { ...run, signal }, connection, (token) =>
       guard(showUrl(url), signal, async () => {
         const received = await send({ url, allowsOtherOrigin: true }, token, signal, connection.fetch)
         return open(received, attachment, showUrl(url))
       }),
     )
-    return await abortable(opened, signal)
-  } finally {
-    clearTimeout(timer)
-  }
+  })
 }
 
 /** Returns the body, unless it is an error of the service, whose HTTP status may be 200. */

@@ -1,13 +1,16 @@
 import { isObject, type Json } from '../payload/json.ts'
+import { HIGHEST, highestOf, seenKey } from './catch-up.ts'
 import { isDocument, namesFile, readDocument } from './download.ts'
-import { backoff, ChangesError, showUrl, wait } from './errors.ts'
+import { abortable, backoff, ChangesError, resyncRequired, showUrl, wait } from './errors.ts'
 import { findError, malformed } from './failures.ts'
+import type { Settings } from './options.ts'
 import type { Origins } from './origins.ts'
 import { type Connection, hideTokens, type Run, requestJson } from './request.ts'
-import type { Changes } from './types.ts'
+import { type ServiceRequest, toParameters } from './source.ts'
+import type { Changes, ChangesContext } from './types.ts'
 
 /** What to extract from a feature service. */
-export interface Extraction {
+interface Extraction {
   /** URL of the feature service, without a slash at its end. */
   service: string
   /** Fields of the request other than `f`, the layers and the generations. */
@@ -37,13 +40,7 @@ export function createClient(connection: Connection & { origins: Origins }): Cli
   async function submit(extraction: Extraction, run: Run): Promise<JobResult> {
     const { service } = extraction
     const url = connection.origins.require(`${service}/extractChanges`, 'changesUrl')
-    const request = {
-      step: 'submit',
-      service,
-      url,
-      fields: toFields(extraction),
-      allowsOtherOrigin: false,
-    } as const
+    const request = { step: 'submit', service, url, fields: toFields(extraction) } as const
     const answer = await requestJson(request, run, connection)
     // Some services write absent members as null or as empty text.
     if ((answer.statusUrl ?? '') !== '') return awaitJob(answer.statusUrl, service, run, connection)
@@ -59,7 +56,7 @@ export function createClient(connection: Connection & { origins: Origins }): Cli
         const result = await submit(extraction, run)
         if ('document' in result) return readDocument(result.document, service)
         try {
-          const request = { step: 'fetch', service, url: result.file, allowsOtherOrigin: true } as const
+          const request = { step: 'fetch', service, url: result.file } as const
           return readDocument(await requestJson(request, run, connection), service)
         } catch (error) {
           if (extractions === MAX_EXTRACTIONS || !isLost(error)) throw error
@@ -69,13 +66,7 @@ export function createClient(connection: Connection & { origins: Origins }): Cli
     async describeService(service, run) {
       const url = connection.origins.require(service, 'URL of the service')
       const fields = { f: 'json', returnUpdates: 'true' }
-      return readDescription(
-        await requestJson(
-          { step: 'describe', service, url, fields, allowsOtherOrigin: false },
-          run,
-          connection,
-        ),
-      )
+      return readDescription(await requestJson({ step: 'describe', service, url, fields }, run, connection))
     },
   }
 }
@@ -136,14 +127,7 @@ async function awaitJob(
       run.state = typeof answer.status === 'string' ? hideTokens(answer.status, connection.tokens) : undefined
       if (FAILED.has(normalize(run.state))) throw failed(answer, String(run.state), url)
     }
-    const request = {
-      step: 'poll',
-      service,
-      url,
-      fields: { f: 'json' },
-      allowsOtherOrigin: false,
-      check,
-    } as const
+    const request = { step: 'poll', service, url, fields: { f: 'json' }, check } as const
     const job = await requestJson(request, run, connection)
     const { resultUrl } = job
     const normalized = normalize(run.state)
@@ -175,4 +159,108 @@ function failed(job: Json, state: string, url: URL): ChangesError {
     state,
     serviceCode: code || undefined,
   })
+}
+
+/** What an extraction for a service needs. */
+interface ServiceScope {
+  client: Client
+  settings: Settings
+  run: Run
+  context: ChangesContext | undefined
+}
+
+/**
+ * Extracts the changes of one service. With an inbox, the window begins at the last handled generations, and these are
+ * raised to its end when the handlers have succeeded.
+ *
+ * @throws {WebhookError} `resync_required` if the service no longer has the changes since then
+ */
+export async function extractService(request: ServiceRequest, scope: ServiceScope): Promise<Changes> {
+  const { client, settings, run, context } = scope
+  const generations = settings.inbox?.generations
+  const { service, layers } = request
+  const stored = generations ? await abortable(generations.get(service), run.signal) : new Map()
+  const window = { ...request.window, min: beginOf(request, stored) }
+  const extraction = { service, layers, window, parameters: toParameters(request, settings) }
+  const changes = await client.extract(extraction, run).catch(async (error: unknown) => {
+    await requireKept(error, extraction, stored, scope)
+    throw error
+  })
+  // An aborted extraction must not raise the generations.
+  run.signal.throwIfAborted()
+  const highest = highestOf(changes.layerServerGens)
+  if (generations)
+    context?.onSuccess?.(async () => {
+      // If the service is restored before the next poll, the poll sees by this that its generations are lower.
+      if (highest > -Infinity) await generations.raise(seenKey(service), new Map([[HIGHEST, highest]]))
+      await generations.raise(service, endsOf(request, changes, stored))
+    })
+  return changes
+}
+
+/** The least generation of the window and of the layers in it: later ones may not have been handled. */
+function beginOf({ window, layers }: ServiceRequest, stored: ReadonlyMap<number, number>): number {
+  let min = window.min
+  for (const [id, generation] of stored)
+    if (generation < min && (!layers || layers.includes(id))) min = generation
+  return min
+}
+
+/**
+ * The last handled generations of the layers: the end of the window or, if it has none, those in the response. A window
+ * can end after the current generation if the service was restored since; then only the response says what was handled.
+ */
+function endsOf(
+  { window: { max }, layers }: ServiceRequest,
+  changes: Changes,
+  stored: ReadonlyMap<number, number>,
+): Map<number, number> {
+  // Services may return the generations of layers that were not requested.
+  const returned = changes.layerServerGens.filter(({ id }) => !layers || layers.includes(id))
+  const ends = new Map(returned.map(({ id, serverGen }) => [id, serverGen]))
+  if (max === undefined) return ends
+  const highest = highestOf(returned)
+  const end = returned.length === 0 ? max : Math.min(max, highest)
+  const known = [...ends.keys(), ...changes.layers.map(({ id }) => id)]
+  return new Map((layers ?? [...known, ...stored.keys()]).map((id) => [id, end]))
+}
+
+/**
+ * Checks after an error of a service whether it still has the changes of the window.
+ *
+ * @throws {WebhookError} `resync_required`
+ */
+async function requireKept(
+  error: unknown,
+  { service, layers, window }: Extraction,
+  stored: ReadonlyMap<number, number>,
+  { client, run }: ServiceScope,
+): Promise<void> {
+  if (!(error instanceof ChangesError) || error.code !== 'changes_failed') return
+  // If the service cannot describe itself, the error of the extraction says more.
+  const described = await client.describeService(service, run).catch(() => undefined)
+  const current = described?.layerServerGens ?? []
+  // Handling a window raises the stored generations of all its layers, even above that of a layer without edits.
+  const highest = highestOf(current)
+  for (const layer of current) {
+    if (layers && !layers.includes(layer.id)) continue
+    const reason = reasonOf(layer, window.min, stored.get(layer.id), highest)
+    if (reason) throw resyncRequired(`layer ${layer.id} of ${showUrl(service)} ${reason}`, error)
+  }
+}
+
+/** @param highest the highest generation of all layers */
+function reasonOf(
+  { minServerGen }: ServiceDescription['layerServerGens'][number],
+  min: number,
+  stored: number | undefined,
+  highest: number,
+): string | undefined {
+  // Changes up to the stored generation have been handled, even if the window of an old delivery begins earlier.
+  const needed = stored ?? min
+  if (minServerGen !== undefined && needed < minServerGen)
+    return `keeps only the changes since generation ${minServerGen}, and those after ${needed} are needed`
+  if (stored !== undefined && stored > highest)
+    return `is at generation ${highest}, although ${stored} was handled: the service was replaced`
+  return undefined
 }

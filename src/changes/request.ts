@@ -28,7 +28,7 @@ export interface Connection {
 }
 
 /** A request whose response is a JSON object. */
-interface JsonRequest extends OutgoingRequest {
+interface JsonRequest extends Omit<OutgoingRequest, 'allowsOtherOrigin'> {
   step: StepName
   /** URL of the feature service. */
   service: string
@@ -98,7 +98,8 @@ async function requestOnce(
 ): Promise<Ending<Json>> {
   const shown = showUrl(request.url)
   return guard(shown, signal, async () => {
-    const received = await send(request, token, signal, fetch)
+    const allowsOtherOrigin = request.step === 'fetch'
+    const received = await send({ ...request, allowsOtherOrigin }, token, signal, fetch)
     const text = await readBody(received.response, limit, shown)
     const found = findFailure(received.response, text, request.step, shown)
     return 'answer' in found ? found : toEnding(received, found, shown)
@@ -376,7 +377,7 @@ export async function runWithin<Result>(
   }
 }
 
-export function timedOut(timeout: number, state: string | undefined): ChangesError {
+function timedOut(timeout: number, state: string | undefined): ChangesError {
   const job = state === undefined ? '' : `; the state of the job was ${state.slice(0, 100)}`
   return new ChangesError('changes_timeout', {
     message: `the changes did not arrive within ${timeout} ms${job}`,

@@ -56,20 +56,14 @@ const NAMES: OptionNames<SnapshotsOptions> = { store: true, idField: true }
 export function createSnapshots(options: SnapshotsOptions): Snapshots {
   const { store, idField } = blameCaller(createSnapshots, () => readOptions(options))
   /** The attempts by their `onSuccess`, because a signal can outlive an attempt. */
-  const attempts = new WeakMap<object, Attempt>()
-
-  function attemptOf({ onSuccess }: SnapshotsContext): Attempt {
-    const attempt = attempts.get(onSuccess) ?? createAttempt(store, idField)
-    attempts.set(onSuccess, attempt)
-    return attempt
-  }
+  const attempts = new WeakMap<object, Compare>()
 
   return {
     async compare<Attributes extends object>(changes: Changes<Attributes>, context: SnapshotsContext) {
       requireArguments(changes, context)
-      return attemptOf(context).compare(changes as unknown as Changes, context) as Promise<
-        LayerComparison<Attributes>[]
-      >
+      const compare = attempts.get(context.onSuccess) ?? createCompare(store, idField)
+      attempts.set(context.onSuccess, compare)
+      return compare(changes as unknown as Changes, context) as Promise<LayerComparison<Attributes>[]>
     },
     async fill(service, layerId, features, generation = 0) {
       if (!Number.isSafeInteger(layerId) || !Number.isSafeInteger(generation))
@@ -124,16 +118,14 @@ function toRows(layerId: number, features: readonly Feature[], idField: string |
   return [...new Map(rows.map((row) => [row.key, row])).values()]
 }
 
-/** The comparisons of one attempt to handle a delivery. */
-export interface Attempt {
-  /**
-   * Compares changes with the stored rows, and with those of earlier comparisons of the attempt. Changes that were
-   * compared before get the same result.
-   */
-  compare(changes: Changes, context: SnapshotsContext): Promise<LayerComparison[]>
-}
+/**
+ * Compares changes with the stored rows, and with those of earlier comparisons of the attempt. Changes that were compared
+ * before get the same result.
+ */
+type Compare = (changes: Changes, context: SnapshotsContext) => Promise<LayerComparison[]>
 
-export function createAttempt(store: RowStore, idField: string | undefined): Attempt {
+/** Creates the function for the comparisons of one attempt to handle a delivery. */
+function createCompare(store: RowStore, idField: string | undefined): Compare {
   const comparisons = new WeakMap<Changes, Promise<LayerComparison[]>>()
   /** The rows to store once the handlers have succeeded, in the order of the comparisons. */
   let writings: Writing[] = []
@@ -189,15 +181,13 @@ export function createAttempt(store: RowStore, idField: string | undefined): Att
     for (const writing of ready) await writeRows(store, writing)
   }
 
-  return {
-    compare(changes, context) {
-      const known = comparisons.get(changes)
-      if (known) return known
-      const comparison = latest.then(() => compareAll(changes, context))
-      comparisons.set(changes, comparison)
-      latest = comparison.catch(() => comparisons.delete(changes))
-      return comparison
-    },
+  return (changes, context) => {
+    const known = comparisons.get(changes)
+    if (known) return known
+    const comparison = latest.then(() => compareAll(changes, context))
+    comparisons.set(changes, comparison)
+    latest = comparison.catch(() => comparisons.delete(changes))
+    return comparison
   }
 }
 
