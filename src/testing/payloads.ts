@@ -147,6 +147,20 @@ const NAMES: OptionNames<PayloadDetails> = {
   itemId: true,
 }
 
+const TEXTS = [
+  'serviceName',
+  'name',
+  'id',
+  'url',
+  'jobId',
+  'taskName',
+  'orgId',
+  'username',
+  'userId',
+  'source',
+  'itemId',
+] as const
+
 /**
  * Checks all details, including those that the dialect does not use.
  *
@@ -154,34 +168,12 @@ const NAMES: OptionNames<PayloadDetails> = {
  */
 function requireDetails(details: PayloadDetails): void {
   requireKnownOptions(details, NAMES, 'detail')
-  const {
-    dialect,
-    serviceType,
-    folderName,
-    orgId,
-    when,
-    changesUrl,
-    serverGens,
-    serverUrl,
-    layerIds,
-    portalUrl,
-  } = details
+  const { dialect, serviceType, folderName, orgId, when } = details
+  const { changesUrl, serverGens, serverUrl, layerIds, portalUrl } = details
   if (dialect !== undefined) requireOneOf('dialect', dialect, DIALECTS)
   if (serviceType !== undefined) requireOneOf('serviceType', serviceType, SERVICE_TYPES)
   if (changesUrl !== undefined) requireOneOf('changesUrl', changesUrl, CHANGES_URLS)
-  // Each detail is checked separately: a loop over the names would take several times as long, and the mock service
-  // writes thousands of payloads per second.
-  requireIfGiven('serviceName', details.serviceName)
-  requireIfGiven('name', details.name)
-  requireIfGiven('id', details.id)
-  requireIfGiven('url', details.url)
-  requireIfGiven('jobId', details.jobId)
-  requireIfGiven('taskName', details.taskName)
-  requireIfGiven('orgId', orgId)
-  requireIfGiven('username', details.username)
-  requireIfGiven('userId', details.userId)
-  requireIfGiven('source', details.source)
-  requireIfGiven('itemId', details.itemId)
+  for (const name of TEXTS) if (details[name] !== undefined) requireText(name, details[name])
   // An empty folder name means the root folder.
   if (folderName !== undefined && folderName !== '') requireText('folderName', folderName)
   // `orgId` becomes part of a URL path.
@@ -193,10 +185,6 @@ function requireDetails(details: PayloadDetails): void {
   if (serverGens !== undefined) requireServerGens(serverGens)
   if (layerIds !== undefined && new Set(requireWholeNumbers('layerIds', layerIds)).size < layerIds.length)
     throw configInvalid('layerIds must not contain a layer twice')
-}
-
-function requireIfGiven(option: keyof PayloadDetails, text: unknown): void {
-  if (text !== undefined) requireText(option, text)
 }
 
 function requireServerGens(serverGens: unknown): void {
