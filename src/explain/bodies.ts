@@ -1,19 +1,14 @@
-import { utf8 } from '../shared/bytes.ts'
 import { decodeAs } from './bytes.ts'
 import type { Cause } from './causes.ts'
-import { charsetChanges, normalForms } from './charsets.ts'
 import { formFieldVariants, formVariants, multipartVariants } from './forms.ts'
 import {
-  COMPACT,
+  compactJson,
   type Json,
   type Layout,
   memberAt,
-  membersOf,
-  PLAIN,
-  PYTHON,
-  parseJson,
+  parseStructure,
+  pythonJson,
   SPACED,
-  type Values,
   writeJson,
 } from './json.ts'
 import { MAX_TEXTS, rewriteJson } from './rewrite.ts'
@@ -31,7 +26,7 @@ import type { Hypothesis } from './types.ts'
 
 /** Yields the JSON of this body in other notations, likely ones first, at most the given number of them. */
 export function* writtenBodies(body: Uint8Array, maxTexts: number = MAX_TEXTS): Generator<Hypothesis> {
-  const text = decodeAs(body, 'utf-8')
+  const text = decodeAs(body)
   if (text === undefined) return
   // Indentation without line ends: `curl -d @file` removes them.
   const isJoined = /^[[{](?: {2}|\t)/.test(text)
@@ -50,46 +45,36 @@ const LOST_TEXTS = [
   ...['{}', '[]', 'undefined', 'null', 'nil', 'None', 'Array', 'NaN', 'true'],
 ]
 
-/** Parses the JSON of an object, an array or a string. */
-const treeOf = ({ text }: Source): Json | undefined =>
-  /^\s*["[{]/.test(text ?? '') ? parseJson(text ?? '') : undefined
-
 /** Where function hosts, queues and buses put the body of the request. */
-const HOSTS: readonly (readonly [host: string, ...paths: string[]])[] = [
-  ['an event of AWS Lambda, Netlify or Vercel', 'body', 'event.body'],
-  ['a request of Azure Functions', 'rawBody', 'req.body', 'req.rawBody', 'Data.req.Body'],
-  ['an event of Amazon SNS or SQS', 'Message', 'Records.0.body', 'Records.0.Sns.Message'],
-  ['an event of Amazon EventBridge or Kinesis', 'detail', 'detail.body', 'Records.0.kinesis.data'],
-  ['a message of Google Pub/Sub', 'message.data', 'data.message.data'],
-  ['a CloudEvent', 'data', 'data_base64', '0.data'],
-  ['a request in a log or another event', 'request.body', 'payload.body', 'payload.data'],
+const PATHS = [
+  ...['body', 'event.body', 'rawBody', 'req.body', 'req.rawBody', 'Data.req.Body', 'Message'],
+  ...['Records.0.body', 'Records.0.Sns.Message', 'Records.0.kinesis.data', 'detail', 'detail.body'],
+  ...['message.data', 'data.message.data', 'data', 'data_base64', '0.data', 'request.body', 'payload.body'],
 ]
 
 /** Members of the received JSON that are tested, whatever their names. */
 const MAX_MEMBERS = 30
 
 /** Yields one member of the received JSON: its text, its decoded text, or its JSON. */
-function* events(source: Source): Generator<Variant> {
-  const tree = treeOf(source)
+function* events({ text, isSmall }: Source): Generator<Variant> {
+  const tree = parseStructure(text)
   if (!tree) return
-  const what = `one ${tree.kind === 'array' ? 'element of the received JSON array' : 'member of the received JSON'}`
   const members = new Map<Json, string>()
-  for (const [host, ...paths] of HOSTS)
-    for (const path of paths) {
-      const member = memberAt(tree, path)
-      if (member) members.set(member, `the member ${path} of the received JSON, as in ${host}`)
-    }
+  for (const path of PATHS) {
+    const member = memberAt(tree, path)
+    if (member) members.set(member, `the member ${path} of the received JSON`)
+  }
+  const what = tree.kind === 'array' ? 'element of the received JSON array' : 'member of the received JSON'
   for (const { value } of tree.members.slice(0, MAX_MEMBERS))
-    if (!members.has(value)) members.set(value, what)
+    if (!members.has(value)) members.set(value, `one ${what}`)
   for (const [member, description] of members) {
     if (member.kind === 'string') {
       yield [member.text, description]
       yield [decodeBase64(member.text), `${description}, decoded from base64`]
     } else if (/^[[{]/.test(member.raw)) {
       yield [member.raw, description]
-      if (/[\s\\]/.test(member.raw))
-        yield [writeJson(member, COMPACT, PLAIN), `${description}, in compact JSON`]
-      if (source.isSmall) yield [writeJson(member, SPACED, PYTHON), `${description}, written by Python`]
+      if (/[\s\\]/.test(member.raw)) yield [compactJson(member), `${description}, in compact JSON`]
+      if (isSmall) yield [pythonJson(member), `${description}, written by Python`]
     }
   }
 }
@@ -98,10 +83,9 @@ function* events(source: Source): Generator<Variant> {
 const WRAPPERS = ['payload', 'data', 'event', 'body', 'events', 'message']
 
 /** Yields JSON that contains the body as its only member. */
-function* wrappers(source: Source): Generator<Variant> {
-  const { text } = source
+function* wrappers({ text }: Source): Generator<Variant> {
   if (text === undefined) return
-  const isJson = treeOf(source) !== undefined
+  const isJson = parseStructure(text) !== undefined
   for (const name of WRAPPERS) {
     const description = `JSON that contains this body as its member ${name}`
     yield [`{"${name}":${JSON.stringify(text)}}`, description]
@@ -114,75 +98,49 @@ function* wrappers(source: Source): Generator<Variant> {
 const MAX_NESTED = 3
 
 function* jsonStrings(source: Source): Generator<Variant> {
-  let inner = treeOf(source)?.text
+  let inner = parseStructure(source.text)?.text
   for (let nested = 0; inner && nested < MAX_NESTED; nested++) {
     yield [inner, 'the text inside the JSON string that was received']
-    inner = treeOf(createSource(utf8(inner)))?.text
+    inner = parseStructure(inner)?.text
   }
   yield* ofBody(transforms.jsonStrings)(source)
 }
 
-/** `%v` of a float64 in Go, the type of every JSON number there. */
-function goFloat({ raw }: Json): string {
-  const value = Number(raw)
-  const [digits, exponent = '0'] = value.toExponential().split('e')
-  const size = Number(exponent)
-  if (size >= -4 && size < 6) return `${value}`
-  return `${digits}e${size < 0 ? '-' : '+'}${`${Math.abs(size)}`.padStart(2, '0')}`
-}
-
 /** `inspect` in Ruby, for texts in UTF-8. */
-const rubyInspect = (text: string): string =>
-  JSON.stringify(text)
-    .replace(/#(?=[{$@])/g, '\\#')
-    .replaceAll('\\u001b', '\\e')
-    .replace(/\\u00(..)/g, (_, hex: string) => `\\x${hex.toUpperCase()}`)
+const rubyInspect = (text: string): string => JSON.stringify(text).replace(/#(?=[{$@])/g, '\\#')
 
-const valuesOf = (
+/** Converting a parsed object to text, in Python, Java, and Ruby before and since 3.4. */
+const NOTATIONS: readonly (readonly [
+  language: string,
+  layout: Layout,
   string: (text: string) => string,
-  words: Record<string, string>,
-  more?: Partial<Values>,
-): Values => ({
-  name: string,
-  string: ({ text }) => string(text),
-  word: (raw) => words[raw] ?? raw,
-  ...more,
-})
-
-const sortedMembers = ({ members }: Json): Json['members'] =>
-  [...members].sort((a, b) => (a.name < b.name ? -1 : 1))
-
-/** Converting a parsed object to text, in Python, Java, Go, and Ruby before and since 3.4. */
-const OBJECT_NOTATIONS: readonly (readonly [language: string, layout: Layout, values: Values])[] = [
-  ['str of Python', SPACED, valuesOf(pythonRepr, { true: 'True', false: 'False', null: 'None' })],
-  ['toString of a Java map', { comma: ', ', colon: '=' }, valuesOf(String, {})],
-  [
-    '%v of Go',
-    { comma: ' ', colon: ':', braces: ['map[', ']'] },
-    valuesOf(String, { null: '<nil>' }, { number: goFloat, members: sortedMembers }),
-  ],
-  ['to_s of Ruby', { comma: ', ', colon: '=>' }, valuesOf(rubyInspect, { null: 'nil' })],
-  ['to_s of Ruby', { comma: ', ', colon: ' => ' }, valuesOf(rubyInspect, { null: 'nil' })],
+  words: Readonly<Record<string, string>>,
+])[] = [
+  ['str of Python', SPACED, (text) => pythonRepr(text), { true: 'True', false: 'False', null: 'None' }],
+  ['toString of a Java map', { comma: ', ', colon: '=' }, String, {}],
+  ['to_s of Ruby', { comma: ', ', colon: '=>' }, rubyInspect, { null: 'nil' }],
+  ['to_s of Ruby', { comma: ', ', colon: ' => ' }, rubyInspect, { null: 'nil' }],
 ]
 
 /** Yields the payload as languages write it if it is converted to text without a JSON serializer. */
 function* stringified(source: Source): Generator<Variant> {
   const { text, isSmall } = source
-  const tree = treeOf(source)
+  const tree = parseStructure(text)
   if (tree?.kind === 'array') {
     const texts = tree.members.map(() => '[object Object]').join()
     yield [texts, 'the text [object Object] in place of each element']
   }
   // A receiver that wrote its Buffer as JSON before it verified it: `{"type":"Buffer","data":[…]}`, `[…]` or `{"0":…}`.
-  const members = membersOf((tree && memberAt(tree, 'data')) ?? tree)
+  const members = ((tree && memberAt(tree, 'data')) ?? tree)?.members ?? []
   const numbers = members.map(({ value }) => (value.kind === 'number' ? Number(value.raw) : -1))
   if (numbers.length > 0 && numbers.every((number) => number >= 0 && number < 256))
     yield [Uint8Array.from(numbers), 'the bytes whose numbers are in the received JSON']
-  if (!isSmall) return
-  for (const [language, layout, values] of tree ? OBJECT_NOTATIONS : [])
+  if (!isSmall || text === undefined) return
+  for (const [language, layout, string, words] of tree ? NOTATIONS : []) {
+    const values = { string, word: (raw: string) => words[raw] ?? raw }
     yield [tree && writeJson(tree, layout, values), `the payload as ${language} writes it`]
-  if (text !== undefined) yield [pythonRepr(text), 'the body as repr of Python writes it']
-  yield* ofBody(transforms.byteLists)(source)
+  }
+  yield [pythonRepr(text), 'the body as repr of Python writes it']
 }
 
 /** Yields the body after several kinds of changes. */
@@ -216,8 +174,8 @@ const EXPENSIVE: Families = [
   ['body_json_string', jsonStrings],
   ['body_form_field', multipartVariants],
   ['body_form_decoded', formVariants],
-  ['body_charset', ofBody(charsetChanges)],
-  ['body_normalized', ofBody(normalForms)],
+  ['body_charset', ofBody(transforms.charsets)],
+  ['body_normalized', ofBody(transforms.normalForms)],
   ['body_base64', ofBody(transforms.encodings)],
   [
     'body_escaped',
@@ -225,6 +183,7 @@ const EXPENSIVE: Families = [
   ],
   ['body_event', wrappers],
   ['body_stringified', stringified],
+  ['body_stringified', ofBody(transforms.byteLists)],
   ['body_escaped', ofBody(transforms.quotes)],
 ]
 
@@ -240,10 +199,8 @@ export function* bodiesWith(
   causes: readonly Cause[],
   maxTexts: number,
 ): Generator<Hypothesis> {
-  yield* hypothesesOf(
-    [...CHEAP, ...EXPENSIVE].filter(([cause]) => causes.includes(cause)),
-    body,
-  )
+  const families = [...CHEAP, ...EXPENSIVE].filter(([cause]) => causes.includes(cause))
+  yield* hypothesesOf(families, body)
   if (causes.includes('body_reserialized')) yield* writtenBodies(body, maxTexts)
 }
 

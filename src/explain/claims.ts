@@ -1,7 +1,7 @@
 import { toBase64 } from '../shared/bytes.ts'
 import { decodeSignature, percentDecode, type SignatureEncoding } from '../signature/signature.ts'
-import { decodeAs, fromBase64, fromHex, toBase32, toBinary, toHex, trim } from './bytes.ts'
-import { type Json, membersOf } from './json.ts'
+import { decodeAs, fromBase64, fromHex, toBinary, toHex, trim } from './bytes.ts'
+import type { Json } from './json.ts'
 import { digestsIn, LABEL, notationMistakes, readNumber, readPart } from './notations.ts'
 import type { ReceivedRequest } from './request.ts'
 import { readFields, readMembers } from './signed-texts.ts'
@@ -207,7 +207,7 @@ function describeHeader(name: string, value: string, keys: readonly Uint8Array[]
 function* textMembers(members: Json['members'], depth = 0): Generator<[name: string, text: string]> {
   for (const { name, value } of members) {
     if (value.kind === 'string') yield [name, value.text]
-    else if (depth < MAX_DEPTH) yield* textMembers(membersOf(value).slice(0, MAX_NESTED), depth + 1)
+    else if (depth < MAX_DEPTH) yield* textMembers(value.members.slice(0, MAX_NESTED), depth + 1)
   }
 }
 
@@ -242,10 +242,8 @@ export function containsKey(text: string, keys: readonly Uint8Array[]): boolean 
     const written = toBinary(start)
     if (start.length > 0 && lower.includes(written.toLowerCase())) return true
     const decoded = [start, fromHex(written), fromBase64(written)]
-    const notations = decoded.flatMap((bytes) =>
-      bytes ? [toHex(bytes), toBase64(bytes), toBase32(bytes)] : [],
-    )
-    if (decodeAs(start, 'utf-8') !== undefined) notations.push(written)
+    const notations = decoded.flatMap((bytes) => (bytes ? [toHex(bytes), toBase64(bytes)] : []))
+    if (decodeAs(start) !== undefined) notations.push(written)
     return notations.some((notation) => haveInCommon(lettersOf(notation), letters))
   })
 }

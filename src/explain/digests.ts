@@ -1,6 +1,6 @@
 import { importKey } from '#runtime'
 import type { HmacKey } from '../runtime/hmac.ts'
-import { type Body, concat, toBase64, toBytes, utf8 } from '../shared/bytes.ts'
+import { concat, toBase64, utf8 } from '../shared/bytes.ts'
 import { fromHex, toHex } from './bytes.ts'
 import type { BytesOrText } from './types.ts'
 
@@ -122,44 +122,22 @@ const HASHES: readonly Hash[] = [
   ['sha224', 'SHA-224', 28],
 ]
 
-/** Hashes that are tested only with HMAC. */
-const RARE: readonly Hash[] = [
-  ['sha512-256', 'SHA-512/256', 32],
-  ['sha512-224', 'SHA-512/224', 28],
-  ['sha3-256', 'SHA3-256', 32],
-  ['sha3-512', 'SHA3-512', 64],
-  ['sha3-384', 'SHA3-384', 48],
-  ['sha3-224', 'SHA3-224', 28],
-  ['ripemd160', 'RIPEMD-160', 20],
-]
-
 /** Hashes that senders combine with a key in ways of their own. */
 const COMMON: readonly Hash[] = [SHA256, ...HASHES.filter(([id]) => /^(sha1|sha512|md5)$/.test(id))]
-
-/** Computes a plain hash of the key and the body. */
-type Parts = (key: BytesOrText, body: BytesOrText) => BytesOrText[]
-
-const PLAIN: readonly (readonly [what: string, parts: Parts])[] = [
-  ['the key followed by the body', (key, body) => [key, body]],
-  ['the body followed by the key', (key, body) => [body, key]],
-  ...['.', ':', '|', '\n'].flatMap((by): [string, Parts][] => [
-    [`the key, ${JSON.stringify(by)} and the body`, (key, body) => [key, by, body]],
-    [`the body, ${JSON.stringify(by)} and the key`, (key, body) => [body, by, key]],
-  ]),
-  ['the key, the body and the key again', (key, body) => [key, body, key]],
-]
 
 /** Ways to sign a digest in place of the body. */
 const WRITTEN: readonly (readonly [notation: string, write: (digest: Uint8Array) => BytesOrText])[] = [
   ['in hex', toHex],
   ['in bytes', (digest) => digest],
   ['in base64', toBase64],
-  ['in upper-case hex', (digest) => toHex(digest).toUpperCase()],
 ]
+
+/** Text between the key and the body in a plain hash. */
+const SEPARATORS = ['', '.', ':', '|', '\n']
 
 /** The first four are those that senders confuse most often. */
 export const ALGORITHMS: readonly Algorithm[] = [
-  ...[...HASHES, ...RARE].map(
+  ...[...HASHES, ['sha3-256', 'SHA3-256', 32] as const].map(
     ([hash, name, size]): Algorithm => ({
       description: `HMAC-${name} instead of HMAC-SHA256`,
       size: hash === 'sha512' ? undefined : size,
@@ -173,54 +151,60 @@ export const ALGORITHMS: readonly Algorithm[] = [
       compute: (key, body) => hmac(hash, body, key),
     }),
   ),
-  ...[SHA256, ...HASHES].flatMap(([hash, name, size]): Algorithm[] => [
-    {
-      description: `a plain ${name} hash of the body, without the key`,
-      size,
-      isKeyless: true,
-      compute: (_, body) => hashOf(hash, body),
-    },
-    ...PLAIN.map(([what, parts]) => ({
+  ...[SHA256, ...HASHES].flatMap(([hash, name, size]): Algorithm[] => {
+    const plain = (what: string, parts: Parts): Algorithm => ({
       description: `a plain ${name} hash of ${what}`,
       size,
       isHash: true,
-      compute: (key: BytesOrText, body: BytesOrText) => hashOf(hash, ...parts(key, body)),
-    })),
-  ]),
-  ...COMMON.flatMap(([hash, name]) =>
-    WRITTEN.map(
-      ([notation, write]): Algorithm => ({
-        description: `HMAC-SHA256 over the ${name} hash of the body ${notation} instead of the body`,
-        size: 32,
-        compute: (key, body) => next(hashOf(hash, body), (digest) => hmac('sha256', key, write(digest))),
+      compute: (key, body) => hashOf(hash, ...parts(key, body)),
+    })
+    return [
+      { ...plain('the body, without the key', (_, body) => [body]), isHash: false, isKeyless: true },
+      ...SEPARATORS.flatMap((by) => {
+        const then = by ? `, ${JSON.stringify(by)} and` : ' followed by'
+        return [
+          plain(`the key${then} the body`, (key, body) => [key, by, body]),
+          plain(`the body${then} the key`, (key, body) => [body, by, key]),
+        ]
       }),
+      plain('the key, the body and the key again', (key, body) => [key, body, key]),
+    ]
+  }),
+  ...COMMON.flatMap(([hash, name]) =>
+    WRITTEN.map(([notation, write]) =>
+      inTwoSteps(
+        `HMAC-SHA256 over the ${name} hash of the body ${notation} instead of the body`,
+        (_, body) => hashOf(hash, body),
+        (key, digest) => hmac('sha256', key, write(digest)),
+      ),
     ),
   ),
-  ...WRITTEN.slice(0, 2).map(
-    ([notation, write]): Algorithm => ({
-      description: `the HMAC-SHA256 of the HMAC-SHA256 ${notation}`,
-      size: 32,
-      compute: (key, body) => next(hmac('sha256', key, body), (digest) => hmac('sha256', key, write(digest))),
-    }),
+  ...WRITTEN.slice(0, 2).map(([notation, write]) =>
+    inTwoSteps(
+      `a plain SHA-256 hash of the HMAC-SHA256 ${notation}`,
+      (key, body) => hmac('sha256', key, body),
+      (_, digest) => hashOf('sha256', write(digest)),
+    ),
   ),
-  ...WRITTEN.slice(0, 2).map(
-    ([notation, write]): Algorithm => ({
-      description: `a plain SHA-256 hash of the HMAC-SHA256 ${notation}`,
-      size: 32,
-      compute: (key, body) => next(hmac('sha256', key, body), (digest) => hashOf('sha256', write(digest))),
-    }),
-  ),
-  {
-    description: 'HMAC-SHA256 over the key instead of the body',
-    size: 32,
-    compute: (key) => hmac('sha256', key, toBytes(key as Body)),
-  },
 ]
 
+/** Returns the parts that are hashed one after another. */
+type Parts = (key: BytesOrText, body: BytesOrText) => BytesOrText[]
+
 /** Computes a second digest from the bytes of a first one. Stays synchronous where hashing is. */
-function next(digest: Digest, compute: (digest: Uint8Array) => Digest): Digest {
-  if (digest === undefined) return undefined
-  return typeof digest === 'string'
-    ? compute(fromHex(digest) as Uint8Array)
-    : digest.then((hex) => (hex === undefined ? undefined : compute(fromHex(hex) as Uint8Array)))
+function inTwoSteps(
+  description: string,
+  first: (key: BytesOrText, body: BytesOrText) => Digest,
+  second: (key: BytesOrText, digest: Uint8Array) => Digest,
+): Algorithm {
+  const next = (key: BytesOrText, hex: string | undefined): Digest =>
+    hex === undefined ? undefined : second(key, fromHex(hex) as Uint8Array)
+  return {
+    description,
+    size: 32,
+    compute(key, body) {
+      const digest = first(key, body)
+      return digest instanceof Promise ? digest.then((hex): Digest => next(key, hex)) : next(key, digest)
+    },
+  }
 }

@@ -1,3 +1,5 @@
+import { escapeUnicode } from './transforms.ts'
+
 /** A JSON value that keeps its source text, duplicate names and the order of its members. */
 export interface Json {
   readonly kind: 'object' | 'array' | 'string' | 'number' | 'word'
@@ -31,6 +33,10 @@ export function parseJson(json: string): Json | undefined {
     return undefined
   }
 }
+
+/** Parses the JSON of an object, an array or a string. */
+export const parseStructure = (text: string | undefined): Json | undefined =>
+  text !== undefined && /^\s*["[{]/.test(text) ? parseJson(text) : undefined
 
 /** Returns a parser of valid JSON. */
 function createParser(json: string): (depth: number) => Json {
@@ -81,113 +87,79 @@ function createParser(json: string): (depth: number) => Json {
   return read
 }
 
-export const membersOf = (json: Json | undefined): readonly Member[] => json?.members ?? NONE
-
 /** Returns the member at a path such as `Records.0.body`. */
 export function memberAt(json: Json, path: string): Json | undefined {
   let at: Json | undefined = json
-  for (const name of path.split('.')) at = membersOf(at).find((member) => member.name === name)?.value
+  for (const name of path.split('.')) at = at?.members.find((member) => member.name === name)?.value
   return at
 }
 
-/** White space and brackets. */
+/** White space. */
 export interface Layout {
   comma: string
   /** Between a name and a value. */
   colon: string
   /** White space of one level. Undefined for a single line. */
   indent?: string
-  /** White space in an empty object or array: a space, a line break, two, or two only in arrays. Default none. */
-  empty?: 'space' | 'line' | 'lines' | 'linesOfArrays'
-  /** Writes arrays as `[ 1, 2 ]` and does not indent them. */
-  padsArrays?: true
-  /** Does not break an object or array with a single member or item into lines. */
-  joinsSingles?: true
-  braces?: readonly [open: string, close: string]
+  /** As Jackson does: arrays as `[ 1, 2 ]`, and a space in empty objects and arrays. */
+  isPadded?: true
 }
 
-/** Writes the values between the brackets. */
+/** Writes the values between the brackets. The member is the name of the closest member that contains the value. */
 export interface Values {
-  name(text: string): string
-  string(json: Json): string
-  /** @param member name of the closest member that contains the number */
-  number?(json: Json, member: string): string
+  string(text: string): string
+  number?(raw: string, member: string): string
   /** Writes `true`, `false` or `null`. */
   word?(raw: string): string
   members?(json: Json): readonly Member[]
-  /** Returns true for an empty value to write as an array. */
-  isEmptyArray?(json: Json, member: string): boolean
+  /** Returns true for an empty object or array to write as an array. */
+  isEmptyArray?(json: Json): boolean
 }
 
 /** Writes a JSON value. Returns undefined if the text would exceed the limit: indentation can make a small body huge. */
-export function writeJson(
-  json: Json,
-  layout: Layout,
-  values: Values,
-  limit: number = 2 ** 28,
-): string | undefined {
-  const { comma, colon, indent, empty, padsArrays, joinsSingles, braces = ['{', '}'] } = layout
+export function writeJson(json: Json, layout: Layout, values: Values, limit = 2 ** 28): string | undefined {
+  const { comma, colon, indent, isPadded } = layout
   const parts: string[] = []
-  const newLines = ['\n']
   let length = 0
   const add = (part: string): void => {
     length += part.length
     parts.push(part)
   }
-  const newLine = (level: number): string => {
-    if (indent === undefined) return ''
-    for (let at = newLines.length; at <= level; at++) newLines.push(newLines[at - 1] + indent)
-    return newLines[level] as string
-  }
-  const spaceIn = (isArray: boolean, level: number): string => {
-    if (empty === undefined) return ''
-    if (empty === 'space') return ' '
-    return (empty === 'lines' || (empty === 'linesOfArrays' && isArray) ? '\n' : '') + newLine(level)
-  }
+  const newLine = (level: number): string => (indent === undefined ? '' : `\n${indent.repeat(level)}`)
   const write = (value: Json, level: number, member: string): void => {
-    if (value.kind === 'string') add(values.string(value))
-    else if (value.kind === 'number') add(values.number?.(value, member) ?? value.raw)
+    if (value.kind === 'string') add(values.string(value.text))
+    else if (value.kind === 'number') add(values.number?.(value.raw, member) ?? value.raw)
     else if (value.kind === 'word') add(values.word?.(value.raw) ?? value.raw)
-    else if (value.members.length === 0) {
-      const isArray = values.isEmptyArray?.(value, member) ?? value.kind === 'array'
-      const [open, close] = isArray ? '[]' : braces
-      add(open + spaceIn(isArray, level) + close)
-    } else writeMembers(value, level, member)
+    else if (value.members.length > 0) writeMembers(value, level, member)
+    else {
+      const isArray = values.isEmptyArray?.(value) ?? value.kind === 'array'
+      add((isArray ? '[]' : '{}').split('').join(isPadded ? ' ' : ''))
+    }
   }
   const writeMembers = (value: Json, level: number, member: string): void => {
     const isArray = value.kind === 'array'
+    const isInLine = isArray && isPadded
+    const inner = isInLine ? level : level + 1
+    const start = isInLine ? ' ' : newLine(inner)
+    const separator = isInLine ? ', ' : comma + start
+    const [open, close] = isArray ? '[]' : '{}'
     const members = isArray ? value.members : (values.members?.(value) ?? value.members)
-    const isJoined = joinsSingles && members.length === 1
-    const isPadded = padsArrays && isArray
-    const inner = isJoined || isPadded ? level : level + 1
-    const start = isJoined ? '' : isPadded ? ' ' : newLine(inner)
-    const separator = isPadded ? ', ' : comma + start
-    const [open, close] = isArray ? '[]' : braces
     for (const [index, { name, value: inside }] of members.entries()) {
       if (length > limit) return
       add(index === 0 ? open + start : separator)
-      if (!isArray) add(values.name(name) + colon)
+      if (!isArray) add(values.string(name) + colon)
       write(inside, inner, isArray ? member : name)
     }
-    add((isJoined ? '' : isPadded ? ' ' : newLine(level)) + close)
+    add((isInLine ? ' ' : newLine(level)) + close)
   }
   write(json, 0, '')
   return length > limit ? undefined : parts.join('')
 }
 
-const quote = (text: string): string => JSON.stringify(text)
+/** JSON as `JSON.stringify` and as `json.dumps` of Python write it. */
+export const compactJson = (json: Json): string | undefined =>
+  writeJson(json, { comma: ',', colon: ':' }, { string: JSON.stringify })
+export const pythonJson = (json: Json): string | undefined =>
+  writeJson(json, SPACED, { string: (text) => escapeUnicode(JSON.stringify(text), /[\x7f-\uffff]/g) })
 
-export const COMPACT: Layout = { comma: ',', colon: ':' }
 export const SPACED: Layout = { comma: ', ', colon: ': ' }
-
-/** Writes strings as `JSON.stringify` does. */
-export const PLAIN: Values = { name: quote, string: ({ text }) => quote(text) }
-
-const toAscii = (json: string): string =>
-  json.replace(/[\x7f-\uffff]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)
-
-/** Writes strings as `json.dumps` of Python does. */
-export const PYTHON: Values = {
-  name: (text) => toAscii(quote(text)),
-  string: ({ text }) => toAscii(quote(text)),
-}

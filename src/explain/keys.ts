@@ -1,7 +1,6 @@
 import { concat, fromBinary, toBase64, utf8 } from '../shared/bytes.ts'
-import { decodeAs, fromBase32, fromBase64, fromHex, inLines, toBinary, toHex, trim, utf16 } from './bytes.ts'
+import { decodeAs, fromBase64, fromHex, toBinary, toHex, trim, utf16 } from './bytes.ts'
 import type { Cause } from './causes.ts'
-import { charsetChanges, normalForms } from './charsets.ts'
 import { hashOf } from './digests.ts'
 import { NAMES, PLACEHOLDERS } from './placeholders.ts'
 import * as transforms from './transforms.ts'
@@ -11,6 +10,7 @@ import {
   ENCODINGS,
   encodeLike,
   type Family,
+  inLines,
   type Source,
   unquote,
   type Variant,
@@ -26,20 +26,17 @@ const MAX_KEY = 1024
 /** Maximum number of keys that a list is searched for or joined to. */
 const MAX_PARTS = 10
 
-/** Other text around the key. */
-function added(before: string, after = ''): (key: string) => Variant {
+/** Adds other text around the key. */
+function added(key: string, before: string, after = ''): Variant {
   const shown = (text: string, place: string): string =>
     text && `${JSON.stringify(text).replace('\ufeff', '\\ufeff')} ${place} it`
   const words = [shown(before, 'before'), shown(after, 'after')].filter(Boolean).join(' and ')
-  return (key) => [before + key + after, words ? `with ${words}` : 'without white space around it']
+  return [before + key + after, words ? `with ${words}` : 'without white space around it']
 }
 
-const AROUND = ['', ' ', '\ufeff'].flatMap((before) =>
-  ['', '\n', '\r\n', '\r', ' ', '\t', '\n\n', ' \n'].map((after) => added(before, after)),
-)
-
 function* whiteSpace({ characters: key }: Source): Generator<Variant> {
-  for (const add of AROUND) yield add(key)
+  for (const before of ['', ' ', '\ufeff'])
+    for (const after of ['', '\n', '\r\n', '\r', ' ', '\t', '\n\n', ' \n']) yield added(key, before, after)
   yield [key.replace(/[ \t\r\n]/g, ''), 'without the white space inside it']
   yield [key.replace(/[\r\n]/g, ''), 'without the line endings inside it']
   for (const end of ['\n', '\r\n', ' ']) {
@@ -47,14 +44,9 @@ function* whiteSpace({ characters: key }: Source): Generator<Variant> {
     for (const last of ['', end]) yield [changed + last, 'with other line endings']
   }
   yield [key.replace(/[ \t\r\n]+/g, ' '), 'with single spaces inside it']
-  yield [key.match(/.{1,4}/gsu)?.join(' '), 'in groups of four characters']
 }
 
 const UUID = /^[{(]?([\da-f]{8})-?([\da-f]{4})-?([\da-f]{4})-?([\da-f]{4})-?([\da-f]{12})[)}]?$/i
-
-/** Puts bytes into the order of `Guid.ToByteArray` in .NET, where the first three groups are reversed. */
-const toGuid = (bytes: Uint8Array): Uint8Array =>
-  Uint8Array.from([3, 2, 1, 0, 5, 4, 7, 6, 8, 9, 10, 11, 12, 13, 14, 15], (index) => bytes[index] as number)
 
 const swapCase = (letter: string): string =>
   letter.toLowerCase() === letter ? letter.toUpperCase() : letter.toLowerCase()
@@ -66,17 +58,16 @@ function* upperAndLowerCase({ text, bytes }: Source): Generator<Variant> {
     yield [text.replace(/^./su, swapCase), 'with its first letter in the other case']
     yield [text.replace(/\p{Lu}|\p{Ll}/gu, swapCase), 'typed with Caps Lock']
   }
-  const groups = UUID.exec(text ?? '')?.slice(1)
-  const raw = groups ? (fromHex(groups.join('')) as Uint8Array) : bytes
-  if (raw.length !== 16) return
-  const uuids = [raw, toGuid(raw)].map((part) =>
-    toHex(part).replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-'),
-  )
-  const forms = uuids.flatMap((uuid) => [uuid, `{${uuid}}`])
-  for (const form of groups ? [groups.join(''), ...forms.slice(0, 2)] : forms)
+  const digits = UUID.exec(text ?? '')
+    ?.slice(1)
+    .join('')
+  const hex = digits ?? toHex(bytes)
+  if (hex.length !== 32) return
+  const uuid = hex.replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-')
+  for (const form of [...(digits ? [hex] : []), uuid, `{${uuid}}`])
     for (const value of [form, form.toLowerCase(), form.toUpperCase()])
       yield [value, 'as a UUID in another form']
-  if (groups) for (const value of [raw, toGuid(raw)]) yield [value, 'as the bytes of the UUID']
+  if (digits) yield [fromHex(hex), 'as the bytes of the UUID']
 }
 
 function parseString(text: string): string | undefined {
@@ -98,10 +89,9 @@ function* quotes(source: Source): Generator<Variant> {
   yield [key.replace(/^["'`]/, ''), 'without the quote at its start']
   yield [key.replace(/["'`]$/, ''), 'without the quote at its end']
   for (const mark of ['"', "'"])
-    for (const end of ['\n', '\r\n', ',', ';']) yield added(mark, mark + end)(key)
+    for (const end of ['\n', '\r\n', ',', ';']) yield added(key, mark, mark + end)
   yield [`b'${key}'`, 'as Python prints bytes']
-  for (const string of [JSON.stringify(key), JSON.stringify(key).replaceAll('/', '\\/')])
-    yield [string, 'as a JSON string']
+  yield [JSON.stringify(key), 'as a JSON string']
   yield [plainQuotes(key), 'with plain quotes in place of typographic ones']
   yield [key.replaceAll("'", '\u2019'), 'with typographic apostrophes']
   yield [key.replace(/"([^"]*)"?/g, '\u201c$1\u201d'), 'with typographic quotes']
@@ -120,18 +110,10 @@ function* encodings(source: Source): Generator<Variant> {
   for (const [name, encode] of ENCODINGS.slice(0, 3))
     for (const end of ['', '\n']) yield [encode(`${binary}\n`) + end, `and a line feed, encoded in ${name}`]
   yield [fromBase64(key), 'decoded from base64']
-  yield [fromLooseBase64(key), 'decoded from base64 by a decoder that skips other characters']
-  yield [
-    fromLooseBase64(key.replace(/[_-]/g, '')),
-    'decoded from base64 by a decoder that skips "-" and "_" too',
-  ]
-  yield [
-    fromHex(/^(?:[0-9a-f]{2}){4,}/i.exec(key)?.[0] ?? 'x'),
-    'decoded from hex up to its first other character',
-  ]
-  const base32 = key.replace(/[ -]/g, '').split('=', 1)[0] ?? ''
-  if (base32.length >= 8) yield [fromBase32(base32), 'decoded from base32']
-  yield [decodeAs(fromBase64(key) ?? utf8('x'), 'utf-16le'), 'decoded from base64 and UTF-16']
+  for (const characters of [key, key.replace(/[_-]/g, '')])
+    yield [fromLooseBase64(characters), 'decoded from base64 by a decoder that skips other characters']
+  const hex = /^(?:[0-9a-f]{2}){4,}/i.exec(key)?.[0] ?? 'x'
+  yield [fromHex(hex), 'decoded from hex up to its first other character']
   if (text !== undefined) yield [toBase64(utf16(text, 'little')), 'encoded in UTF-16, then in base64']
   yield* transforms.byteLists(source)
   for (const size of [64, 76]) yield [`${inLines(key, size, '\n')}\n`, `in lines of ${size} characters`]
@@ -161,8 +143,8 @@ function* invisible({ characters: key }: Source): Generator<Variant> {
 const LOST = /^without its non-ASCII|character references$/
 
 function* charsets(source: Source): Generator<Variant> {
-  for (const variant of charsetChanges(source)) if (!LOST.test(variant[1])) yield variant
-  yield* normalForms(source)
+  for (const variant of transforms.charsets(source)) if (!LOST.test(variant[1])) yield variant
+  yield* transforms.normalForms(source)
   yield* transforms.percentEncodings(source)
   yield [source.bytes.filter((byte) => byte !== 0), 'without its zero bytes']
   // A key file in UTF-16LE that ends in a line feed loses the zero byte after it when white space is removed.
@@ -181,12 +163,11 @@ function* prefixes({ characters: key, binary }: Source): Generator<Variant> {
     yield [decoded && fromBinary(decoded), `without its prefix, decoded from ${name}`]
   }
   yield [rest, 'without its prefix']
-  for (const prefix of ['0x', 'whsec_', 'secret_', 'sk_', 'key_', 'base64:', 'hex:']) yield added(prefix)(key)
-  for (const prefix of ['0x', 'hex:', 'whsec_', 'base64:']) {
-    const isHex = /x/.test(prefix)
-    const encoded = isHex ? toHex(fromBinary(binary)) : btoa(binary)
-    yield [prefix + encoded, `encoded in ${isHex ? 'hex' : 'base64'}, with "${prefix}" before it`]
-  }
+  for (const prefix of ['0x', 'whsec_', 'secret_', 'sk_', 'key_', 'base64:', 'hex:']) yield added(key, prefix)
+  for (const prefix of ['0x', 'hex:'])
+    yield [prefix + toHex(fromBinary(binary)), `encoded in hex, with "${prefix}" before it`]
+  for (const prefix of ['whsec_', 'base64:'])
+    yield [prefix + btoa(binary), `encoded in base64, with "${prefix}" before it`]
 }
 
 /** The start of a line that sets a variable, in shells, .env files, YAML, JSON, PHP, Ruby and JavaScript. */
@@ -206,20 +187,6 @@ function withoutComment(text: string): string {
 }
 
 const SCHEME = /^(?:bearer|basic|token|hmac|hmac-sha256|sha256|shared|secret|key)[ :=]\s?/i
-const plainHyphens = (text: string): string =>
-  text.replace(/[\u2010-\u2013\u2212]/g, '-').replaceAll('\u2014', '--')
-
-const WITH_NAME = [
-  ...[';', ',', '.', ':'].map((mark) => added('', mark)),
-  ...['Bearer ', 'sha256=', ...NAMES.map((name) => `${name}=`)].map((text) => added(text)),
-  ...NAMES.slice(0, 5).flatMap((name) => [added(`${name}="`, '"'), added(`${name}=`, '\n')]),
-  ...NAMES.slice(0, 2).flatMap((name) => [
-    added(`${name}='`, "'"),
-    added(`${name}: `),
-    added(`export ${name}=`),
-  ]),
-  ...NAMES.slice(0, 2).map((name) => added(`export ${name}="`, '"')),
-]
 
 function* copied({ characters: key }: Source): Generator<Variant> {
   yield [unquoteValue(afterName(key)), 'without the name before it']
@@ -230,24 +197,22 @@ function* copied({ characters: key }: Source): Generator<Variant> {
   yield [unquoteValue(afterName(withoutComment(key))), 'without the name before it and the comment after it']
   yield [key.replace(/[;,.:]$/, ''), 'without the punctuation at its end']
   yield [key.replace(SCHEME, ''), 'without the scheme before it']
-  for (const add of WITH_NAME) yield add(key)
-  for (const value of [plainHyphens(key), plainHyphens(plainQuotes(key))])
+  for (const mark of [';', ',', '.', ':']) yield added(key, '', mark)
+  for (const before of ['Bearer ', 'sha256=', ...NAMES.map((name) => `${name}=`)]) yield added(key, before)
+  for (const name of NAMES.slice(0, 5)) {
+    yield added(key, `${name}="`, '"')
+    yield added(key, `${name}=`, '\n')
+  }
+  for (const name of NAMES.slice(0, 2)) {
+    for (const before of [`${name}: `, `export ${name}=`]) yield added(key, before)
+    yield added(key, `${name}='`, "'")
+    yield added(key, `export ${name}="`, '"')
+  }
+  const hyphens = key.replace(/[\u2010-\u2013\u2212]/g, '-').replaceAll('\u2014', '--')
+  for (const value of [hyphens, plainQuotes(hyphens)])
     yield [value, 'with plain hyphens in place of typographic ones']
-  for (const value of [
-    key.replace(/--?/g, '\u2013'),
-    key.replaceAll('--', '\u2014'),
-    key.replaceAll('-', '\u2011'),
-  ])
+  for (const value of [key.replace(/--?/g, '\u2013'), key.replaceAll('--', '\u2014')])
     yield [value, 'with typographic hyphens']
-}
-
-function* html(source: Source): Generator<Variant> {
-  yield* transforms.html(source)
-  const references = source.characters.replace(
-    /[^\0-\x7f]/gu,
-    (character) => `&#${character.codePointAt(0)};`,
-  )
-  yield [references, 'with character references for non-ASCII characters']
 }
 
 function* escapes(source: Source): Generator<Variant> {
@@ -255,11 +220,13 @@ function* escapes(source: Source): Generator<Variant> {
   yield* transforms.backslashes(source)
   for (const name of [/\$(?:\w+|\{[^{}]*\})/g, /\$(?:[A-Za-z_]\w*|\d|\{[^{}]*\})/g])
     yield [key.replace(name, ''), 'with its shell variables replaced by nothing']
-  for (const mark of ['$', '#', ';', '\0'])
-    if (key.includes(mark)) {
-      const name = mark === '\0' ? 'zero byte' : `"${mark}"`
-      yield [key.slice(0, key.indexOf(mark)).trim(), `up to its first ${name}`]
-    }
+  for (const [mark, name] of [
+    ['$', '"$"'],
+    ['#', '"#"'],
+    [';', '";"'],
+    ['\0', 'zero byte'],
+  ] as const)
+    if (key.includes(mark)) yield [key.slice(0, key.indexOf(mark)).trim(), `up to its first ${name}`]
 }
 
 const split = (text: string, by: string | RegExp): string[] =>
@@ -297,11 +264,8 @@ function* lengths({ characters: key, bytes }: Source): Generator<Variant> {
       yield [[...key].slice(0, length).join(''), `cut to ${length} characters`]
     } else if (length >= 16) {
       yield [key.padEnd(length), `filled up with spaces to ${length} characters`]
-      if (length > 64)
-        yield [
-          concat([bytes, new Uint8Array(length - bytes.length)]),
-          `filled up with zero bytes to ${length} bytes`,
-        ]
+      const zeros = new Uint8Array(length - bytes.length)
+      if (length > 64) yield [concat([bytes, zeros]), `filled up with zero bytes to ${length} bytes`]
     }
   }
 }
@@ -316,7 +280,7 @@ const FAMILIES: readonly (readonly [cause: Cause, variants: Family])[] = [
   ['key_encoding', charsets],
   ['key_prefix', prefixes],
   ['key_copied', copied],
-  ['key_html', html],
+  ['key_html', transforms.html],
   ['key_escaped', escapes],
   ['key_list', lists],
   ['key_truncated', lengths],
@@ -382,11 +346,8 @@ function* apply(
   for (const [cause, variants] of families) {
     for (const [value, description] of variants(source)) {
       if (value === undefined || (isLikely && !LIKELY.has(description))) continue
-      yield [
-        cause,
-        encodeLike(source, value),
-        `the key ${description}${value === source.characters ? '' : note}`,
-      ]
+      const after = value === source.characters ? '' : note
+      yield [cause, encodeLike(source, value), `the key ${description}${after}`]
     }
   }
 }
@@ -396,9 +357,8 @@ function* distinct(key: Uint8Array, hypotheses: Iterable<Hypothesis>): Generator
   const seen = new Set([toHmacKey(key)])
   for (const hypothesis of hypotheses) {
     const hmacKey = toHmacKey(hypothesis[1])
-    if (seen.has(hmacKey)) continue
+    if (!seen.has(hmacKey)) yield hypothesis
     seen.add(hmacKey)
-    yield hypothesis
   }
 }
 
@@ -419,21 +379,20 @@ export async function hashedAndJoinedKeys(keys: readonly Uint8Array[]): Promise<
     for (const name of ['SHA-256', 'MD5', 'SHA-1', 'SHA-512']) {
       const digest = fromHex((await hashOf(name.toLowerCase().replace('-', ''), trim(key))) ?? 'x')
       if (!digest) continue
-      hypotheses.push(['key_hashed', digest, `the ${name} of the key`])
+      const what = `the ${name} of the key`
+      hypotheses.push(['key_hashed', digest, what])
       for (const [notation, encode] of ENCODINGS.slice(0, 3))
-        hypotheses.push([
-          'key_hashed',
-          encode(toBinary(digest)) ?? '',
-          `the ${name} of the key in ${notation}`,
-        ])
+        hypotheses.push(['key_hashed', encode(toBinary(digest)) ?? '', `${what} in ${notation}`])
     }
   }
   if (keys.length < 2 || keys.length > MAX_PARTS) return hypotheses
   const bare = keys.map((key) => toBinary(trim(key)))
-  for (const order of [bare, [...bare].reverse()]) {
-    const texts = [',', ', ', ';', '\n', ' ', '|', ':', ''].map((separator) => order.join(separator))
-    for (const text of [...texts, `${order.join('\n')}\n`, JSON.stringify(order)])
-      hypotheses.push(['key_list', fromBinary(text), 'several keys on this side, joined into one text'])
-  }
+  for (const order of [bare, [...bare].reverse()])
+    for (const by of [',', ', ', ';', '\n', ' ', '|', ':', ''])
+      hypotheses.push([
+        'key_list',
+        fromBinary(order.join(by)),
+        'several keys on this side, joined into one text',
+      ])
   return hypotheses
 }

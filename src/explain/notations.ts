@@ -1,6 +1,6 @@
-import { fromBinary, toBase64, utf8 } from '../shared/bytes.ts'
+import { fromBinary, toBase64 } from '../shared/bytes.ts'
 import { decodeSignature, type SignatureEncoding } from '../signature/signature.ts'
-import { decodeAs, fromBase32, fromBase64, fromHex, toBinary, toHex } from './bytes.ts'
+import { decodeAs, fromBase64, fromHex, toBinary, toHex } from './bytes.ts'
 import type { Finding } from './types.ts'
 
 /** Sizes in bytes of the digests of common hashes, from MD5 to SHA-512. */
@@ -16,8 +16,8 @@ const MAX_RUN = 1000
 const MAX_WHOLE = 2000
 
 /**
- * Yields every digest that a text contains: in hex, base64, base64url or base32, in several of these on top of each
- * other, in hex with separators or escapes, as a list of numbers, or as bytes.
+ * Yields every digest that a text contains: in hex, base64 or base64url, in several of these on top of each other,
+ * in hex with separators or escapes, as a list of numbers, or as bytes.
  */
 export function* digestsIn(text: string, nested = 0): Generator<Uint8Array> {
   for (const [pattern, decode] of NOTATIONS) {
@@ -54,7 +54,6 @@ const NOTATIONS: readonly [pattern: RegExp, decode: Decode][] = [
   [/[\w+/-]{22,}/g, fromBase64],
   // In standard base64 alone, `-` and `_` are separators, as in `sha256-<base64>`.
   [/[A-Za-z0-9+/]{22,}/g, fromBase64],
-  [/[a-z2-7]{26,}/gi, fromBase32],
   // Lists of numbers: JSON, Java (signed), Go (without commas), and typed arrays as JSON objects.
   [/-?\d{1,3}(?:(?:,\s{0,4}| )-?\d{1,3}){15,}/g, (run) => fromNumbers(run.split(/,\s*| /))],
   [/"\d\d?":\d{1,3}(?:,"\d\d?":\d{1,3}){15,}/g, (run) => fromNumbers(run.match(/\d+(?!\d*")/g) ?? [])],
@@ -66,12 +65,10 @@ const WHOLE: readonly Decode[] = [
   // Bytes that were written as UTF-8, and base64 in several lines.
   (text) =>
     /^[\0-\x7f]*[\x80-\xff][\0-\xff]*$/.test(text)
-      ? fromCharacters(decodeAs(fromBinary(text), 'utf-8') ?? '')
+      ? fromCharacters(decodeAs(fromBinary(text)) ?? '')
       : undefined,
   (text) => (/\s|\\[nr]/.test(text) ? fromBase64(text.replace(/\s|\\[nr]|=/g, '')) : undefined),
-  (text) => fromLiteral(text, (characters) => characters),
-  // Go and Ruby show valid UTF-8 as characters.
-  (text) => fromLiteral(text, (characters) => toBinary(utf8(characters))),
+  fromLiteral,
 ]
 
 /** Reads a text whose characters are the bytes of a digest. Printable text is not, because it would match by design. */
@@ -86,20 +83,14 @@ const CONTROLS: Readonly<Record<string, string>> = {
 }
 
 /** Reads a string literal with escapes: `b'\x12a\n'` (Python), `"\x12a\e"` (Ruby, PHP), `"\u0012a\n"` (JSON). */
-function fromLiteral(text: string, toBytes: (characters: string) => string): Uint8Array | undefined {
-  const [, literal] =
-    /^\w{0,20}=?\s?b?(?:"(.*)"|'(.*)')$/s.exec(text)?.filter((part) => part !== undefined) ?? []
+function fromLiteral(text: string): Uint8Array | undefined {
+  const [, , literal] = /^\w{0,20}=?\s?b?(["'])(.*)\1$/s.exec(text) ?? []
   if (!literal?.includes('\\')) return undefined
-  return fromCharacters(
-    literal.replace(
-      /\\(?:x([0-9a-f]{2})|u([0-9a-f]{4})|(.))|[^\\]+/gis,
-      (characters, x?: string, u?: string, escaped?: string) => {
-        if (x) return String.fromCharCode(Number.parseInt(x, 16))
-        if (u) return toBytes(String.fromCharCode(Number.parseInt(u, 16)))
-        return escaped ? (CONTROLS[escaped] ?? escaped) : toBytes(characters)
-      },
-    ),
-  )
+  const decode = (_: string, byte?: string, unit?: string, escaped = ''): string => {
+    const hex = byte ?? unit
+    return hex ? String.fromCharCode(Number.parseInt(hex, 16)) : (CONTROLS[escaped] ?? escaped)
+  }
+  return fromCharacters(literal.replace(/\\(?:x([0-9a-f]{2})|u([0-9a-f]{4})|(.))/gis, decode))
 }
 
 /** Reads numbers as bytes: from 0 to 255, or from -128 to 127 where bytes are signed. */
@@ -154,7 +145,6 @@ const NUMBERS: readonly [pattern: RegExp, description: string, write: (digest: s
   [/ffffff/, NEGATIVE, (digest) => perByte(digest, (byte) => toJavaInt(byte).padStart(2, '0'))],
   [/^-[0-9a-f]{24,127}$/, 'in hex, but as a negative number', (digest) => toSigned(digest).toString(16)],
   [/^\d{30,155}$/, 'in decimal digits', (digest) => BigInt(`0x${digest}`).toString()],
-  [/^-\d{30,155}$/, 'in decimal digits', (digest) => toSigned(digest).toString()],
 ]
 
 /**

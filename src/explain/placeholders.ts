@@ -7,85 +7,64 @@ export const NAMES: readonly string[] = [
   ...['WEBHOOK_SIGNATURE_KEY', 'SECRET_KEY', 'HOOK_SECRET', 'KEY', 'secret', 'key'],
 ]
 
-/** Words in place of a key. No description contains its word, because it is the sender's key. */
-const WORDS: readonly (readonly [description: string, ...words: string[]])[] = [
-  ['the word that JavaScript writes for a value that is not set', 'undefined'],
-  [
-    'a word that programs write for a value that is not set',
-    'null',
-    'None',
-    'nil',
-    '<nil>',
-    '%!s(<nil>)',
-    'NULL',
-  ],
-  [
-    'a text that JavaScript writes for an object',
-    '[object Object]',
-    '[object Promise]',
-    '[object ArrayBuffer]',
-  ],
-  ['a text that programs write for an array', 'System.Byte[]', 'Array'],
-  ['a word or digit for a boolean value or no number', 'NaN', 'false', 'true', 'False', '1'],
-  ['two quotes', '""', "''"],
-]
+const VARIABLE = 'the placeholder of a variable, which nothing replaced'
 
-const variablesOf = (name: string): string[] => [
+const placesOf = (name: string): string[] => [
   ...[`\${${name}}`, `$${name}`, `%${name}%`, `{{${name}}}`, `{{ ${name} }}`, `<${name}>`],
   `process.env.${name}`,
 ]
 
-/** Keys from templates and tutorials. */
-const EXAMPLES = [
-  ...['changeme', 'change-me', 'secret', 'mysecret', 'my-secret', 'supersecret', 'your-secret-key'],
-  ...['your_secret_key', 'your-secret', 'YOUR_SECRET', 'YOUR_SECRET_KEY', 'YOUR_SIGNATURE_KEY'],
-  ...['<YOUR_KEY>', '<your-signature-key>', 'password', 'test', 'key'],
+/** Texts in place of a key, likely ones first. No description contains its text, because that is the sender's key. */
+const TEXTS: readonly (readonly [description: string, texts: readonly string[]])[] = [
+  ['the word that JavaScript writes for a value that is not set', ['undefined']],
+  ['a word that programs write for a value that is not set', ['null', 'None', 'nil', '<nil>', 'NULL']],
+  [
+    'a text that JavaScript writes for an object',
+    ['Object', 'Promise', 'ArrayBuffer'].map((name) => `[object ${name}]`),
+  ],
+  ['a text that programs write for an array', ['System.Byte[]', 'Array']],
+  ['a word or digit for a boolean value or no number', ['NaN', 'false', 'true', 'False', '1']],
+  ['two quotes', ['""', "''"]],
+  [VARIABLE, NAMES.slice(0, 2).flatMap(placesOf)],
+  [
+    'an example of a key from a template or a tutorial',
+    [
+      ...['changeme', 'change-me', 'secret', 'mysecret', 'my-secret', 'supersecret', 'your-secret-key'],
+      ...['your_secret_key', 'your-secret', 'YOUR_SECRET', 'YOUR_SECRET_KEY', 'YOUR_SIGNATURE_KEY'],
+      ...['<YOUR_KEY>', '<your-signature-key>', 'password', 'test', 'key'],
+    ],
+  ],
+  ['the name of a variable in place of its value', NAMES.slice(0, 5)],
 ]
 
-const VARIABLE = 'the placeholder of a variable, which nothing replaced'
+/** Texts that programs and templates put in place of a key that is not set. */
+export const PLACEHOLDERS: readonly (readonly [text: string, description: string])[] = TEXTS.flatMap(
+  ([description, texts]) => texts.map((text) => [text, description] as const),
+)
 
-/** Texts that programs and templates put in place of a key that is not set, likely ones first. */
-export const PLACEHOLDERS: readonly (readonly [text: string, description: string])[] = [
-  ...WORDS.flatMap(([description, ...words]) => words.map((word) => [word, description] as const)),
-  ...NAMES.slice(0, 2).flatMap((name) => variablesOf(name).map((text) => [text, VARIABLE] as const)),
-  ...EXAMPLES.map((text) => [text, 'an example of a key from a template or a tutorial'] as const),
-  ...NAMES.slice(0, 5).map((name) => [name, 'the name of a variable in place of its value'] as const),
-]
-
-const IS_WORD =
-  /^(?:undefined|null|none|nil|nan|\[object [A-Za-z]{1,20}\]|<nil>|%!s\(<nil>\)|System\.Byte\[\]|""|'')$/i
+const IS_WORD = /^(?:undefined|null|none|nil|nan|\[object [A-Za-z]{1,20}\]|<nil>|System\.Byte\[\]|""|'')$/i
 
 /** Texts around the name of a variable that a shell, a template or a CI system should have replaced. */
 const IS_VARIABLE =
   /^(?:\$\{\{?\s?([^{}]{1,60}?)\s?\}\}?|\$([A-Z_]{1,60})|%([A-Z_]{1,60})%|\{\{\s?([^{}]{1,60}?)\s?\}\}|process\.env\.(\w{1,60}))$/
 
 /** Words of names and examples. A text with any other word may be a real key. */
-const NAME_WORDS = new Set(
-  'env secret secrets var vars value values config settings geohook webhook hook signature signing sign shared hmac service app api my your the key token name'.split(
-    ' ',
-  ),
-)
-const EXAMPLE_WORDS = new Set([
-  ...NAME_WORDS,
-  ...'here change changeme me it insert enter replace this'.split(' '),
-])
+const NAME_WORDS =
+  'env secret secrets var vars value values config settings geohook webhook hook signature signing sign shared hmac service app api my your the key token name'
+const EXAMPLE_WORDS = `${NAME_WORDS} here change changeme me it insert enter replace this`
 
 /** Returns true if a text, such as `WEBHOOK_SECRET` or `webhookSecret`, consists of these words only. */
-const isMadeOf = (text: string, words: ReadonlySet<string>): boolean =>
+const isMadeOf = (text: string, words: string): boolean =>
   text
     .replace(/([a-z])([A-Z])/g, '$1 $2')
     .split(/[ ._-]/)
-    .every((word) => words.has(word.toLowerCase()))
-
-/** Returns true for an example, such as `<your-key>`, `my_secret` or `changeme`. */
-function isExample(text: string): boolean {
-  const [, inner] = /^<([^<>]{2,60})>$/.exec(text) ?? []
-  return /^(?:your|my|change)/i.test(inner ?? text) && isMadeOf(inner ?? text, EXAMPLE_WORDS)
-}
+    .every((word) => words.split(' ').includes(word.toLowerCase()))
 
 function describePlaceholder(text: string): string | undefined {
   if (IS_WORD.test(text)) return 'a word that programs write when a variable is not set'
-  if (isExample(text)) return 'an example from a template or a tutorial'
+  const [, inner = text] = /^<([^<>]{2,60})>$/.exec(text) ?? []
+  if (/^(?:your|my|change)/i.test(inner) && isMadeOf(inner, EXAMPLE_WORDS))
+    return 'an example from a template or a tutorial'
   if (/^(?:[A-Z]:)?[\\/][\w .\\/-]{1,100}\.(?:txt|key|pem|env|secret)$/i.test(text))
     return 'the path of a file in place of its content'
   const variable = IS_VARIABLE.exec(text)?.slice(1).find(Boolean)

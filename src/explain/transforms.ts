@@ -1,7 +1,18 @@
 import { concat, fromBinary, utf8 } from '../shared/bytes.ts'
 import { percentDecode } from '../signature/signature.ts'
-import * as codecs from './bytes.ts'
-import { decodeAs, fromBase64, fromHex, inLines, toBinary, toHex, trim, trimEnd, trimStart } from './bytes.ts'
+import {
+  BOM,
+  decodeAs,
+  fromBase64,
+  fromHex,
+  hasBom,
+  toBinary,
+  toHex,
+  trim,
+  trimEnd,
+  trimStart,
+  utf16,
+} from './bytes.ts'
 import type { BytesOrText } from './types.ts'
 
 // What programs do to a text on its way, whether it is a body or a key.
@@ -30,7 +41,7 @@ const MAX_SMALL = 16 * 1024
 
 export function createSource(bytes: Uint8Array): Source {
   const binary = toBinary(bytes)
-  const text = decodeAs(bytes, 'utf-8')
+  const text = decodeAs(bytes)
   return { bytes, binary, text, characters: text ?? binary, isSmall: bytes.length <= MAX_SMALL }
 }
 
@@ -55,8 +66,8 @@ const SPACES: readonly (readonly [text: string, name: string])[] = [
 
 export function* atEnd({ bytes }: Source): Generator<Variant> {
   for (const [text, name] of SPACES) yield [concat([bytes, utf8(text)]), `followed by ${name}`]
-  if (bytes.at(-1) === 0x0a)
-    yield [bytes.subarray(0, bytes.at(-2) === 0x0d ? -2 : -1), 'without its last line ending']
+  if (bytes.at(-1) === LF)
+    yield [bytes.subarray(0, bytes.at(-2) === CR ? -2 : -1), 'without its last line ending']
   const trimmed = trimEnd(bytes)
   if (trimmed.length === bytes.length) return
   yield [trimmed, 'without the white space at its end']
@@ -78,16 +89,17 @@ const CR = 0x0d
 
 export function* lineEndings({ bytes, characters }: Source): Generator<Variant> {
   if (!bytes.includes(LF) && !bytes.includes(CR)) return
-  for (const [text, name] of ['\n LF', '\r\n CR LF', '\r CR', '\r\r\n CR CR LF'].map((row) =>
-    row.split(/ (.*)/s),
-  ))
-    yield [withLineEndings(bytes, utf8(text ?? '')), `with ${name} as line endings`]
-  if (/[^\r\n][\r\n]+[^\r\n]/.test(characters))
-    yield [withLineEndings(bytes, new Uint8Array()), 'without its line endings']
+  for (const [name, ...ending] of [
+    ['LF', LF],
+    ['CR LF', CR, LF],
+    ['CR', CR],
+  ] as const)
+    yield [withLineEndings(bytes, ending), `with ${name} as line endings`]
+  if (/[^\r\n][\r\n]+[^\r\n]/.test(characters)) yield [withLineEndings(bytes, []), 'without its line endings']
 }
 
 /** Uses a loop, because a regular expression takes many times as long for a body of line feeds. */
-function withLineEndings(bytes: Uint8Array, ending: Uint8Array): Uint8Array {
+function withLineEndings(bytes: Uint8Array, ending: readonly number[]): Uint8Array {
   const changed = new Uint8Array(bytes.length * Math.max(1, ending.length))
   let size = 0
   for (let at = 0; at < bytes.length; at++) {
@@ -107,86 +119,140 @@ export function* nulBytes({ bytes }: Source): Generator<Variant> {
   const { length } = bytes
   const full = BUFFERS.map((buffer) => Math.ceil(length / buffer) * buffer)
   for (const size of new Set([length + 1, length + 2, length + 4, ...full]))
-    yield [
-      concat([bytes, new Uint8Array(size - length)]),
-      `followed by NUL bytes, up to a size of ${size} bytes`,
-    ]
+    yield [concat([bytes, new Uint8Array(size - length)]), `followed by NUL bytes, up to ${size} bytes`]
   const first = bytes.indexOf(0)
   if (first < 0) return
   yield [bytes.subarray(0, first), 'up to its first NUL byte']
-  yield [bytes.subarray(0, bytes.findLastIndex(Boolean) + 1), 'without the NUL bytes at its end']
   yield [bytes.filter(Boolean), 'without its NUL bytes']
 }
 
-const BOM = Uint8Array.of(0xef, 0xbb, 0xbf)
-
 export function* byteOrderMarks({ bytes }: Source): Generator<Variant> {
-  for (const bom of [BOM, Uint8Array.of(0xff, 0xfe), Uint8Array.of(0xfe, 0xff)]) {
-    const isAt = (part: Uint8Array): boolean => bom.every((byte, index) => part[index] === byte)
-    for (let rest = bytes; isAt(rest); ) {
-      rest = rest.subarray(bom.length)
-      yield [rest, 'without a byte order mark before it']
-    }
-    if (isAt(bytes.subarray(-bom.length)))
-      yield [bytes.subarray(0, -bom.length), 'without a byte order mark after it']
-    if (!isAt(bytes) || bom === BOM) yield [concat([bom, bytes]), 'with a byte order mark before it']
+  for (let rest = bytes; hasBom(rest); ) {
+    rest = rest.subarray(BOM.length)
+    yield [rest, 'without a byte order mark before it']
   }
+  if (hasBom(bytes.subarray(-BOM.length)))
+    yield [bytes.subarray(0, -BOM.length), 'without a byte order mark after it']
+  yield [concat([BOM, bytes]), 'with a byte order mark before it']
   yield [concat([BOM, BOM, bytes]), 'with two byte order marks before it']
   yield [concat([bytes, BOM]), 'with a byte order mark after it']
 }
 
-/** Converts a text to another text. Bytes are binary strings. Returns undefined if the text does not fit. */
-export type Convert = (text: string) => string | undefined
-export type Codec = readonly [name: string, convert: Convert]
+/** The characters 0x80 to 0x9f of Windows-1252. Not every platform's TextDecoder supports this charset. */
+const WINDOWS_1252 =
+  '\u20ac\x81\u201a\u0192\u201e\u2026\u2020\u2021\u02c6\u2030\u0160\u2039\u0152\x8d\u017d\x8f' +
+  '\x90\u2018\u2019\u201c\u201d\u2022\u2013\u2014\u02dc\u2122\u0161\u203a\u0153\x9d\u017e\u0178'
+const LATIN_1 = Array.from(WINDOWS_1252, (_, at) => String.fromCharCode(0x80 + at)).join('')
 
-/** Applies functions one after another, as long as each one fits. */
-export const chain =
-  (...steps: readonly Convert[]): Convert =>
-  (text) =>
-    steps.reduce<string | undefined>((value, step) => (value ? step(value) : undefined), text)
-
-/** Makes a conversion of binary strings from one of bytes. */
-const encodes = (encode: (bytes: Uint8Array) => string) => (binary: string) => encode(fromBinary(binary))
-const decodes = (decode: (text: string) => Uint8Array | undefined) => (text: string) => {
-  const bytes = decode(text)
-  return bytes && toBinary(bytes)
+/** Encodes text. Returns undefined if the charset lacks a character of it. */
+function toSingleByte(text: string, high: string): Uint8Array | undefined {
+  const binary = text.replace(/[^\0-\x7f\xa0-\xff]/g, (character) => {
+    const at = high.indexOf(character)
+    return at < 0 ? '\u0100' : String.fromCharCode(0x80 + at)
+  })
+  return binary.includes('\u0100') ? undefined : fromBinary(binary)
 }
 
-const hexWith = (by: string) => encodes((bytes) => (toHex(bytes).match(/../g) ?? []).join(by))
-const linesOf = (length: number, end: string) => (binary: string) => inLines(btoa(binary), length, end)
-const listOf = (start: string, by: string, end: string) => encodes((bytes) => start + bytes.join(by) + end)
-const padTo = (text: string, size: number): string => text.padEnd(Math.ceil(text.length / size) * size, '=')
+const fromSingleByte = (binary: string, high: string): Uint8Array =>
+  utf8(binary.replace(/[\x80-\x9f]/g, (byte) => high.charAt(byte.charCodeAt(0) - 0x80)))
+
+const NOT_ASCII = /[^\0-\x7f]/gu
+
+const toReferences = (text: string): string =>
+  text.replace(NOT_ASCII, (character) => `&#${character.codePointAt(0)};`)
+
+export function* charsets({ bytes, binary, text, isSmall }: Source): Generator<Variant> {
+  if (text === undefined) {
+    const repaired = new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytes)
+    yield [repaired, 'decoded as UTF-8, with its invalid bytes replaced']
+    yield [repaired.replaceAll('\ufffd', ''), 'without the bytes that are not UTF-8']
+  } else {
+    for (const bom of ['', '\ufeff'])
+      for (const endian of ['little', 'big'] as const)
+        yield [utf16(bom + text, endian), `in UTF-16${bom && ' with a byte order mark'}`]
+  }
+  for (const charset of ['utf-16le', 'utf-16be']) {
+    const decoded = decodeAs(bytes, charset)
+    if (decoded !== undefined) yield [trim(utf8(decoded)), `decoded from ${charset}`]
+  }
+  if (!/[^\0-\x7f]/.test(binary)) return // the charsets below agree in ASCII
+  for (const [charset, high] of [
+    ['Latin-1', LATIN_1],
+    ['Windows-1252', WINDOWS_1252],
+  ] as const) {
+    const encoded = text === undefined ? undefined : toSingleByte(text, high)
+    yield [encoded, `in ${charset}`]
+    yield [encoded && toSingleByte(decodeAs(encoded) ?? '\ufffd', high), `in ${charset}, applied twice`]
+    const decoded = fromSingleByte(binary, high)
+    yield [decoded, `decoded as ${charset} and encoded as UTF-8`]
+    if (isSmall)
+      yield [fromSingleByte(toBinary(decoded), high), `decoded as ${charset} and encoded as UTF-8 twice`]
+  }
+  if (text === undefined || !isSmall) return
+  for (const [by, description] of [
+    ['?', 'with question marks for non-ASCII characters'],
+    ['\ufffd', 'with U+FFFD for non-ASCII characters'],
+    ['', 'without its non-ASCII characters'],
+  ] as const) {
+    yield [text.replace(NOT_ASCII, by), description]
+    yield [text.replace(/[^\0-\x7f]/g, by), description] // each UTF-16 unit
+    yield [binary.replace(NOT_ASCII, by), description] // each byte
+  }
+  const lower = Uint8Array.from({ length: text.length }, (_, at) => text.charCodeAt(at))
+  yield [lower, 'with the lower byte of each unit']
+  yield [fromBinary(text.replace(/[^\0-\xff]/gu, '?')), 'in Latin-1, with question marks']
+  yield [toReferences(text), 'with character references']
+}
+
+/** More marks on one character than text has (UAX #15, section 13): putting them in order takes quadratic time. */
+const MANY_MARKS = /[\p{M}\uff9e\uff9f]{33}/u
+
+export function* normalForms({ text }: Source): Generator<Variant> {
+  if (text === undefined || /^[\0-\x7f]*$/.test(text) || MANY_MARKS.test(text)) return
+  for (const form of ['NFC', 'NFD', 'NFKC', 'NFKD'])
+    yield [text.normalize(form), `in the Unicode normalization form ${form}`]
+}
+
+/** Encodes or decodes a binary string. Returns undefined if it does not fit. */
+export type Codec = readonly [name: string, convert: (binary: string) => string | undefined]
+
+const toUrlSafe = (base64: string): string => base64.replaceAll('+', '-').replaceAll('/', '_')
+const hexOf = (binary: string, by = ''): string => (toHex(fromBinary(binary)).match(/../g) ?? []).join(by)
 const upper = (text: string): string => text.toUpperCase()
+
+/** Breaks text into lines of a length. The last line has no line ending. */
+export function inLines(text: string, length: number, end: string): string {
+  const lines: string[] = []
+  for (let start = 0; start < text.length; start += length) lines.push(text.slice(start, start + length))
+  return lines.join(end)
+}
 
 /** Encodings, likely ones first. */
 export const ENCODINGS: readonly Codec[] = [
   ['base64', btoa],
-  ['hex', encodes(toHex)],
-  ['upper-case hex', chain(encodes(toHex), upper)],
+  ['hex', hexOf],
+  ['upper-case hex', (binary) => upper(hexOf(binary))],
   ['base64 without padding', (binary) => btoa(binary).replaceAll('=', '')],
-  ['base64url', chain(btoa, codecs.toUrlSafe)],
-  ['base64url with padding', (binary) => padTo(codecs.toUrlSafe(btoa(binary)), 4)],
+  ['base64url', (binary) => toUrlSafe(btoa(binary)).replaceAll('=', '')],
+  ['base64url with padding', (binary) => toUrlSafe(btoa(binary))],
 ]
-export const RARE_ENCODINGS: readonly Codec[] = [
-  ...[':', ' ', '-'].flatMap((by): Codec[] => [
-    ['hex with separators', hexWith(by)],
-    ['upper-case hex with separators', chain(hexWith(by), upper)],
+const RARE_ENCODINGS: readonly Codec[] = [
+  ...[':', '-'].flatMap((by): Codec[] => [
+    ['hex with separators', (binary) => hexOf(binary, by)],
+    ['upper-case hex with separators', (binary) => upper(hexOf(binary, by))],
   ]),
   // Line lengths of MIME, Python and GNU, Ruby, and OpenSSL.
-  ...(['76 \r\n', '76 \n', '60 \n', '64 \n'] as const).flatMap((row): Codec[] => {
-    const size = Number.parseInt(row, 10)
-    const lines = linesOf(size, row.slice(3))
-    const name = `base64, in lines of ${size} characters`
-    return [
-      [name, lines],
-      [name, (binary) => lines(binary) + row.slice(3)],
-    ]
-  }),
-  ['base32', encodes((bytes) => padTo(codecs.toBase32(bytes), 8))],
-  ['base32 without padding', encodes(codecs.toBase32)],
-  ['lower-case base32', encodes((bytes) => codecs.toBase32(bytes).toLowerCase())],
+  ...([76, 60, 64] as const).flatMap((size) =>
+    ['\r\n', '\n'].flatMap((end) =>
+      ['', end].map(
+        (last): Codec => [
+          `base64, in lines of ${size} characters`,
+          (binary) => inLines(btoa(binary), size, end) + last,
+        ],
+      ),
+    ),
+  ),
   ['a JSON string of base64', (binary) => `"${btoa(binary)}"`],
-  ['percent-encoded base64', (binary) => encodeURIComponent(btoa(binary))],
 ]
 
 /** Decodes hex, also with separators, line endings or `0x`. Returns undefined for any other text. */
@@ -195,19 +261,18 @@ function fromSeparatedHex(text: string): Uint8Array | undefined {
   return digits === '' ? undefined : fromHex(digits)
 }
 
-const isBase64 = (text: string): boolean =>
-  text.length > 1 && /^[\w+/-]+={0,2}\s*$/.test(text.replace(/[\r\n]/g, ''))
-
 /** Decodes base64 or base64url, with or without line breaks and padding. Returns undefined for other text. */
 export const decodeBase64 = (text: string): Uint8Array | undefined =>
-  isBase64(text) ? fromBase64(text.trim()) : undefined
+  text.length > 1 && /^[\w+/-]+={0,2}\s*$/.test(text.replace(/[\r\n]/g, ''))
+    ? fromBase64(text.trim())
+    : undefined
 
 export const DECODINGS: readonly Codec[] = [
-  ['base64', decodes(decodeBase64)],
-  ['hex', decodes(fromSeparatedHex)],
+  ['base64', (text) => toBinaryIf(decodeBase64(text))],
+  ['hex', (text) => toBinaryIf(fromSeparatedHex(text))],
 ]
 
-const trimBinary = (binary: string): string => toBinary(trim(fromBinary(binary)))
+const toBinaryIf = (bytes: Uint8Array | undefined): string | undefined => bytes && toBinary(bytes)
 
 /** Decodes and encodes: once, twice, with a line feed, and from one encoding to another. */
 export function* encodings({ binary }: Source): Generator<Variant> {
@@ -216,32 +281,32 @@ export function* encodings({ binary }: Source): Generator<Variant> {
     const decoded = decode(bare)
     if (!decoded) continue
     yield [fromBinary(decoded), `decoded from ${name}`]
-    yield [fromBinary(trimBinary(decoded)), `decoded from ${name}, without white space around it`]
+    const trimmed = trim(fromBinary(decoded))
+    yield [trimmed, `decoded from ${name}, without white space around it`]
     for (const [then, decodeAgain] of DECODINGS) {
-      const again = decodeAgain(trimBinary(decoded))
+      const again = decodeAgain(toBinary(trimmed))
       yield [again && fromBinary(again), `decoded from ${name}, then from ${then}`]
     }
-    for (const [other, encode] of [...ENCODINGS, ...RARE_ENCODINGS.slice(0, 2)])
-      yield [encode(decoded), `in ${other} in place of ${name}`]
+    for (const [other, encode] of ENCODINGS) yield [encode(decoded), `in ${other} in place of ${name}`]
   }
   for (const [name, encode] of ENCODINGS) {
-    yield [encode(binary), `encoded in ${name}`]
-    yield [`${encode(binary)}\n`, `encoded in ${name}, with a line feed at its end`]
+    const encoded = encode(binary) ?? ''
+    yield [encoded, `encoded in ${name}`]
+    yield [`${encoded}\n`, `encoded in ${name}, with a line feed at its end`]
+    for (const [then, encodeAgain] of /^(base64|hex)$/.test(name) ? ENCODINGS.slice(0, 2) : [])
+      yield [encodeAgain(encoded), `encoded in ${name}, then in ${then}`]
   }
-  for (const [name, encode] of ENCODINGS.slice(0, 2))
-    for (const [then, encodeAgain] of ENCODINGS.slice(0, 2))
-      yield [chain(encode, encodeAgain)(binary), `encoded in ${name}, then in ${then}`]
   for (const [name, encode] of RARE_ENCODINGS) yield [encode(binary), `encoded in ${name}`]
 }
 
-export function* byteLists({ binary, characters, isSmall }: Source): Generator<Variant> {
+export function* byteLists({ bytes, binary, characters, isSmall }: Source): Generator<Variant> {
   const numbers = characters.match(/\d+/g) ?? []
   if (numbers.length > 1 && /^[^\d]*\d{1,3}(?:[, ]{1,2}\d{1,3})+[\]}]*$/.test(characters))
     yield [Uint8Array.from(numbers, Number), 'decoded from a list of numbers']
   if (!isSmall) return
-  const lists = [listOf('', ',', ''), ...[',', ', ', ' '].map((by) => listOf('[', by, ']'))]
-  for (const list of lists) yield [list(binary), 'as a list of numbers']
-  yield [listOf('{"type":"Buffer","data":[', ',', ']}')(binary), 'as the JSON of a Buffer']
+  yield [bytes.join(), 'as a list of numbers']
+  for (const by of [',', ', ', ' ']) yield [`[${bytes.join(by)}]`, 'as a list of numbers']
+  yield [`{"type":"Buffer","data":[${bytes.join()}]}`, 'as the JSON of a Buffer']
   yield [`b${pythonRepr(binary, /[\\']|[^ -~]/g)}`, 'as Python prints bytes']
 }
 
@@ -253,8 +318,7 @@ export function pythonRepr(text: string, escaped: RegExp = /[\\']|(?! )[\p{C}\p{
     const short = { '\\': '\\\\', '\n': '\\n', '\r': '\\r', '\t': '\\t' }[character]
     if (short) return short
     const hex = (character.codePointAt(0) as number).toString(16)
-    if (hex.length < 3) return `\\x${hex.padStart(2, '0')}`
-    return hex.length < 5 ? `\\u${hex.padStart(4, '0')}` : `\\U${hex.padStart(8, '0')}`
+    return hex.length < 3 ? `\\x${hex.padStart(2, '0')}` : `\\u${hex.padStart(4, '0')}`
   })
   return mark + inner + mark
 }
@@ -271,19 +335,23 @@ export function decodePercent(binary: string): BytesOrText {
   return fromBinary(percentDecode(binary))
 }
 
+export const decodeForm = (binary: string): BytesOrText => decodePercent(binary.replaceAll('+', ' '))
+
+/** Percent-encodes text like `encodeURIComponent`, which throws for lone surrogates. */
+export const encodePercent = (text: string): string =>
+  encodeURIComponent(text.replace(/\p{Surrogate}/gu, '\ufffd'))
+
+/** Percent-encodes more ASCII characters. */
+export const encodeMarks = (percent: string, marks: RegExp): string =>
+  percent.replace(marks, (mark) => `%${upper(mark.charCodeAt(0).toString(16))}`)
+
 export function* percentEncodings({ binary, text, isSmall }: Source): Generator<Variant> {
   if (binary.includes('%')) yield [decodePercent(binary), 'percent-decoded']
-  if (/[%+]/.test(binary)) yield [decodePercent(binary.replaceAll('+', ' ')), 'decoded as a form field']
+  if (/[%+]/.test(binary)) yield [decodeForm(binary), 'decoded as a form field']
   if (text === undefined || !isSmall) return
-  const percent = encodeURIComponent(text.replace(/\p{Surrogate}/gu, '\ufffd'))
-  const strict = (marks: RegExp): string =>
-    percent.replace(marks, (mark) => `%${upper(mark.charCodeAt(0).toString(16))}`)
-  for (const encoded of [
-    percent,
-    strict(/[!'()*]/g),
-    strict(/[!'()~]/g),
-    strict(/[!'()*]/g).replaceAll('%2F', '/'),
-  ]) {
+  const percent = encodePercent(text)
+  const strict = encodeMarks(percent, /[!'()*]/g)
+  for (const encoded of [percent, strict, encodeMarks(percent, /[!'()~]/g), strict.replaceAll('%2F', '/')]) {
     yield [encoded, 'percent-encoded']
     yield [encoded.replaceAll('%20', '+'), 'percent-encoded, with + for spaces']
   }
@@ -291,9 +359,7 @@ export function* percentEncodings({ binary, text, isSmall }: Source): Generator<
   yield [encodeURI(percent).replaceAll('%25', '%'), 'percent-encoded']
 }
 
-const ENTITIES: Readonly<Record<string, string>> = {
-  ...{ amp: '&', lt: '<', gt: '>', quot: '"', apos: "'", nbsp: '\u00a0' },
-}
+const ENTITIES: Readonly<Record<string, string>> = { amp: '&', lt: '<', gt: '>', quot: '"', apos: "'" }
 
 /** Decodes HTML entities once. Unknown entities stay as they are. */
 const decodeHtml = (text: string): string =>
@@ -305,20 +371,14 @@ const decodeHtml = (text: string): string =>
 
 /** How PHP, PHP before 8.1, Python, Ruby, Go and others write double and single quotes in HTML. */
 const QUOTES_IN_HTML = [
-  '&quot; &#039;',
-  "&quot; '",
-  '&quot; &#x27;',
-  '&quot; &#39;',
-  '&#34; &#39;',
-  '&quot; &apos;',
-  '" \'',
-]
-
-const encodeHtml = (text: string, quotes: string): string => {
-  const [double = '', single = ''] = quotes.split(' ')
-  const marked = text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;')
-  return marked.replaceAll('"', double).replaceAll("'", single)
-}
+  ['&quot;', '&#039;'],
+  ['&quot;', "'"],
+  ['&quot;', '&#x27;'],
+  ['&quot;', '&#39;'],
+  ['&#34;', '&#39;'],
+  ['&quot;', '&apos;'],
+  ['"', "'"],
+] as const
 
 export function* html({ characters, isSmall }: Source): Generator<Variant> {
   if (characters.includes('&')) {
@@ -326,18 +386,21 @@ export function* html({ characters, isSmall }: Source): Generator<Variant> {
     yield [decodeHtml(decodeHtml(characters)), 'with its HTML entities decoded twice']
     yield [characters.replaceAll('&amp;', '&'), 'with &amp; decoded']
   }
-  for (const quotes of isSmall && /[&<>"']/.test(characters) ? QUOTES_IN_HTML : []) {
-    yield [encodeHtml(characters, quotes), 'encoded for HTML']
-    yield [encodeHtml(encodeHtml(characters, quotes), quotes), 'encoded for HTML twice']
+  if (!isSmall) return
+  for (const [double, single] of /[&<>"']/.test(characters) ? QUOTES_IN_HTML : []) {
+    const encode = (text: string): string => {
+      const marked = text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;')
+      return marked.replaceAll('"', double).replaceAll("'", single)
+    }
+    yield [encode(characters), 'encoded for HTML']
+    yield [encode(encode(characters)), 'encoded for HTML twice']
   }
+  yield [toReferences(characters), 'with character references for non-ASCII characters']
 }
 
 /** Writes characters, by default those beyond ASCII, as `\uXXXX`. */
-export const escapeUnicode = (
-  text: string,
-  pattern: RegExp = /[\x80-\uffff]/g,
-  change: (hex: string) => string = (hex) => hex,
-): string => text.replace(pattern, (unit) => `\\u${change(unit.charCodeAt(0).toString(16).padStart(4, '0'))}`)
+export const escapeUnicode = (text: string, pattern: RegExp = /[\x80-\uffff]/g): string =>
+  text.replace(pattern, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)
 
 const CONTROLS: Readonly<Record<string, string>> = { n: '\n', r: '\r', t: '\t', 0: '\0' }
 
@@ -359,15 +422,13 @@ export function* backslashes({ characters, isSmall }: Source): Generator<Variant
   for (const marks of [/["'\\]/g, /["\\]/g, /\$/g, /[^\w@%+=:,./-]/g])
     yield [characters.replace(marks, '\\$&'), 'with backslashes before special characters']
   yield [escapeUnicode(characters), 'with \\u sequences for non-ASCII characters']
-  yield [escapeUnicode(characters, /[\x80-\uffff]/g, upper), 'with \\u sequences for non-ASCII characters']
   yield [`${characters}\\n`, 'with a backslash and the letter n after it']
   yield [characters.replace(/\\r\\n$|\\[nrt]$/, ''), 'without the backslash and letter at its end']
   const lines = characters.replaceAll('\r', '\\r').replaceAll('\n', '\\n')
-  for (const end of lines === characters ? [] : ['', '\\n'])
-    yield [lines + end, 'with line endings as backslash sequences']
+  if (lines !== characters) yield [lines, 'with line endings as backslash sequences']
 }
 
-const PAIRS = ['""', "''", '``', '\u201c\u201d', '\u2018\u2019', '\u201e\u201c', '\u00ab\u00bb', '<>']
+const PAIRS = ['""', "''", '``', '\u201c\u201d', '\u2018\u2019', '<>']
 
 /** Removes one pair of quotes around a text. Returns other texts unchanged. */
 export function unquote(text: string): string {
@@ -381,7 +442,7 @@ export function* quotes({ characters, isSmall }: Source): Generator<Variant> {
   for (const pair of PAIRS) yield [pair.charAt(0) + characters + pair.charAt(1), `in the quotes ${pair}`]
   yield [unquote(unquote(characters)), 'without two pairs of quotes around it']
   yield [/^\s*b?(["'])(.*)\1\s*$/s.exec(characters)?.[2], 'without what Python prints around bytes']
-  yield [characters.replace(/["'`\u00ab\u00bb\u2018-\u201f]/g, ''), 'without its quotes']
+  yield [characters.replace(/["'`\u2018-\u201f]/g, ''), 'without its quotes']
 }
 
 /** JSON strings that contain the text, as JavaScript, Python, PHP and Go write them, and in a JSON string again. */
