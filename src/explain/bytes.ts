@@ -12,7 +12,7 @@ export function toBinary(bytes: Uint8Array): string {
 }
 
 /** Decodes bytes. Returns undefined if they are invalid in this charset, or if the platform does not support it. */
-export function decodeAs(bytes: Uint8Array, charset = 'utf-8'): string | undefined {
+export function decodeAs(bytes: Uint8Array, charset: string = 'utf-8'): string | undefined {
   try {
     return new TextDecoder(charset, { fatal: true, ignoreBOM: true }).decode(bytes)
   } catch {

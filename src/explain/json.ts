@@ -117,7 +117,12 @@ export interface Values {
 }
 
 /** Writes a JSON value. Returns undefined if the text would exceed the limit: indentation can make a small body huge. */
-export function writeJson(json: Json, layout: Layout, values: Values, limit = 2 ** 28): string | undefined {
+export function writeJson(
+  json: Json,
+  layout: Layout,
+  values: Values,
+  limit: number = 2 ** 28,
+): string | undefined {
   const { comma, colon, indent, isPadded } = layout
   const parts: string[] = []
   let length = 0

@@ -10,7 +10,6 @@ import {
   ENCODINGS,
   encodeLike,
   type Family,
-  inLines,
   type Source,
   unquote,
   type Variant,
@@ -39,10 +38,7 @@ function* whiteSpace({ characters: key }: Source): Generator<Variant> {
     for (const after of ['', '\n', '\r\n', '\r', ' ', '\t', '\n\n', ' \n']) yield added(key, before, after)
   yield [key.replace(/[ \t\r\n]/g, ''), 'without the white space inside it']
   yield [key.replace(/[\r\n]/g, ''), 'without the line endings inside it']
-  for (const end of ['\n', '\r\n', ' ']) {
-    const changed = key.replace(/\r\n?|\n/g, end)
-    for (const last of ['', end]) yield [changed + last, 'with other line endings']
-  }
+  for (const end of ['\n', '\r\n']) yield [key.replace(/\r\n?|\n/g, end), 'with other line endings']
   yield [key.replace(/[ \t\r\n]+/g, ' '), 'with single spaces inside it']
 }
 
@@ -93,8 +89,6 @@ function* quotes(source: Source): Generator<Variant> {
   yield [`b'${key}'`, 'as Python prints bytes']
   yield [JSON.stringify(key), 'as a JSON string']
   yield [plainQuotes(key), 'with plain quotes in place of typographic ones']
-  yield [key.replaceAll("'", '\u2019'), 'with typographic apostrophes']
-  yield [key.replace(/"([^"]*)"?/g, '\u201c$1\u201d'), 'with typographic quotes']
 }
 
 /** Decodes base64 as PHP, Node.js and Python do: other characters are skipped, and an incomplete byte is dropped. */
@@ -116,7 +110,6 @@ function* encodings(source: Source): Generator<Variant> {
   yield [fromHex(hex), 'decoded from hex up to its first other character']
   if (text !== undefined) yield [toBase64(utf16(text, 'little')), 'encoded in UTF-16, then in base64']
   yield* transforms.byteLists(source)
-  for (const size of [64, 76]) yield [`${inLines(key, size, '\n')}\n`, `in lines of ${size} characters`]
   if (/^[+-]?[\d.]{1,40}(?:e[+-]?\d{1,3})?$/i.test(key)) yield [`${Number(key)}`, 'read as a number']
   if (/^\d+$/.test(key)) yield [key.replace(/^0+/, ''), 'without its leading zeros']
 }
@@ -202,17 +195,13 @@ function* copied({ characters: key }: Source): Generator<Variant> {
   for (const name of NAMES.slice(0, 5)) {
     yield added(key, `${name}="`, '"')
     yield added(key, `${name}=`, '\n')
+    yield added(key, `export ${name}=`)
   }
-  for (const name of NAMES.slice(0, 2)) {
-    for (const before of [`${name}: `, `export ${name}=`]) yield added(key, before)
-    yield added(key, `${name}='`, "'")
-    yield added(key, `export ${name}="`, '"')
-  }
-  const hyphens = key.replace(/[\u2010-\u2013\u2212]/g, '-').replaceAll('\u2014', '--')
-  for (const value of [hyphens, plainQuotes(hyphens)])
-    yield [value, 'with plain hyphens in place of typographic ones']
-  for (const value of [key.replace(/--?/g, '\u2013'), key.replaceAll('--', '\u2014')])
-    yield [value, 'with typographic hyphens']
+  const hyphens = plainQuotes(key)
+    .replace(/[\u2010-\u2013\u2212]/g, '-')
+    .replaceAll('\u2014', '--')
+  yield [hyphens, 'with plain hyphens in place of typographic ones']
+  yield [key.replace(/--?/g, '\u2013'), 'with typographic hyphens']
 }
 
 function* escapes(source: Source): Generator<Variant> {
@@ -220,13 +209,9 @@ function* escapes(source: Source): Generator<Variant> {
   yield* transforms.backslashes(source)
   for (const name of [/\$(?:\w+|\{[^{}]*\})/g, /\$(?:[A-Za-z_]\w*|\d|\{[^{}]*\})/g])
     yield [key.replace(name, ''), 'with its shell variables replaced by nothing']
-  for (const [mark, name] of [
-    ['$', '"$"'],
-    ['#', '"#"'],
-    [';', '";"'],
-    ['\0', 'zero byte'],
-  ] as const)
-    if (key.includes(mark)) yield [key.slice(0, key.indexOf(mark)).trim(), `up to its first ${name}`]
+  for (const mark of ['$', '#', ';', '\0'])
+    if (key.includes(mark))
+      yield [key.slice(0, key.indexOf(mark)).trim(), 'up to its first "$", "#", ";" or zero byte']
 }
 
 const split = (text: string, by: string | RegExp): string[] =>

@@ -146,38 +146,27 @@ export function createKeySource({ signatureKey, unsigned, url = '/' }: Question)
 
 function createFunctionSource(given: KeyFunction, url: string): KeySource {
   let isCalled = false
-  const state = {
+  const source = {
     keys: [] as readonly Uint8Array[],
     finding: undefined as Finding | undefined,
     isNamed: false,
-  }
-
-  async function signatureKey(head: RequestHead): Promise<ReturnedKeys> {
-    isCalled = true
-    state.finding = {
-      cause: 'key_unavailable',
-      evidence: 'The signatureKey function throws or rejects for this request.',
-    }
-    const returned = await given(head)
-    const read = readReturned(returned)
-    state.isNamed = !read.error
-    state.finding = findInvalid(read, returned, url)
-    state.keys = state.finding ? [] : readKeys(read.keys)
-    return returned
-  }
-
-  return Object.defineProperties({} as KeySource, {
-    signatureKey: { value: signatureKey },
-    keys: { get: () => state.keys },
-    finding: { get: () => state.finding },
-    isNamed: { get: () => state.isNamed },
-    read: {
-      async value(head: RequestHead) {
-        if (!isCalled) await signatureKey(head).catch(() => {})
-        return state.keys
-      },
+    async signatureKey(head: RequestHead): Promise<ReturnedKeys> {
+      isCalled = true
+      const evidence = 'The signatureKey function throws or rejects for this request.'
+      source.finding = { cause: 'key_unavailable', evidence }
+      const returned = await given(head)
+      const read = readReturned(returned)
+      source.isNamed = !read.error
+      source.finding = findInvalid(read, returned, url)
+      source.keys = source.finding ? [] : readKeys(read.keys)
+      return returned
     },
-  })
+    async read(head: RequestHead) {
+      if (!isCalled) await source.signatureKey(head).catch(() => {})
+      return source.keys
+    },
+  }
+  return source
 }
 
 /** Explains what a key function has returned, unless the receiver can use it. */

@@ -1,6 +1,6 @@
 import { concat, fromBinary, utf8 } from '../shared/bytes.ts'
 import { decodeAs, toBinary } from './bytes.ts'
-import { type Json, type Member, parseJson } from './json.ts'
+import { type Json, parseJson } from './json.ts'
 import type { ReceivedRequest } from './request.ts'
 import type { Hypothesis } from './types.ts'
 import { MAX_BODY } from './work.ts'
@@ -52,10 +52,13 @@ const TEMPLATES: readonly string[] = [
 const MAX_TEXTS = 400
 const MAX_BYTES = 8 * 1024 * 1024
 
+/** Values of the request for placeholders, each with what it is. Evidence shows that in place of the value. */
+type Values = ReadonlyMap<string, readonly (readonly [text: string, label: string])[]>
+
 /** A template with values for its placeholders. */
 interface Choice {
   template: string
-  values: ReadonlyMap<string, Value>
+  values: ReadonlyMap<string, readonly [text: string, label: string]>
   /** How many more likely choices of values the template has. */
   rank: number
 }
@@ -66,11 +69,18 @@ export function* signedTexts(request: ReceivedRequest, maxTexts: number = MAX_TE
   const choices = cached.get(request.headers) ?? readChoices(request)
   cached.set(request.headers, choices)
   let bytes = MAX_BYTES / Math.max(1, keys.length)
-  for (const choice of choices.slice(0, maxTexts)) {
-    const text = write(choice, body)
+  for (const { template, values } of choices.slice(0, maxTexts)) {
+    // Joins bytes instead of text, so that the body is copied only once.
+    const parts = template.split(/\{(\w+)\}/).map((part, at) => {
+      if (at % 2 === 0) return utf8(part)
+      return part === 'body' ? body : utf8(values.get(part)?.[0] ?? '')
+    })
+    const text = concat(parts)
     bytes -= text.length
     if (bytes < 0) break
-    yield ['signed_text', text, describe(choice)]
+    // Shows the names of the values, because a sender could forge log lines with the values.
+    const shown = template.replace(/\{(\w+)\}/g, (_, name: string) => `{${values.get(name)?.[1] ?? name}}`)
+    yield ['signed_text', text, `the text ${shown.replaceAll('\n', '\\n')}`]
   }
 }
 
@@ -85,51 +95,19 @@ function readChoices(request: ReceivedRequest): Choice[] {
 }
 
 /** Returns each choice of values for a template. A placeholder without a value leaves no choice. */
-function choicesOf(template: string, values: ReturnType<typeof readValues>): Choice[] {
+function choicesOf(template: string, all: Values): Choice[] {
   let choices: Choice[] = [{ template, values: new Map(), rank: 0 }]
   for (const name of new Set(template.match(/(?<=\{)\w+(?=\})/g))) {
     if (name === 'body') continue
-    choices = choices.flatMap((choice) =>
-      values[name as Placeholder].map((value, index) => ({
+    choices = choices.flatMap(({ values, rank }) =>
+      (all.get(name) ?? []).map((value, index) => ({
         template,
-        values: new Map([...choice.values, [name, value]]),
-        rank: choice.rank + index,
+        values: new Map([...values, [name, value]]),
+        rank: rank + index,
       })),
     )
   }
   return choices
-}
-
-/** Joins bytes instead of text, so that the body is copied only once. */
-const write = ({ template, values }: Choice, body: Uint8Array): Uint8Array =>
-  concat(
-    template
-      .split(/(\{body\})/)
-      .map((part) =>
-        part === '{body}'
-          ? body
-          : utf8(part.replace(/\{(\w+)\}/g, (_, name: string) => values.get(name)?.text ?? '')),
-      ),
-  )
-
-/** Shows the names of the values, because a sender could forge log lines with the values. */
-const describe = ({ template, values }: Choice): string => {
-  const shown = template.replace(/\{(\w+)\}/g, (_, name: string) => `{${values.get(name)?.label ?? name}}`)
-  return `the text ${shown.replaceAll('\n', '\\n')}`
-}
-
-/** A value of the request that a sender may have signed together with the body. */
-interface Value {
-  text: string
-  /** What the value is, such as `timestamp`. Evidence shows it in place of the value. */
-  label: string
-}
-
-type Placeholder = 't' | 'id' | 'url' | 'path' | 'method' | 'host' | 'contentType'
-
-/** Maximum number of values of each kind. */
-const LIMITS: Readonly<Record<Placeholder, number>> = {
-  ...{ t: 8, id: 6, url: 8, path: 4, method: 1, host: 2, contentType: 1 },
 }
 
 /** Maximum length of a value in characters, and maximum number of headers that are read. */
@@ -137,29 +115,32 @@ const MAX_LENGTH = 4000
 const MAX_HEADERS = 200
 
 /** Returns the values that a sender may have signed, likely ones first. */
-function readValues(request: ReceivedRequest): Readonly<Record<Placeholder, readonly Value[]>> {
+function readValues(request: ReceivedRequest): Values {
   const { headers, method = 'POST' } = request
   const parts = readParts(request)
+  const ids = parts.filter(([name, text]) => ID.test(name) && !TIME.test(text))
+  const texts: readonly [
+    name: string,
+    limit: number,
+    label: string,
+    texts: readonly (string | undefined)[],
+  ][] = [
+    ['t', 8, 'timestamp', parts.map(([, text]) => text).filter((text) => TIME.test(text))],
+    ['id', 6, 'id', ids.map(([, text]) => text)],
+    ['method', 1, 'method', [method.toUpperCase()]],
+    ['host', 2, 'host', hostsOf(headers)],
+    ['contentType', 1, 'content type', [headers.get('content-type')]],
+  ]
+  const values: [name: string, limit: number, values: (readonly [text: string, label: string])[]][] =
+    texts.map(([name, limit, label, all]) => [name, limit, all.map((text = '') => [text, label] as const)])
   const paths = readPaths(request)
-  const hosts = [headers.get('x-forwarded-host'), headers.get('host') ?? headers.get(':authority')]
-  const values: Record<Placeholder, Value[]> = {
-    t: parts.filter(([, text]) => TIME.test(text)).map(([, text]) => ({ text, label: 'timestamp' })),
-    id: parts
-      .filter(([name, text]) => ID.test(name) && !TIME.test(text))
-      .map(([, text]) => ({ text, label: 'id' })),
-    path: paths,
-    url: readUrls(request, paths),
-    method: [{ text: method.toUpperCase(), label: 'method' }],
-    host: hosts.flatMap((text) => (text ? [{ text, label: 'host' }] : [])),
-    contentType: [{ text: headers.get('content-type') ?? '', label: 'content type' }],
-  }
-  for (const kind of Object.keys(LIMITS) as Placeholder[]) {
-    const unique = new Map(values[kind].map((value) => [value.text, value]))
-    values[kind] = [...unique.values()]
-      .filter(({ text }) => text !== '' && text.length <= MAX_LENGTH)
-      .slice(0, LIMITS[kind])
-  }
-  return values
+  values.push(['path', 4, paths], ['url', 8, readUrls(request, paths)])
+  return new Map(
+    values.map(([name, limit, all]) => {
+      const unique = [...new Map(all.map((value) => [value[0], value])).values()]
+      return [name, unique.filter(([text]) => text !== '' && text.length <= MAX_LENGTH).slice(0, limit)]
+    }),
+  )
 }
 
 /** Unix time in seconds to nanoseconds, ISO 8601, and HTTP dates. */
@@ -199,37 +180,39 @@ function splitValue(value: string): Part[] {
   return [...named, ...words].slice(0, 100)
 }
 
-/** Headers in which proxies keep the path that the sender used. */
-const ORIGINAL_PATHS = ['x-original-uri', 'x-original-url', 'x-forwarded-uri', 'x-envoy-original-path']
+/** Returns the hosts under which the sender may know this receiver, with their ports and without. */
+const hostsOf = (headers: ReceivedRequest['headers']): string[] =>
+  ['x-forwarded-host', 'host', ':authority'].flatMap((name) => {
+    const host = headers.get(name)?.split(',', 1)[0]?.trim()
+    return host ? [host, host.replace(/:\d+$/, '')] : []
+  })
 
-function readPaths({ url, headers }: ReceivedRequest): Value[] {
-  const paths = [url?.replace(/^[a-z]+:\/\/[^/?#]*/i, ''), ...ORIGINAL_PATHS.map((name) => headers.get(name))]
-  return paths.flatMap((path) => {
+/** Returns the path, also as proxies keep it, with its query and without. */
+function readPaths({ url, headers }: ReceivedRequest): Part[] {
+  const names = ['x-original-uri', 'x-original-url', 'x-forwarded-uri', 'x-envoy-original-path']
+  const paths = [url?.replace(/^[a-z]+:\/\/[^/?#]*/i, ''), ...names.map((name) => headers.get(name))]
+  return paths.flatMap((path): Part[] => {
     if (!path?.startsWith('/')) return []
     const [bare = ''] = path.split('?', 1)
     return [
-      { text: path, label: path === bare ? 'path' : 'path and query' },
-      { text: bare, label: 'path' },
+      [path, path === bare ? 'path' : 'path and query'],
+      [bare, 'path'],
     ]
   })
 }
 
 /** Returns the URLs and paths under which the sender may know this receiver. */
-function readUrls({ url, headers }: ReceivedRequest, paths: readonly Value[]): Value[] {
-  const hosts = ['x-forwarded-host', 'x-original-host', 'host', ':authority'].flatMap((name) => {
-    const host = headers.get(name)?.split(',', 1)[0]?.trim()
-    return host ? [host, host.replace(/:\d+$/, '')] : []
-  })
-  const urls = /^[a-z]+:/i.test(url ?? '') ? [{ text: url as string, label: 'URL' }] : []
+function readUrls({ url = '', headers }: ReceivedRequest, paths: readonly Part[]): Part[] {
   const [first, ...others] = paths
-  for (const { text, label } of paths) {
-    for (const scheme of ['https', 'http']) {
-      for (const host of new Set(hosts)) {
-        const shown = `${scheme} URL${label === 'path' && text !== first?.text ? ' without query' : ''}`
-        urls.push({ text: `${scheme}://${host}${text}`, label: shown })
-      }
-    }
-  }
+  const urls = paths.flatMap(([text, label]) =>
+    ['https', 'http'].flatMap((scheme) =>
+      [...new Set(hostsOf(headers))].map((host): Part => {
+        const without = label === 'path' && text !== first?.[0] ? ' without query' : ''
+        return [`${scheme}://${host}${text}`, `${scheme} URL${without}`]
+      }),
+    ),
+  )
+  if (/^[a-z]+:/i.test(url)) urls.unshift([url, 'URL'])
   return first ? [...urls.slice(0, 1), first, ...others.slice(0, 1), ...urls.slice(1), ...others] : urls
 }
 
@@ -244,7 +227,7 @@ const MAX_TRIED = 4
 
 /** Returns a body that is a JSON object, with its first members. Returns undefined for other and for large bodies. */
 export function readMembers(body: Uint8Array): Json | undefined {
-  const text = body.length > MAX_BODY ? undefined : decodeAs(body, 'utf-8')
+  const text = body.length > MAX_BODY ? undefined : decodeAs(body)
   const json = text && /^\s*\{/.test(text) ? parseJson(text) : undefined
   return json && { ...json, raw: text as string, members: json.members.slice(0, MAX_READ) }
 }
@@ -253,29 +236,26 @@ export function readMembers(body: Uint8Array): Json | undefined {
 export function* memberTexts(body: Uint8Array): Generator<Hypothesis> {
   const { raw: text, members } = readMembers(body) ?? { raw: '', members: [] }
   const signatures = members.filter(({ name }) => SIGNATURE.test(name)).slice(0, MAX_TRIED)
-  if (signatures.length === 0) return
-  for (const member of signatures) {
-    const { name, value, start, end } = member
+  for (const { name, value, start, end } of signatures) {
+    const [before, after] = [text.slice(0, start), text.slice(end)]
     const without = 'the JSON of the body without the member for the signature'
-    yield ['signed_text', withoutMember(text, member), without]
+    const isLast = before.endsWith(',')
+    yield ['signed_text', isLast ? before.slice(0, -1) + after : before + after.replace(/^,\s*/, ''), without]
     yield ['signed_text', JSON.stringify({ ...JSON.parse(text), [name]: undefined }), without]
     const emptied = text.slice(start, end).replace(value.raw, () => '""')
-    const description = 'the JSON of the body with an empty text as the signature'
-    yield ['signed_text', text.slice(0, start) + emptied + text.slice(end), description]
+    yield [
+      'signed_text',
+      before + emptied + after,
+      'the JSON of the body with an empty text as the signature',
+    ]
   }
+  if (signatures.length === 0) return
   for (const { name, value } of members.filter((member) => SIGNED.test(member.name)).slice(0, MAX_TRIED)) {
     const description = `only the member ${name} of the body`
     yield ['signed_text', value.raw, description]
     const written = value.kind === 'string' ? value.text : JSON.stringify(JSON.parse(value.raw))
     yield ['signed_text', written, description]
   }
-}
-
-/** Removes a member of an object from the text, with the comma before or after it. */
-function withoutMember(text: string, { start, end }: Member): string {
-  const before = text.slice(0, start)
-  const after = text.slice(end)
-  return before.endsWith(',') ? before.slice(0, -1) + after : before + after.replace(/^,\s*/, '')
 }
 
 /** A field of a form as it is written, in a binary string, and the form without this field. */

@@ -217,7 +217,8 @@ export function* normalForms({ text }: Source): Generator<Variant> {
 export type Codec = readonly [name: string, convert: (binary: string) => string | undefined]
 
 const toUrlSafe = (base64: string): string => base64.replaceAll('+', '-').replaceAll('/', '_')
-const hexOf = (binary: string, by = ''): string => (toHex(fromBinary(binary)).match(/../g) ?? []).join(by)
+const hexOf = (binary: string): string => toHex(fromBinary(binary))
+const separate = (binary: string, by: string): string => (hexOf(binary).match(/../g) ?? []).join(by)
 const upper = (text: string): string => text.toUpperCase()
 
 /** Breaks text into lines of a length. The last line has no line ending. */
@@ -238,8 +239,8 @@ export const ENCODINGS: readonly Codec[] = [
 ]
 const RARE_ENCODINGS: readonly Codec[] = [
   ...[':', '-'].flatMap((by): Codec[] => [
-    ['hex with separators', (binary) => hexOf(binary, by)],
-    ['upper-case hex with separators', (binary) => upper(hexOf(binary, by))],
+    ['hex with separators', (binary) => separate(binary, by)],
+    ['upper-case hex with separators', (binary) => upper(separate(binary, by))],
   ]),
   // Line lengths of MIME, Python and GNU, Ruby, and OpenSSL.
   ...([76, 60, 64] as const).flatMap((size) =>
@@ -275,7 +276,7 @@ export const DECODINGS: readonly Codec[] = [
 const toBinaryIf = (bytes: Uint8Array | undefined): string | undefined => bytes && toBinary(bytes)
 
 /** Decodes and encodes: once, twice, with a line feed, and from one encoding to another. */
-export function* encodings({ binary }: Source): Generator<Variant> {
+export function* encodings({ binary, isSmall }: Source): Generator<Variant> {
   const bare = binary.replace(/^data:[^,]{0,100};base64,/, '').replace(/^"([^"]*)"\s*$/, '$1')
   for (const [name, decode] of DECODINGS) {
     const decoded = decode(bare)
@@ -296,7 +297,7 @@ export function* encodings({ binary }: Source): Generator<Variant> {
     for (const [then, encodeAgain] of /^(base64|hex)$/.test(name) ? ENCODINGS.slice(0, 2) : [])
       yield [encodeAgain(encoded), `encoded in ${name}, then in ${then}`]
   }
-  for (const [name, encode] of RARE_ENCODINGS) yield [encode(binary), `encoded in ${name}`]
+  for (const [name, encode] of isSmall ? RARE_ENCODINGS : []) yield [encode(binary), `encoded in ${name}`]
 }
 
 export function* byteLists({ bytes, binary, characters, isSmall }: Source): Generator<Variant> {

@@ -63,7 +63,9 @@ export function createWork(bodySize: number, isThorough: boolean): Work {
       return isThorough ? reason : `${reason} ${MORE}`
     },
     spend(messageSize, keySize, perByte) {
-      const cost = PER_CANDIDATE + messageSize * (PER_BYTE + perByte) + keySize * PER_BYTE
+      // Large texts take longer to make, because the garbage of their parts has to be collected.
+      const making = messageSize > MAX_BODY ? 4 * perByte : perByte
+      const cost = PER_CANDIDATE + messageSize * (PER_BYTE + making) + keySize * PER_BYTE
       left -= cost
       slice -= cost
       return left >= 0
