@@ -4,6 +4,7 @@ import { writeChangesUrl } from '../payload/changes-url.ts'
 import { CAUGHT_UP } from '../receiver/delivery.ts'
 import { warn } from '../receiver/observer.ts'
 import type { Delivery } from '../receiver/types.ts'
+import { toHex, utf8 } from '../shared/bytes.ts'
 import { resyncRequired, showUrl } from './errors.ts'
 import type { CatchUpOptions, ChangesInbox } from './options.ts'
 import type { CopyService, ResyncContext } from './types.ts'
@@ -215,7 +216,7 @@ async function createAnnouncement({
   const payload = { ...names, changesUrl, events: [raw] }
   return {
     id: await idOf(`${copies} ${changesUrl}`),
-    rawBody: new TextEncoder().encode(JSON.stringify(payload)),
+    rawBody: utf8(JSON.stringify(payload)),
     contentType: 'application/json',
     headers: {},
     receivedAt,
@@ -243,9 +244,8 @@ function decode(segment: string): string {
 
 /** Like the id of every delivery: 32 hex digits. */
 async function idOf(changes: string): Promise<string> {
-  const text = new TextEncoder().encode(`${CAUGHT_UP} ${changes}`)
-  const hash = new Uint8Array(await crypto.subtle.digest('SHA-256', text))
-  return Array.from(hash.subarray(0, 16), (byte) => byte.toString(16).padStart(2, '0')).join('')
+  const hash = await crypto.subtle.digest('SHA-256', utf8(`${CAUGHT_UP} ${changes}`))
+  return toHex(hash.slice(0, 16))
 }
 
 /** The generations that a service tracks for one layer, from its `changeTrackingInfo`. */

@@ -1,5 +1,6 @@
 import { configInvalid } from '../errors.ts'
 import { isObject, type Json } from '../payload/json.ts'
+import { fromBinary } from '../shared/bytes.ts'
 import { ChangesError, showUrl } from './errors.ts'
 import { malformed } from './failures.ts'
 import type { Origins } from './origins.ts'
@@ -134,15 +135,11 @@ function streamOf(chunks: readonly Uint8Array[], rest?: Reader): ReadableStream<
 }
 
 function decodeBase64(data: string): Uint8Array {
-  let text: string
   try {
-    text = atob(data)
+    return fromBinary(atob(data))
   } catch {
     throw malformed('the data of the attachment is not base64')
   }
-  const bytes = new Uint8Array(text.length)
-  for (let index = 0; index < text.length; index++) bytes[index] = text.charCodeAt(index)
-  return bytes
 }
 
 /** A change document has at least one of these members. */
