@@ -150,12 +150,10 @@ export function createFeatureService(mock: Mock, reference: string | ServiceRefe
   }
 }
 
-/** @throws {WebhookError} `config_invalid` */
 function throwUnknown({ serviceName }: Service, layerId: number): never {
   throw configInvalid(`${serviceName} has no layer ${layerId}`)
 }
 
-/** @throws {WebhookError} `config_invalid` */
 function resolve({ state }: Mock, reference: string | ServiceReference): Service {
   const name = typeof reference === 'string' ? { serviceName: reference } : reference
   if (typeof name?.serviceName !== 'string')

@@ -1,17 +1,15 @@
-export type { CaCertificates, CaSource } from '../shared/tls-trust.node.ts'
-export type { AppCredentials, Auth, Credentials, IssuedToken, Privilege, User } from './admin/tokens.ts'
+export type { CaSource } from '../shared/tls-trust.node.ts'
+export type { Auth, Credentials, IssuedToken, Privilege, User } from './admin/tokens.ts'
 export { type TokenApp, type TokensOptions, type TokenUser, tokens } from './admin/tokens.ts'
 export { createMockService, type MockService } from './app.ts'
 export type { Clock } from './clock.ts'
 export { createManualClock, createRunningClock, type ManualClock, type RunningClock } from './clock.ts'
 export type { Attempt } from './delivery/attempt.ts'
 export type { Answer } from './delivery/http-client.ts'
-export type { DeliverySettings } from './delivery-settings.ts'
 export type { Notice } from './event-listeners.ts'
 export type {
   DeliveryFaultName,
   ExtractionFaultName,
-  ExtractionStep,
   Fault,
   FaultName,
   FaultSeed,
@@ -26,22 +24,11 @@ export type {
   FeatureService,
   FoundFeature,
 } from './feature-service.ts'
-export type {
-  AttachmentAdd,
-  AttachmentContent,
-  AttachmentDelete,
-  AttachmentEdits,
-  AttachmentUpdate,
-  EditResult,
-  LayerResults,
-  Reference,
-  Results,
-} from './features/edits.ts'
+export type { AttachmentEdits, EditResult, LayerResults } from './features/edits.ts'
 export type { ExtractChangesOptions, ExtractVersion } from './features/extract/options.ts'
-export { fromGeoJson, type GeoJsonFeature, type GeoJsonRow } from './features/layer-seed.ts'
-export type { Attributes, FieldType, GeometryType, Value } from './features/model.ts'
-export type { FeatureSeed, FieldSeed, GeoJsonCollection, LayerSeed } from './features/seed-types.ts'
-export type { FeatureDataSnapshot, LayerSnapshot, ServiceDataSnapshot } from './features/snapshot.ts'
+export type { FeatureDataSnapshot, LayerSnapshot, ServiceDataSnapshot } from './features/layer-data.ts'
+export { fromGeoJson, type GeoJsonFeature } from './features/layer-seed.ts'
+export type { FeatureSeed, FieldSeed, GeoJsonCollection, LayerSeed } from './features/model.ts'
 export type {
   HandshakeOptions,
   MockServiceOptions,
@@ -50,9 +37,9 @@ export type {
   SignatureOptions,
   WindowOptions,
 } from './options.ts'
+export type { DeliverySettings } from './schemas.ts'
 export type { MockEvent } from './state/events.ts'
-export type { FailureRecord, HandshakeRecord } from './state/records.ts'
-export type { Service, ServiceReference, ServiceSeed, ServiceType } from './state/services.ts'
+export type { Service, ServiceReference, ServiceSeed } from './state/services.ts'
 export type { Snapshot, SnapshotSeed } from './state/snapshot.ts'
 export type {
   NewWebhook,

@@ -4,7 +4,6 @@ import { type CaCertificates, type CaSource, createTrust, INVALID, toPems } from
 import { arcgis } from '../signature/profiles.ts'
 import type { Auth } from './admin/tokens.ts'
 import { type Clock, createRunningClock } from './clock.ts'
-import { DEFAULT_SETTINGS, HOSTED_SETTINGS, settingsSchema } from './delivery-settings.ts'
 import { extractChangesSchema, resolveExtractOptions } from './features/extract/options.ts'
 import { toHostname } from './http/server.ts'
 import type {
@@ -15,10 +14,16 @@ import type {
   ResolvedOptions,
   SignatureOptions,
 } from './options.ts'
-import { check, isHookUrl } from './schemas.ts'
+import {
+  check,
+  DEFAULT_SETTINGS,
+  HOSTED_SETTINGS,
+  isHookUrl,
+  settingsSchema,
+  withoutUndefined,
+} from './schemas.ts'
 import type { ResolvedWindow } from './state/webhooks.ts'
 import { VERSIONS } from './versions.ts'
-import { withoutUndefined } from './without-undefined.ts'
 
 type Preset = Omit<Behavior, 'product' | 'signature'>
 
@@ -158,7 +163,6 @@ const optionsSchema = z.strictObject({
     .optional(),
 })
 
-/** @throws {WebhookError} `config_invalid` */
 function toBehavior(like: MockServiceOptions['like'] = 'service'): Behavior {
   if (typeof like !== 'object')
     return toBehavior({ product: check<Product>(productSchema, like, 'options.like') })

@@ -1,9 +1,157 @@
 import { z } from 'zod'
 import { configInvalid } from '../errors.ts'
-import { settingsSchema } from './delivery-settings.ts'
-import { serviceDataSchema } from './features/snapshot-schema.ts'
-import { pathPart, serviceName, serviceType, time, user } from './schema-parts.ts'
-import { FREQUENCIES } from './state/webhooks.ts'
+import {
+  FIELD_TYPES,
+  GEOMETRY_TYPES,
+  MAX_ATTACHMENT,
+  MAX_FEATURES,
+  MAX_FIELDS,
+  MAX_HISTORY,
+  MAX_LAYERS,
+} from './features/model.ts'
+
+// Schemas of values that occur in several other schemas.
+
+/** A path segment: no slashes, control characters or lone surrogates, and neither `.` nor `..`. */
+export const pathPart: z.ZodString = z
+  .string()
+  .max(256)
+  .regex(/^(?!\.{1,2}$)[^/\\\p{Cc}\p{Cs}]*$/u, 'must be usable in a path')
+export const serviceName: z.ZodString = pathPart.min(1)
+export const serviceType: z.ZodEnum<{
+  FeatureServer: 'FeatureServer'
+  GPServer: 'GPServer'
+  Portal: 'Portal'
+}> = z.enum(['FeatureServer', 'GPServer', 'Portal'])
+export const time: z.ZodInt = z.int().min(0).max(8.64e15).meta({ description: 'Milliseconds since 1970' })
+export const user: z.ZodString = z.string().max(256)
+
+/** Copies an object without its `undefined` members, so that spreading the copy does not overwrite defaults. */
+export const withoutUndefined = <T extends object>(
+  members: T,
+): { [name in keyof T]: Exclude<T[name], undefined> } =>
+  Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined)) as ReturnType<
+    typeof withoutUndefined<T>
+  >
+
+const generation = z.int().min(0)
+const id = z.int().min(0)
+const globalId = z.string().regex(/^\{[0-9A-F]{8}(-[0-9A-F]{4}){3}-[0-9A-F]{12}\}$/)
+const name = z.string().min(1).max(256)
+const attributes = z.record(name, z.union([z.string(), z.number(), z.null()]))
+const geometry = z.record(name, z.unknown())
+
+const fieldSchema = z.strictObject({
+  name,
+  type: z.enum(FIELD_TYPES),
+  alias: z.string().max(256),
+  length: z.int().min(1).optional(),
+  nullable: z.boolean(),
+  editable: z.boolean(),
+})
+
+const attachmentSchema = z.strictObject({
+  id,
+  globalId,
+  name: z.string().min(1).max(255),
+  contentType: z.string().max(200),
+  data: z.base64().max(Math.ceil(MAX_ATTACHMENT / 3) * 4),
+})
+
+const featureSchema = z.strictObject({
+  objectId: id,
+  globalId,
+  attributes,
+  geometry: geometry.optional(),
+  attachments: z.array(attachmentSchema).optional(),
+})
+
+const layerSchema = z.strictObject({
+  id,
+  name,
+  geometryType: z.enum(GEOMETRY_TYPES).optional(),
+  fields: z.array(fieldSchema).max(MAX_FIELDS + 6),
+  systemFields: z.strictObject({
+    objectId: name,
+    globalId: name,
+    creationDate: name,
+    creator: name,
+    editDate: name,
+    editor: name,
+  }),
+  hasAttachments: z.boolean(),
+  spatialReference: z.strictObject({ wkid: z.int().min(1) }),
+  nextObjectId: id,
+  nextAttachmentId: id,
+  features: z.array(featureSchema).max(MAX_FEATURES),
+})
+
+const changeSchema = z.strictObject({
+  generation,
+  when: time,
+  layerId: id,
+  of: z.enum(['feature', 'attachment']),
+  kind: z.enum(['insert', 'update', 'delete']),
+  objectId: id,
+  globalId,
+  attachmentId: id.optional(),
+  attachmentGlobalId: globalId.optional(),
+  fields: z.array(name).optional(),
+  movesGeometry: z.boolean().optional(),
+  row: z.strictObject({ attributes, geometry: geometry.optional() }).optional(),
+  editor: user,
+})
+
+/** The feature data of one service in a snapshot. */
+export const serviceDataSchema: z.ZodObject = z.strictObject({
+  folderName: pathPart,
+  serviceName,
+  generation,
+  minGeneration: generation,
+  layers: z.array(layerSchema).max(MAX_LAYERS),
+  changes: z.array(changeSchema).max(MAX_HISTORY * 2),
+})
+
+/** How deliveries are retried, and when a webhook is deactivated (docs/senders.md, "Delivery"). */
+export interface DeliverySettings {
+  /** Maximum number of attempts for one delivery, 1 to 5. Default 3. */
+  notificationAttempts: number
+  /** Timeout of an attempt in seconds, 1 to 60. Default 10. */
+  notificationTimeOutInSeconds: number
+  /** Seconds between two attempts, 0 to 3600. Default 5. */
+  notificationElapsedTimeInSeconds: number
+  /** A webhook is deactivated after this number of failed deliveries within `daysInPast`, 1 to 1000. Default 5. */
+  numberOfFailures: number
+  /** Days in which failed deliveries are counted, 1 to 365. Default 5. */
+  daysInPast: number
+}
+
+export const settingsSchema: z.ZodObject<Record<keyof DeliverySettings, z.ZodInt>> = z.strictObject({
+  notificationAttempts: z.int().min(1).max(5),
+  notificationTimeOutInSeconds: z.int().min(1).max(60),
+  notificationElapsedTimeInSeconds: z.int().min(0).max(3600),
+  numberOfFailures: z.int().min(1).max(1000),
+  daysInPast: z.int().min(1).max(365),
+})
+
+export const DEFAULT_SETTINGS: DeliverySettings = {
+  notificationAttempts: 3,
+  notificationTimeOutInSeconds: 10,
+  notificationElapsedTimeInSeconds: 5,
+  numberOfFailures: 5,
+  daysInPast: 5,
+}
+
+/**
+ * Defaults for hosted services. Hosted services count consecutive failures over any period, so `daysInPast` has its
+ * maximum value (docs/senders.md, "Delivery").
+ */
+export const HOSTED_SETTINGS: DeliverySettings = {
+  ...DEFAULT_SETTINGS,
+  notificationAttempts: 1,
+  notificationElapsedTimeInSeconds: 10,
+  daysInPast: 365,
+}
 
 // Schemas of seeds, snapshots, state files and request bodies of the control API. The OpenAPI document includes them.
 
@@ -26,7 +174,10 @@ const scheduleMembers = {
   name: z.string().max(MAX_NAME),
   state: z.enum(['enabled', 'disabled']),
   startAt: time,
-  recurrenceInfo: z.strictObject({ interval: z.int().min(1).max(1_000_000), frequency: z.enum(FREQUENCIES) }),
+  recurrenceInfo: z.strictObject({
+    interval: z.int().min(1).max(1_000_000),
+    frequency: z.enum(['second', 'minute', 'hour', 'day', 'week', 'month', 'year']),
+  }),
 }
 
 /** A schedule; all members are optional. */
@@ -86,16 +237,6 @@ const handshakeSchema = z.strictObject({
   notSent: z.int().min(1).optional(),
 })
 
-/** A snapshot, seed file or state file. */
-export const snapshotSchema: z.ZodObject = z.strictObject({
-  services: z.array(serviceSeedSchema).optional(),
-  webhooks: z.array(webhookSchema).optional(),
-  settings: settingsSchema.partial().optional(),
-  failures: z.array(failureSchema).optional(),
-  handshakes: z.array(handshakeSchema).optional(),
-  featureData: z.array(serviceDataSchema).optional(),
-})
-
 const LISTS = {
   services: serviceSeedSchema,
   webhooks: webhookSchema,
@@ -103,14 +244,18 @@ const LISTS = {
   handshakes: handshakeSchema,
   featureData: serviceDataSchema,
 }
-const anyLists = z.strictObject({
-  services: z.array(z.unknown()).optional(),
-  webhooks: z.array(z.unknown()).optional(),
-  settings: settingsSchema.partial().optional(),
-  failures: z.array(z.unknown()).optional(),
-  handshakes: z.array(z.unknown()).optional(),
-  featureData: z.array(z.unknown()).optional(),
-})
+
+const snapshotOf = (toItem: (schema: z.ZodType) => z.ZodType): z.ZodObject =>
+  z.strictObject({
+    ...Object.fromEntries(
+      Object.entries(LISTS).map(([name, schema]) => [name, z.array(toItem(schema)).optional()]),
+    ),
+    settings: settingsSchema.partial().optional(),
+  })
+
+/** A snapshot, seed file or state file. */
+export const snapshotSchema: z.ZodObject = snapshotOf((schema) => schema)
+const anyLists = snapshotOf(() => z.unknown())
 
 /**
  * Checks a snapshot item by item, so that a large one is refused at its first error.

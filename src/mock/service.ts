@@ -34,7 +34,6 @@ interface RecipientFinder {
   findFor(service: Service, events: readonly ServiceEvent[]): Recipients
 }
 
-/** Options of {@link createRecipientFinder}. */
 interface RecipientOptions {
   version: ServiceVersion
   generations: Generations
@@ -45,7 +44,6 @@ function createRecipientFinder(
   { services, webhooks, features }: State,
   { version, generations, now }: RecipientOptions,
 ): RecipientFinder {
-  /** @throws {WebhookError} `config_invalid` */
   function resolveEvent(event: MockEvent): { service: Service; serviceEvent: ServiceEvent } {
     requireEvent(event)
     const service = services.resolve(event)

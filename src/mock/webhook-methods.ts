@@ -58,7 +58,6 @@ export function createWebhookMethods(mock: Mock): WebhookMethods {
     return result
   }
 
-  /** @throws {WebhookError} `config_invalid` */
   function find(id: string): Readonly<Webhook> {
     const webhook = webhooks.get(id)
     if (webhook) return webhook

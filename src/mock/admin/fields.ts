@@ -1,7 +1,7 @@
 import type { Field } from '../../inspector/source.ts'
-import { type DeliverySettings, settingsSchema } from '../delivery-settings.ts'
-import type { ParameterDescription } from '../http/operation.ts'
-import { ALL_OPERATIONS } from '../state/portal.ts'
+import { optional, type ParameterDescription } from '../http/operation.ts'
+import { type DeliverySettings, settingsSchema } from '../schemas.ts'
+import { ALL_OPERATIONS } from '../state/services.ts'
 import { DEFAULTS, type Webhook } from '../state/webhooks.ts'
 import { featureChangeTypesOf } from '../versions.ts'
 import type { Context } from './operation.ts'
@@ -82,22 +82,17 @@ const DESCRIPTIONS: Record<keyof DeliverySettings, string> = {
   daysInPast: '… within this number of days.',
 }
 
-export const SETTING_NAMES: readonly (keyof DeliverySettings)[] = Object.keys(
+const SETTING_NAMES: readonly (keyof DeliverySettings)[] = Object.keys(
   DESCRIPTIONS,
 ) as (keyof DeliverySettings)[]
 
-export const boundsOf = (name: keyof DeliverySettings): { minimum: number; maximum: number } => {
+const boundsOf = (name: keyof DeliverySettings): { minimum: number; maximum: number } => {
   const { minValue, maxValue } = settingsSchema.shape[name]
   return { minimum: minValue as number, maximum: maxValue as number }
 }
 
 export const settingsParameters = (): ParameterDescription[] =>
-  SETTING_NAMES.map((name) => ({
-    name,
-    required: false,
-    description: DESCRIPTIONS[name],
-    schema: { type: 'integer', ...boundsOf(name) },
-  }))
+  SETTING_NAMES.map((name) => optional(name, DESCRIPTIONS[name], { type: 'integer', ...boundsOf(name) }))
 
 /** The fields of a form that changes the settings. */
 export const settingsFields = (settings?: DeliverySettings): Field[] =>

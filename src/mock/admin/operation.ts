@@ -1,7 +1,13 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import { AdminError } from '../http/errors.ts'
-import type { Method, OperationDescription } from '../http/operation.ts'
-import { type Parameters, single } from '../http/request.ts'
+import {
+  CHANGE_METHODS,
+  type Method,
+  type OperationDescription,
+  type Parameters,
+  READ_METHODS,
+} from '../http/operation.ts'
+import { single } from '../http/request.ts'
 import type { ResolvedOptions } from '../options.ts'
 import type { Service, ServiceType } from '../state/services.ts'
 import type { State } from '../state/snapshot.ts'
@@ -123,7 +129,6 @@ export interface RootOperation extends Omit<Description, 'segment'> {
 export interface RootCall extends Omit<Call, 'user'> {
   /** The decoded names in the path. */
   names: Readonly<Record<string, string>>
-  /** @throws {AdminError} 499 without a token, 498 for an invalid or expired token */
   identify(): Promise<User>
 }
 
@@ -148,6 +153,13 @@ export interface WebhookOperation extends Description {
 /** An operation of the administration. */
 export type Operation = RootOperation | SiteOperation | ServiceOperation | WebhookOperation
 
+type Kind = Pick<Description, 'methods' | 'since' | 'changes'>
+
+/** Members of operations that read. */
+export const READ: Kind = { methods: READ_METHODS, since: '11.1', changes: false }
+/** Members of operations that change the state. */
+export const CHANGE: Kind = { methods: CHANGE_METHODS, since: '11.1', changes: true }
+
 export const unchanged = (body: object): OperationResult => ({ body, changed: false })
 export const changed = (body: object): OperationResult => ({ body, changed: true })
 
@@ -159,7 +171,6 @@ const PRIVILEGE_NAMES: Record<Privilege, string> = {
 /** The user of every request if the service has no `auth`, and of the inspector. */
 export const ANONYMOUS: User = { username: ANYONE, privileges: ['geoprocessing', 'features'] }
 
-/** @throws {AdminError} 499 without a token, 498 for an invalid or expired token, 400 for two different tokens */
 export async function identify(
   { options: { auth, clock } }: Context,
   parameters: Parameters,
@@ -190,8 +201,6 @@ function bearerToken(header: string | string[] | undefined): string | undefined 
 
 /**
  * Requires the privilege for the type of the service; operations on the whole site or the portal require both.
- *
- * @throws {AdminError} 403
  */
 export function requirePrivileges(user: User, serviceType: ServiceType | undefined): void {
   const missing = requiredPrivileges(serviceType).filter((privilege) => !user.privileges.includes(privilege))

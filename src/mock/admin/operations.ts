@@ -1,17 +1,24 @@
-import { type Route as AnyRoute, contentOf, schemaRef } from '../http/operation.ts'
+import {
+  type Route as AnyRoute,
+  contentOf,
+  type ErrorOptions,
+  type PathNames,
+  schemaRef,
+} from '../http/operation.ts'
+import type { ServiceType } from '../state/services.ts'
 import type { Webhook } from '../state/webhooks.ts'
 import { isAtLeast } from '../versions.ts'
 import type {
   Call,
   ContextOptions,
   Operation,
+  OperationResult,
   RecordedAttempt,
   ResponseName,
   RootOperation,
   ServiceOperation,
   WebhookOperation,
 } from './operation.ts'
-import { errorsOf, type Family, HOSTED, PORTAL, SERVER_ADMIN, SERVICES } from './paths.ts'
 import { PORTAL_SERVICE_OPERATIONS, PORTAL_WEBHOOK_OPERATIONS } from './portal/operations.ts'
 import {
   COMMUNITY_SELF,
@@ -23,6 +30,88 @@ import {
   SERVER_INFO,
 } from './sign-in.ts'
 import { SERVICE_OPERATIONS, SITE_OPERATIONS, WEBHOOK_OPERATIONS } from './webhook-operations.ts'
+
+/** A set of paths for the operations on webhooks. */
+export interface Family {
+  /** Tells apart the operation ids of the OpenAPI document; empty for the paths of the specification. */
+  name: string
+  /** Path of the webhooks of the whole site; undefined if the family has none. */
+  site?: string
+  /** OpenAPI paths of the webhooks of a service: in the root folder, and in another folder. */
+  webhooks: readonly [root: string, folder?: string]
+  /** True if the last word of `webhooks` may be omitted before an id or an operation. */
+  isWordOptional?: boolean
+  /** Words that some clients write in other letter case. */
+  anyCase?: readonly string[]
+}
+
+/** The paths of the specification (docs/specification.md, "Endpoints"). One edition omits the word `webhooks`. */
+export const SERVICES: Family = {
+  name: '',
+  site: '/services/webhooks',
+  webhooks: ['/services/{service}/webhooks', '/services/{folderName}/{service}/webhooks'],
+  isWordOptional: true,
+}
+
+/** The paths of a server's administrator directory. */
+export const SERVER_ADMIN: Family = {
+  name: 'Admin',
+  site: '/admin/services/webhooks',
+  webhooks: ['/admin/services/{service}/webhooks', '/admin/services/{folderName}/{service}/webhooks'],
+}
+
+/** The paths of a hosted feature service, also for services that are not hosted. */
+export const HOSTED: Family = {
+  name: 'Hosted',
+  webhooks: [
+    '/rest/admin/services/{serviceName}/FeatureServer/WebHooks',
+    '/rest/admin/services/{folderName}/{serviceName}/FeatureServer/WebHooks',
+  ],
+  anyCase: ['WebHooks'],
+}
+
+/** The paths of a portal's webhooks. Every `portalId` names the one portal of a mock. */
+export const PORTAL: Family = {
+  name: 'Portal',
+  webhooks: ['/sharing/rest/portals/{portalId}/webhooks'],
+}
+
+/** The service that a path names, whether or not it exists. */
+interface AddressedService {
+  /** In the format of `servicePath`. */
+  path: string
+  serviceType: ServiceType
+}
+
+const serviceTypeOf = (part: string): ServiceType | undefined =>
+  /.\.(FeatureServer|GPServer)$/s.exec(part)?.[1] as ServiceType | undefined
+
+/** The service that the names in a path belong to. Paths with a `serviceName` are those of feature services. */
+export function toAddressedService(names: PathNames): AddressedService | undefined {
+  const { folderName, service, serviceName, portalId } = names
+  if (portalId !== undefined) return { path: `${portalId}.Portal`, serviceType: 'Portal' }
+  const name = serviceName === undefined ? service : `${serviceName}.FeatureServer`
+  const serviceType = serviceTypeOf(name ?? '')
+  if (name === undefined || !serviceType) return undefined
+  return { path: folderName === undefined ? name : `${folderName}/${name}`, serviceType }
+}
+
+/** The paths of the portal and of hosted services have one format of errors, whatever the options say. */
+export const errorsOf = (path: string, { errorFormat, httpStatus }: ErrorOptions): ErrorOptions => ({
+  errorFormat: /^\/(rest|sharing)\//.test(path) ? 'error' : errorFormat,
+  httpStatus,
+})
+
+const INFO_PATH = '/rest/info'
+
+/**
+ * Returns the path that a client means. `@esri/arcgis-rest-request` adds `/rest/info` to whatever it takes for the root
+ * of a server, which can end with a slash or be the path of an operation, and ends `oauth2/token` with a slash.
+ */
+export function toKnownPath(path: string): string {
+  if (path.endsWith(INFO_PATH) && !path.startsWith('/sharing/')) return INFO_PATH
+  return path.startsWith('/sharing/') && path.endsWith('/') ? path.slice(0, -1) : path
+}
 
 /** A webhook as hosted services write it (docs/senders.md, "Hosted feature services"). */
 export type HostedWebhook = Omit<Webhook, 'id'> & { globalId: string; status?: string; success?: boolean }
@@ -41,12 +130,7 @@ interface HostedResponse {
 }
 
 /** The responses of hosted services, by the response of the same operation on other services. */
-const RESPONSES: {
-  [name in ResponseName]?: {
-    name: ResponseName
-    convert(body: object, call: Call, webhookId: string): object
-  }
-} = {
+const RESPONSES: { [name in ResponseName]?: HostedResponse } = {
   Webhook: { name: 'HostedWebhook', convert: (body) => toHostedWebhook(body as Webhook) },
   Webhooks: {
     name: 'HostedWebhooks',
@@ -77,36 +161,24 @@ function responseBefore(time: number, attempts: readonly RecordedAttempt[]): str
   return attempt?.error ?? attempt?.answer?.body ?? ''
 }
 
-function hostedResponse(name: ResponseName): HostedResponse {
-  const response = RESPONSES[name]
-  if (!response) throw new Error(`hosted services have no response ${name}`)
-  return response
+function toHosted<Given extends ServiceOperation | WebhookOperation>(operation: Given): Given {
+  const response = RESPONSES[operation.response]
+  if (!response) throw new Error(`hosted services have no response ${operation.response}`)
+  const run = operation.run as (call: Call) => OperationResult | Promise<OperationResult>
+  return {
+    ...operation,
+    response: response.name,
+    async run(call: Call & { webhook?: Readonly<Webhook> }) {
+      const { body, changed } = await run(call)
+      return { changed, body: response.convert(body, call, call.webhook?.id ?? '') }
+    },
+  }
 }
 
 /** The operations on the webhooks of feature services, with the responses of hosted services. */
 const HOSTED_OPERATIONS: readonly (ServiceOperation | WebhookOperation)[] = [
-  ...WEBHOOK_OPERATIONS.map((operation): WebhookOperation => {
-    const { name, convert } = hostedResponse(operation.response)
-    return {
-      ...operation,
-      response: name,
-      async run(call) {
-        const { body, changed } = await operation.run(call)
-        return { changed, body: convert(body, call, call.webhook.id) }
-      },
-    }
-  }),
-  ...SERVICE_OPERATIONS.map((operation): ServiceOperation => {
-    const { name, convert } = hostedResponse(operation.response)
-    return {
-      ...operation,
-      response: name,
-      async run(call) {
-        const { body, changed } = await operation.run(call)
-        return { changed, body: convert(body, call, '') }
-      },
-    }
-  }),
+  ...WEBHOOK_OPERATIONS.map(toHosted),
+  ...SERVICE_OPERATIONS.map(toHosted),
 ]
 
 /** A path of the administration, and its operation. */

@@ -13,8 +13,7 @@ import {
   type OperationResult,
   requirePrivileges,
 } from './operation.ts'
-import { routesOf } from './operations.ts'
-import { errorsOf, toAddressedService, toKnownPath } from './paths.ts'
+import { errorsOf, routesOf, toAddressedService, toKnownPath } from './operations.ts'
 import {
   activatePortalWebhook,
   createPortalWebhook,
@@ -50,8 +49,6 @@ export function adminHandler(context: Context, hasInspector: boolean): Handler {
 
 /**
  * Runs an operation. Checks the user first, so that unauthorized users do not learn which services and webhooks exist.
- *
- * @throws {AdminError}
  */
 export async function runOperation(
   operation: Operation,

@@ -1,16 +1,13 @@
 import { AdminError } from '../http/errors.ts'
-import { CHANGE_METHODS, READ_METHODS } from '../http/operation.ts'
-import { single } from '../http/request.ts'
-import { type Call, type Context, type RootCall, type RootOperation, unchanged } from './operation.ts'
-import { oneOf, readEach, required, wholeNumber } from './parameters.ts'
+import { CHANGE_METHODS, optional, required } from '../http/operation.ts'
+import { readAll, single } from '../http/request.ts'
+import { type Call, type Context, READ, type RootCall, type RootOperation, unchanged } from './operation.ts'
 import { type IssuedToken, MAX_MINUTES, type User } from './tokens.ts'
 
 /** Called after a sign-in at the server or at the portal. */
 function noteSignIn({ options, federation }: Context, place: 'server' | 'portal'): void {
   if (options.federated === undefined) federation.isFederated = place === 'portal'
 }
-
-const CLIENTS = ['referer', 'ip', 'requestip']
 
 interface Given {
   username?: string
@@ -24,43 +21,27 @@ export const GENERATE_TOKEN: RootOperation = {
   scope: 'root',
   paths: ['/generateToken', '/admin/generateToken'],
   summary: 'Get a token for the other operations.',
+  ...READ,
   methods: CHANGE_METHODS,
-  since: '11.1',
-  changes: false,
   needs: 'generateToken',
   parameters: [
-    {
-      name: 'username',
-      required: false,
-      description: 'The name of the user. Required without the parameter token.',
-      schema: { type: 'string' },
-    },
-    {
-      name: 'password',
-      required: false,
-      description: 'The password of the user. Required without the parameter token.',
-      schema: { type: 'string', format: 'password' },
-    },
-    {
-      name: 'client',
-      required: false,
-      description: 'Accepted and ignored: a token is valid for every client.',
-      schema: { type: 'string', enum: CLIENTS },
-    },
-    { name: 'referer', required: false, description: 'Accepted and ignored.', schema: { type: 'string' } },
-    { name: 'ip', required: false, description: 'Accepted and ignored.', schema: { type: 'string' } },
-    {
-      name: 'serverUrl',
-      required: false,
-      description: 'Accepted and ignored: a token is valid for every server.',
-      schema: { type: 'string' },
-    },
-    {
-      name: 'expiration',
-      required: false,
-      description: 'Lifetime of the token in minutes.',
-      schema: { type: 'integer', minimum: 1, maximum: MAX_MINUTES },
-    },
+    optional('username', 'The name of the user. Required without the parameter token.'),
+    optional('password', 'The password of the user. Required without the parameter token.', {
+      type: 'string',
+      format: 'password',
+    }),
+    optional('client', 'Accepted and ignored: a token is valid for every client.', {
+      type: 'string',
+      enum: ['referer', 'ip', 'requestip'],
+    }),
+    optional('referer', 'Accepted and ignored.'),
+    optional('ip', 'Accepted and ignored.'),
+    optional('serverUrl', 'Accepted and ignored: a token is valid for every server.'),
+    optional('expiration', 'Lifetime of the token in minutes.', {
+      type: 'integer',
+      minimum: 1,
+      maximum: MAX_MINUTES,
+    }),
   ],
   response: 'Token',
   run: (call) => generateToken(call, 'server'),
@@ -79,13 +60,13 @@ async function generateToken(call: RootCall, place: 'server' | 'portal') {
   const portalToken = single(parameters, 'token')
   const { auth } = call.context.options
   const isExchange = portalToken !== undefined && parameters.get('username') === undefined
-  const { expiration: minutes, ...user }: Given = readEach([
-    ...(isExchange
-      ? []
-      : CREDENTIALS.map((name) => [name, () => required(name, single(parameters, name))] as const)),
-    ['client', () => oneOf(CLIENTS)(parameters, 'client')],
-    ['expiration', () => wholeNumber(1, MAX_MINUTES)(parameters, 'expiration')],
-  ])
+  const { expiration: minutes, ...user }: Given = readAll(
+    parameters,
+    GENERATE_TOKEN.parameters?.map((given) => ({
+      ...given,
+      required: !isExchange && CREDENTIALS.includes(given.name),
+    })),
+  )
   const now = call.context.options.clock.now()
   if (isExchange)
     return unchanged(requireIssued(await auth?.exchangeToken?.({ token: portalToken, minutes }, now)))
@@ -97,15 +78,26 @@ async function generateToken(call: RootCall, place: 'server' | 'portal') {
   return unchanged(requireIssued(token))
 }
 
-const CREDENTIALS = ['username', 'password'] as const
+const CREDENTIALS: readonly string[] = ['username', 'password']
 
-/** @throws {AdminError} 498 */
 function requireIssued(issued: IssuedToken | undefined): object {
   if (!issued) throw new AdminError(498, 'the token is invalid or has expired')
   return { token: issued.token, expires: issued.expires }
 }
 
-const GRANT_TYPES = ['client_credentials']
+const OAUTH_PARAMETERS = [
+  required('client_id', 'The id of the application.'),
+  required('client_secret', 'The secret of the application.', { type: 'string', format: 'password' }),
+  required('grant_type', 'How the application proves itself.', {
+    type: 'string',
+    enum: ['client_credentials'],
+  }),
+  optional('expiration', 'Lifetime of the token in minutes.', {
+    type: 'integer',
+    minimum: 1,
+    maximum: MAX_MINUTES,
+  }),
+]
 
 /** Issues tokens to applications (RFC 6749, section 4.4). Unlike there, errors have the format of the family. */
 export const OAUTH_TOKEN: RootOperation = {
@@ -113,44 +105,17 @@ export const OAUTH_TOKEN: RootOperation = {
   scope: 'root',
   paths: ['/sharing/rest/oauth2/token', '/sharing/oauth2/token'],
   summary: 'Get a token for an application.',
+  ...READ,
   methods: CHANGE_METHODS,
-  since: '11.1',
-  changes: false,
   needs: 'generateAppToken',
-  parameters: [
-    {
-      name: 'client_id',
-      required: true,
-      description: 'The id of the application.',
-      schema: { type: 'string' },
-    },
-    {
-      name: 'client_secret',
-      required: true,
-      description: 'The secret of the application.',
-      schema: { type: 'string', format: 'password' },
-    },
-    {
-      name: 'grant_type',
-      required: true,
-      description: 'How the application proves itself.',
-      schema: { type: 'string', enum: GRANT_TYPES },
-    },
-    {
-      name: 'expiration',
-      required: false,
-      description: 'Lifetime of the token in minutes.',
-      schema: { type: 'integer', minimum: 1, maximum: MAX_MINUTES },
-    },
-  ],
+  parameters: OAUTH_PARAMETERS,
   response: 'OAuthToken',
   async run({ context, parameters }) {
-    const { client_id, client_secret, expiration } = readEach([
-      ['client_id', () => required('client_id', single(parameters, 'client_id'))],
-      ['client_secret', () => required('client_secret', single(parameters, 'client_secret'))],
-      ['grant_type', () => required('grant_type', oneOf(GRANT_TYPES)(parameters, 'grant_type'))],
-      ['expiration', () => wholeNumber(1, MAX_MINUTES)(parameters, 'expiration')],
-    ]) as { client_id: string; client_secret: string; expiration?: number }
+    const { client_id, client_secret, expiration } = readAll(parameters, OAUTH_PARAMETERS) as {
+      client_id: string
+      client_secret: string
+      expiration?: number
+    }
     const { auth, clock } = context.options
     const now = clock.now()
     const credentials = { clientId: client_id, clientSecret: client_secret, minutes: expiration }
@@ -164,17 +129,10 @@ export const OAUTH_TOKEN: RootOperation = {
   },
 }
 
-const DESCRIPTION = {
-  scope: 'root',
-  methods: READ_METHODS,
-  since: '11.1',
-  changes: false,
-  parameters: [],
-} as const
-
 /** Says where a client gets a token for the server. */
 export const SERVER_INFO: RootOperation = {
-  ...DESCRIPTION,
+  ...READ,
+  scope: 'root',
   name: 'serverInfo',
   paths: ['/rest/info'],
   summary: 'Read how to sign in at the server.',
@@ -189,7 +147,8 @@ export const SERVER_INFO: RootOperation = {
 
 /** Says where a client gets a token for the portal. */
 export const PORTAL_INFO: RootOperation = {
-  ...DESCRIPTION,
+  ...READ,
+  scope: 'root',
   name: 'portalInfo',
   paths: ['/sharing/rest/info', '/sharing/info'],
   summary: 'Read how to sign in at the portal.',
@@ -203,7 +162,8 @@ export const PORTAL_INFO: RootOperation = {
 }
 
 export const COMMUNITY_SELF: RootOperation = {
-  ...DESCRIPTION,
+  ...READ,
+  scope: 'root',
   name: 'communitySelf',
   paths: ['/sharing/rest/community/self'],
   summary: 'Read the user of the token.',
@@ -212,7 +172,8 @@ export const COMMUNITY_SELF: RootOperation = {
 }
 
 export const PORTALS_SELF: RootOperation = {
-  ...DESCRIPTION,
+  ...READ,
+  scope: 'root',
   name: 'portalsSelf',
   paths: ['/sharing/rest/portals/self'],
   summary: 'Read the portal, with the user of the token.',

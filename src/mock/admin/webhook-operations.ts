@@ -1,18 +1,21 @@
-import type { DeliverySettings } from '../delivery-settings.ts'
 import { AdminError } from '../http/errors.ts'
-import { CHANGE_METHODS, READ_METHODS } from '../http/operation.ts'
+import { READ_METHODS } from '../http/operation.ts'
+import { readAll } from '../http/request.ts'
+import type { DeliverySettings } from '../schemas.ts'
 import type { Service } from '../state/services.ts'
 import { shownSchedule, type Webhook, type WebhookSeed } from '../state/webhooks.ts'
-import { boundsOf, SETTING_NAMES, settingsParameters } from './fields.ts'
+import { settingsParameters } from './fields.ts'
 import {
+  CHANGE,
   type Context,
   changed,
+  READ,
   type ServiceOperation,
   type SiteOperation,
   unchanged,
   type WebhookOperation,
 } from './operation.ts'
-import { readChanges, readEach, requireFreeName, webhookParameters, wholeNumber } from './parameters.ts'
+import { readChanges, requireFreeName, webhookParameters } from './parameters.ts'
 
 /** A webhook in responses of create, read and edit: the fields in the specification's order. */
 const toWebhookJson = (webhook: Readonly<Webhook>, { window }: Context['options']): Webhook => ({
@@ -35,10 +38,7 @@ const readWebhook: WebhookOperation = {
   scope: 'webhook',
   segment: '',
   summary: 'Read a webhook.',
-  methods: READ_METHODS,
-  since: '11.1',
-  changes: false,
-  parameters: [],
+  ...READ,
   response: 'Webhook',
   run: ({ context, webhook }) => unchanged(toWebhookJson(webhook, context.options)),
 }
@@ -48,9 +48,7 @@ export const editWebhook: WebhookOperation = {
   scope: 'webhook',
   segment: 'edit',
   summary: 'Edit a webhook. The edit applies to the next delivery.',
-  methods: CHANGE_METHODS,
-  since: '11.1',
-  changes: true,
+  ...CHANGE,
   parameters: webhookParameters('edit'),
   response: 'Webhook',
   run({ context, user, parameters, webhook }) {
@@ -69,10 +67,7 @@ export const deleteWebhook: WebhookOperation = {
   scope: 'webhook',
   segment: 'delete',
   summary: 'Delete a webhook permanently.',
-  methods: CHANGE_METHODS,
-  since: '11.1',
-  changes: true,
-  parameters: [],
+  ...CHANGE,
   response: 'Status',
   run({ context: { state }, webhook: { id } }) {
     state.webhooks.delete(id)
@@ -86,10 +81,8 @@ const notificationStatus: WebhookOperation = {
   scope: 'webhook',
   segment: 'notificationStatus',
   summary: 'List the failed deliveries of a webhook.',
-  methods: READ_METHODS,
+  ...READ,
   since: '11.2',
-  changes: false,
-  parameters: [],
   response: 'NotificationStatus',
   run: ({ context, webhook }) =>
     unchanged({
@@ -111,10 +104,7 @@ const listWebhooks: ServiceOperation = {
   scope: 'service',
   segment: '',
   summary: 'List the webhooks of a service.',
-  methods: READ_METHODS,
-  since: '11.1',
-  changes: false,
-  parameters: [],
+  ...READ,
   response: 'Webhooks',
   run: ({ context, service }) => unchanged(toListJson(context.state.webhooks.list(service), context.options)),
 }
@@ -124,9 +114,7 @@ export const createWebhook: ServiceOperation = {
   scope: 'service',
   segment: 'create',
   summary: 'Create a webhook.',
-  methods: CHANGE_METHODS,
-  since: '11.1',
-  changes: true,
+  ...CHANGE,
   parameters: webhookParameters('create'),
   response: 'Webhook',
   run({ context, user, parameters, service }) {
@@ -149,10 +137,7 @@ const deleteAll: ServiceOperation = {
   scope: 'service',
   segment: 'deleteAll',
   summary: 'Delete all webhooks of a service permanently.',
-  methods: CHANGE_METHODS,
-  since: '11.1',
-  changes: true,
-  parameters: [],
+  ...CHANGE,
   response: 'Status',
   run({ context: { state }, service }) {
     for (const { id } of state.webhooks.list(service)) {
@@ -180,10 +165,7 @@ const activateAll: ServiceOperation = {
   scope: 'service',
   segment: 'activateAll',
   summary: 'Switch all webhooks of a service on, and forget their failures.',
-  methods: CHANGE_METHODS,
-  since: '11.1',
-  changes: true,
-  parameters: [],
+  ...CHANGE,
   response: 'Status',
   run({ context, user, service }) {
     switchAll(context, service, true, user.username)
@@ -215,10 +197,8 @@ const listSite: SiteOperation = {
   scope: 'site',
   segment: '',
   summary: 'List all webhooks of all services.',
-  methods: READ_METHODS,
+  ...READ,
   since: '11.2',
-  changes: false,
-  parameters: [],
   response: 'Webhooks',
   run({ context: { state, options } }) {
     const webhooks = state.webhooks.list().filter(({ serviceType }) => serviceType !== 'Portal')
@@ -231,18 +211,13 @@ export const settings: SiteOperation = {
   scope: 'site',
   segment: 'settings',
   summary: 'Read the delivery settings; with parameters, change them.',
+  ...CHANGE,
   methods: READ_METHODS,
   since: '11.2',
-  changes: true,
   parameters: settingsParameters(),
   response: 'Settings',
   run({ context: { state }, method, parameters }) {
-    const changes: Partial<DeliverySettings> = readEach(
-      SETTING_NAMES.map((name) => {
-        const { minimum, maximum } = boundsOf(name)
-        return [name, () => wholeNumber(minimum, maximum)(parameters, name)]
-      }),
-    )
+    const changes: Partial<DeliverySettings> = readAll(parameters, settingsParameters())
     if (Object.keys(changes).length === 0) return unchanged(state.settings)
     if (method !== 'POST') throw new AdminError(400, 'use POST to change settings')
     state.settings = { ...state.settings, ...changes }

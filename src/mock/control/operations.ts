@@ -1,17 +1,103 @@
+import type { ServerResponse } from 'node:http'
 import { z } from 'zod'
 import { canAdvance } from '../clock.ts'
 import type { Attempt } from '../delivery/attempt.ts'
-import { settingsSchema } from '../delivery-settings.ts'
+import { type Listeners, warn } from '../event-listeners.ts'
 import { type FaultSeed, faultSchema } from '../faults/faults.ts'
 import { AdminError, toErrorBody, waitForSave } from '../http/errors.ts'
 import { type Answer, type OperationDescription, optional, type Route, schemaRef } from '../http/operation.ts'
-import { sendBytes } from '../http/response.ts'
-import { createHandler, type Handler } from '../http/router.ts'
+import { createHandler, type Handler, sendBytes } from '../http/router.ts'
 import { openApiDocument } from '../openapi/document.ts'
-import { check, snapshotSchema } from '../schemas.ts'
-import type { Mock } from '../service.ts'
+import { check, eventSchema, settingsSchema, snapshotSchema } from '../schemas.ts'
+import type { Mock, Recipients } from '../service.ts'
+import { MAX_TRIGGERED, type MockEvent } from '../state/events.ts'
 import { type SnapshotSeed, toSnapshot } from '../state/snapshot.ts'
-import { streamNotices, toAttemptJson, trigger, triggerSchema } from './attempts.ts'
+
+/** Milliseconds between heartbeat comments, which keep proxies from closing the connection. */
+const HEARTBEAT = 15_000
+/** Maximum number of buffered bytes. Beyond this, the client is too slow, and its connection is closed. */
+const MAX_BACKLOG = 4 * 1024 * 1024
+
+/** Sends notices as server-sent events (HTML Living Standard, section 9.2) until the client disconnects. */
+export function streamNotices(listeners: Listeners, res: ServerResponse): void {
+  let id = 0
+  const write = (text: string): void => {
+    if (res.writableLength > MAX_BACKLOG) res.destroy()
+    else res.write(text)
+  }
+  res.writeHead(200, { 'content-type': 'text/event-stream', 'cache-control': 'no-store' })
+  if (res.req.method === 'HEAD') return void res.end()
+  write(': connected\n\n')
+  const removeListener = listeners.on((notice) => {
+    const { type, ...rest } = notice
+    const data = notice.type === 'attempt' ? toAttemptJson(notice.attempt) : rest
+    id += 1
+    write(`id: ${id}\nevent: ${type}\ndata: ${JSON.stringify(data)}\n\n`)
+  })
+  const heartbeat = setInterval(() => write(': still here\n\n'), HEARTBEAT)
+  res.on('close', () => {
+    removeListener()
+    clearInterval(heartbeat)
+  })
+}
+
+/** An attempt as JSON, with its body in base64. */
+type AttemptJson = Omit<Attempt, 'request'> & {
+  request: { method: string; headers: Record<string, string>; body: string }
+}
+
+export const toAttemptJson = ({ request: { method, headers, body }, ...attempt }: Attempt): AttemptJson => ({
+  ...attempt,
+  request: { method, headers, body: Buffer.from(body).toString('base64') },
+})
+
+const waitSchema = z
+  .boolean()
+  .optional()
+  .meta({ description: 'Whether the response waits for the last attempt; default true' })
+const singleEvent = z.object(eventSchema.shape).extend({ wait: waitSchema }).strict()
+
+/** The body of a request: one event, or several. */
+export const triggerSchema: z.ZodType = z.union([
+  singleEvent,
+  z.strictObject({ events: z.array(eventSchema).min(1).max(MAX_TRIGGERED), wait: waitSchema }),
+])
+
+/** Does not check the events: `findRecipients` checks them one by one, and stops at the first invalid one. */
+const severalEvents = z.strictObject({
+  events: z.array(z.unknown()).min(1).max(MAX_TRIGGERED),
+  wait: waitSchema,
+})
+
+/** Triggers events, and waits for their deliveries unless the request says `"wait": false`. */
+export async function trigger(mock: Mock, { json }: { json: unknown }): Promise<Answer> {
+  const { wait = true, ...given } = Object.hasOwn(json as object, 'events')
+    ? check<{ events: MockEvent[]; wait?: boolean }>(severalEvents, json, 'body')
+    : check<MockEvent & { wait?: boolean }>(singleEvent, json, 'body')
+  const recipients = mock.findRecipients('events' in given ? given.events : given)
+  const delivered = mock.deliver(recipients)
+  if (!wait) {
+    delivered.catch(warn)
+    return { status: 202, body: { deliveries: [] } }
+  }
+  const attempts = await delivered
+  const notSent = findNotSent(mock, recipients, attempts)
+  return { body: { deliveries: attempts.map(toAttemptJson), ...(notSent.length > 0 ? { notSent } : {}) } }
+}
+
+/** Finds the webhooks that get no deliveries, because their last handshake failed. */
+function findNotSent(
+  { engine, state }: Mock,
+  recipients: Recipients,
+  attempts: readonly Attempt[],
+): { webhookId: string; reason: string }[] {
+  if (!engine.handshakes) return []
+  const sent = new Set(attempts.map(({ webhookId }) => webhookId))
+  return [...recipients.keys()].flatMap((webhookId) => {
+    const reason = state.handshakes.of(webhookId)?.reason
+    return reason === undefined || sent.has(webhookId) ? [] : [{ webhookId, reason }]
+  })
+}
 
 const MAX_PAGE = 1000
 const DEFAULT_PAGE = 50
@@ -64,7 +150,6 @@ const OPERATIONS: readonly ControlOperation[] = [
     path: '/trigger',
     methods: ['POST'],
     summary: 'Triggers an event on a service, or several events at once',
-    parameters: [],
     body: triggerSchema,
     responses: { 200: 'Deliveries', 202: 'Deliveries' },
     run: trigger,
@@ -90,7 +175,6 @@ const OPERATIONS: readonly ControlOperation[] = [
     path: '/deliveries/{id}',
     methods: ['GET'],
     summary: 'One attempt, with its request and response',
-    parameters: [],
     responses: { 200: 'Delivery' },
     run: (mock, request) => ({ body: toAttemptJson(findAttempt(mock, request)) }),
   },
@@ -98,7 +182,6 @@ const OPERATIONS: readonly ControlOperation[] = [
     path: '/deliveries/{id}/body',
     methods: ['GET'],
     summary: 'The bytes that were sent',
-    parameters: [],
     responses: { 200: 'Bytes' },
     run(mock, request) {
       const bytes = findAttempt(mock, request).request.body
@@ -109,7 +192,6 @@ const OPERATIONS: readonly ControlOperation[] = [
     path: '/deliveries/{id}/redeliver',
     methods: ['POST'],
     summary: 'Sends an attempt once more, byte for byte',
-    parameters: [],
     responses: { 200: 'Deliveries' },
     async run(mock, request) {
       const attempt = await mock.engine.redeliver(findAttempt(mock, request))
@@ -120,7 +202,6 @@ const OPERATIONS: readonly ControlOperation[] = [
     path: '/faults',
     methods: ['GET'],
     summary: 'The active faults',
-    parameters: [],
     responses: { 200: 'Faults' },
     run: ({ engine }) => ({ body: { faults: engine.faults.list() } }),
   },
@@ -128,7 +209,6 @@ const OPERATIONS: readonly ControlOperation[] = [
     path: '/faults',
     methods: ['POST'],
     summary: 'Injects a fault into the next deliveries or change extractions',
-    parameters: [],
     body: faultSchema,
     responses: { 200: 'Fault' },
     run: ({ engine }, { json }) => ({ body: engine.faults.add(json as FaultSeed) }),
@@ -137,7 +217,6 @@ const OPERATIONS: readonly ControlOperation[] = [
     path: '/faults',
     methods: ['DELETE'],
     summary: 'Removes all faults',
-    parameters: [],
     responses: { 200: 'Status' },
     run({ engine }) {
       engine.faults.clear()
@@ -148,7 +227,6 @@ const OPERATIONS: readonly ControlOperation[] = [
     path: '/faults/{id}',
     methods: ['DELETE'],
     summary: 'Removes one fault',
-    parameters: [],
     responses: { 200: 'Status' },
     run({ engine }, { id }) {
       if (!engine.faults.remove(id)) throw new AdminError(404, 'the fault does not exist')
@@ -159,7 +237,6 @@ const OPERATIONS: readonly ControlOperation[] = [
     path: '/settings',
     methods: ['GET'],
     summary: 'The delivery settings',
-    parameters: [],
     responses: { 200: 'Settings' },
     run: ({ state }) => ({ body: state.settings }),
   },
@@ -167,7 +244,6 @@ const OPERATIONS: readonly ControlOperation[] = [
     path: '/settings',
     methods: ['POST'],
     summary: 'Changes the given settings',
-    parameters: [],
     body: partialSettings,
     responses: { 200: 'Settings' },
     async run({ state, save }, { json }) {
@@ -180,7 +256,6 @@ const OPERATIONS: readonly ControlOperation[] = [
     path: '/clock',
     methods: ['GET'],
     summary: 'The time of the mock',
-    parameters: [],
     responses: { 200: 'Clock' },
     run: ({ options }) => ({ body: { now: options.clock.now() } }),
   },
@@ -188,7 +263,6 @@ const OPERATIONS: readonly ControlOperation[] = [
     path: '/clock',
     methods: ['POST'],
     summary: 'Advances the clock, and waits until windows have closed and retries were made',
-    parameters: [],
     body: clockSchema,
     responses: { 200: 'Clock' },
     async run({ options: { clock } }, { json }) {
@@ -202,7 +276,6 @@ const OPERATIONS: readonly ControlOperation[] = [
     path: '/reset',
     methods: ['POST'],
     summary: 'Returns to the seeds, and drops recorded attempts, faults and gathered events',
-    parameters: [],
     responses: { 200: 'Status' },
     async run({ reset, save }) {
       reset()
@@ -214,7 +287,6 @@ const OPERATIONS: readonly ControlOperation[] = [
     path: '/snapshot',
     methods: ['GET'],
     summary: 'All services, webhooks with their keys, settings, counted failures and last handshakes',
-    parameters: [],
     responses: { 200: 'Snapshot' },
     run: ({ state }) => ({ body: toSnapshot(state) }),
   },
@@ -223,7 +295,6 @@ const OPERATIONS: readonly ControlOperation[] = [
     methods: ['POST'],
     summary:
       'Replaces all services, webhooks, settings, failures and handshakes with a snapshot, or a part of one',
-    parameters: [],
     body: snapshotSchema,
     limit: 16,
     responses: { 200: 'Status' },
@@ -237,20 +308,17 @@ const OPERATIONS: readonly ControlOperation[] = [
     path: '/events',
     methods: ['GET'],
     summary: 'Notices as server-sent events: attempt, webhook, handshake, not_sent, restored',
-    parameters: [],
     responses: { 200: 'Stream' },
     run: ({ listeners }) => ({ send: (res) => streamNotices(listeners, res) }),
   },
 ]
 
-/** @throws {AdminError} 404 */
 function findAttempt({ engine }: Mock, { id }: ControlRequest): Attempt {
   const attempt = engine.log.get(id)
   if (!attempt) throw new AdminError(404, 'the delivery does not exist')
   return attempt
 }
 
-/** @throws {AdminError} 400 for an invalid limit, 404 if the log has no attempt with the id `after` */
 function listAttempts({ engine }: Mock, { query }: ControlRequest): Answer {
   const { limit = String(DEFAULT_PAGE), after, webhookId } = query
   const count = Number(limit)
@@ -268,7 +336,6 @@ const CONTROL_ROUTES: readonly Route<ControlOperation>[] = toRoutes([
     path: '/openapi.json',
     summary: 'The OpenAPI document of the service',
     methods: ['GET'],
-    parameters: [],
     responses: { 200: 'OpenApi' },
     run: ({ options }) => ({ body: openApiDocument(options, CONTROL_ROUTES) }),
   },

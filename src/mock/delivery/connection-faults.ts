@@ -45,7 +45,6 @@ export const isConnectionFault = (fault: FaultName | undefined): fault is FaultN
 export const contentLengthOf = (body: Uint8Array, fault: FaultName | undefined): number =>
   fault === 'wrong_length' ? body.length + 1 : body.length
 
-/** Options of {@link sendWithConnectionFault}. */
 interface ConnectionFaultOptions {
   fault: FaultName
   /** Milliseconds between bytes, for `slow_drip`. */

@@ -45,7 +45,6 @@ interface Resends {
   sendOnce(record: DeliveryRecord, hookUrl: string, request: RawRequest): Promise<Attempt>
 }
 
-/** Options of {@link createResends}. */
 interface ResendsOptions {
   log: AttemptLog
   records: DeliveryRecords

@@ -73,7 +73,6 @@ function parseObject(text: string): Readonly<Record<string, unknown>> | undefine
 export const needsHandshake = (webhook: Readonly<Webhook> | undefined): webhook is Readonly<Webhook> =>
   webhook !== undefined && webhook.signatureKey !== '' && webhook.serviceType !== 'Portal'
 
-/** Options of {@link createHandshakes}. */
 interface HandshakesOptions {
   clock: Clock
   webhooks: WebhookStore

@@ -122,7 +122,6 @@ function byLayer(events: readonly ServiceEvent[]): ServiceEvent[][] {
   return [...layers.values()]
 }
 
-/** Options of {@link createRequestWriter}. */
 interface RequestOptions {
   version: ServiceVersion
   dialect: Dialect

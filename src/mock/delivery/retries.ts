@@ -1,8 +1,8 @@
 import { setMaxListeners } from 'node:events'
 import type { RawRequest } from '../../testing/signer.ts'
 import type { Clock } from '../clock.ts'
-import type { DeliverySettings } from '../delivery-settings.ts'
 import type { Fault } from '../faults/faults.ts'
+import type { DeliverySettings } from '../schemas.ts'
 import {
   type Attempt,
   type AttemptContext,
@@ -59,7 +59,6 @@ const waitUnlessAborted = (clock: Clock, milliseconds: number, signal: AbortSign
     () => false,
   )
 
-/** Options of {@link createRetries}. */
 interface RetriesOptions extends Omit<AttemptContext, 'client' | 'isClosed'> {
   /** Maximum number of attempts in flight. */
   concurrency: number

@@ -1,7 +1,6 @@
 import { type Clock, LAST_TIME } from '../clock.ts'
 import type { ScheduleInfo } from '../state/webhooks.ts'
 
-/** Options of {@link createWindows}. */
 interface WindowsOptions<E, R> {
   clock: Clock
   /** The webhook's current schedule; undefined if the webhook currently gathers no events. */

@@ -1,9 +1,26 @@
 import { randomUUID } from 'node:crypto'
 import { isDeepStrictEqual } from 'node:util'
-import { type EditContext, EditError } from './edits.ts'
+import {
+  type AttachmentAdd,
+  type AttachmentContent,
+  type AttachmentDelete,
+  type AttachmentUpdate,
+  type EditContext,
+  EditError,
+} from './edits.ts'
 import { readGeometry } from './geometry.ts'
 import { find, idOf, newGlobalId, readAttributes, type StagedLayer } from './layer-data.ts'
-import { type Attributes, type Change, type Feature, type Layer, MAX_FEATURES, type Value } from './model.ts'
+import {
+  type Attachment,
+  type Attributes,
+  type Change,
+  type Feature,
+  type Layer,
+  MAX_ATTACHMENT,
+  MAX_FEATURES,
+  toGlobalId,
+  type Value,
+} from './model.ts'
 
 /** A change before it has a generation. */
 export type NewChange = Omit<Change, 'generation'>
@@ -15,7 +32,6 @@ export interface RowResult {
   changes: NewChange[]
 }
 
-/** @throws {EditError} */
 export function addFeature(staged: StagedLayer, row: unknown, context: EditContext): RowResult {
   const { layer } = staged
   const { attributes, geometry } = readRow(row)
@@ -44,7 +60,6 @@ export function addFeature(staged: StagedLayer, row: unknown, context: EditConte
   return toResult(feature, [toChange(layer, feature, 'insert', context)])
 }
 
-/** @throws {EditError} */
 export function updateFeature(staged: StagedLayer, row: unknown, context: EditContext): RowResult {
   const { layer } = staged
   const { attributes, geometry, hasGeometry } = readRow(row)
@@ -65,7 +80,6 @@ export function updateFeature(staged: StagedLayer, row: unknown, context: EditCo
   return toResult(before, [{ ...toChange(layer, before, 'update', context), fields, movesGeometry }])
 }
 
-/** @throws {EditError} */
 export function deleteFeature(staged: StagedLayer, id: unknown, context: EditContext): RowResult {
   const { layer } = staged
   const feature = find(staged, id, context)
@@ -118,7 +132,6 @@ export function withSystemValues(
   return Object.fromEntries(fields.map(({ name }) => [name, all[name] ?? null]))
 }
 
-/** @throws {EditError} 1001 for a field without a value that is not nullable */
 function emptyValues({ fields }: StagedLayer['layer'], values: Attributes): Record<string, Value> {
   const missing = fields.find(
     ({ name, editable, nullable }) => editable && !nullable && !Object.hasOwn(values, name),
@@ -127,7 +140,6 @@ function emptyValues({ fields }: StagedLayer['layer'], values: Attributes): Reco
   return values
 }
 
-/** @throws {EditError} 1000 */
 function readRow(row: unknown): {
   attributes: Readonly<Record<string, unknown>>
   geometry: unknown
@@ -141,3 +153,113 @@ function readRow(row: unknown): {
 
 const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
+
+/** Checks whether the service has room for the bytes that the edits add. */
+export type RequireRoom = (bytes: number) => void
+
+export function addAttachment(
+  staged: StagedLayer,
+  { parent, globalId, ...content }: AttachmentAdd,
+  context: EditContext,
+  requireRoom: RequireRoom,
+): RowResult {
+  const { layer } = staged
+  if (!layer.hasAttachments)
+    throw new EditError(1008, 'Adding an attachment failed: the layer has no attachments.')
+  const feature = find(staged, parent, {})
+  requireContent(content, 1008, 'Adding an attachment failed')
+  requireRoom(content.bytes.length)
+  const id = globalId === undefined ? createGlobalId() : toGlobalId(globalId)
+  if (id === undefined) throw new EditError(1008, 'Adding an attachment failed: globalId must be a UUID.')
+  if (staged.attachment(id))
+    throw new EditError(
+      1022,
+      'Unique constraint violation error on inserting the value: the GlobalID exists.',
+    )
+  const attachment = toAttachment(layer.nextAttachmentId, id, content)
+  layer.nextAttachmentId += 1
+  return put(staged, feature, attachment, 'insert', context)
+}
+
+export function updateAttachment(
+  staged: StagedLayer,
+  { parent, attachment: reference, ...content }: AttachmentUpdate,
+  context: EditContext,
+  requireRoom: RequireRoom,
+): RowResult {
+  const { feature, attachment } = findAttachment(staged, { parent, attachment: reference }, 1009)
+  requireContent(content, 1009, 'Updating an attachment failed')
+  requireRoom(content.bytes.length - attachment.size)
+  return put(staged, feature, toAttachment(attachment.id, attachment.globalId, content), 'update', context)
+}
+
+export function deleteAttachment(
+  staged: StagedLayer,
+  reference: AttachmentDelete,
+  context: EditContext,
+): RowResult {
+  const { feature, attachment } = findAttachment(staged, reference, 1010)
+  const attachments = new Map(feature.attachments)
+  attachments.delete(attachment.id)
+  staged.put({ ...feature, attachments })
+  return toAttachmentResult(staged, feature, attachment, 'delete', context)
+}
+
+function put(
+  staged: StagedLayer,
+  feature: Feature,
+  attachment: Attachment,
+  kind: Change['kind'],
+  context: EditContext,
+): RowResult {
+  staged.put({ ...feature, attachments: new Map(feature.attachments).set(attachment.id, attachment) })
+  return toAttachmentResult(staged, feature, attachment, kind, context)
+}
+
+function toAttachmentResult(
+  { layer }: StagedLayer,
+  feature: Feature,
+  { id, globalId }: Attachment,
+  kind: Change['kind'],
+  context: EditContext,
+): RowResult {
+  const change: NewChange = {
+    ...toChange(layer, feature, kind, context),
+    of: 'attachment',
+    attachmentId: id,
+    attachmentGlobalId: globalId,
+  }
+  return { objectId: id, globalId, changes: [change] }
+}
+
+const toAttachment = (
+  id: number,
+  globalId: string,
+  { name, contentType, bytes }: AttachmentContent,
+): Attachment => ({ id, globalId, name, contentType, size: bytes.length, bytes })
+
+function requireContent({ name, contentType, bytes }: AttachmentContent, code: number, failed: string): void {
+  if (name === '' || name.length > 255 || /[\p{Cc}\p{Cs}"\\/]/u.test(name))
+    throw new EditError(
+      code,
+      `${failed}: the name of the file must have 1 to 255 characters, without " and slashes.`,
+    )
+  if (!/^[\w!#$&^.+-]{1,80}\/[\w!#$&^.+-]{1,80}$/.test(contentType))
+    throw new EditError(code, `${failed}: the content type must be a media type such as image/png.`)
+  if (bytes.length > MAX_ATTACHMENT)
+    throw new EditError(code, `${failed}: the file is larger than ${MAX_ATTACHMENT} bytes.`)
+}
+
+function findAttachment(
+  staged: StagedLayer,
+  { parent, attachment: reference }: AttachmentDelete,
+  code: number,
+): { feature: Feature; attachment: Attachment } {
+  const owner = parent === undefined ? undefined : find(staged, parent, {})
+  const found = staged.attachment(toGlobalId(reference) ?? reference)
+  if (found && (!owner || owner.objectId === found.feature.objectId)) return found
+  throw new EditError(
+    code,
+    `Object is missing: attachment ${JSON.stringify(String(reference).slice(0, 64))}.`,
+  )
+}

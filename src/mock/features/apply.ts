@@ -1,7 +1,16 @@
 import { subscriptionsOf } from '../../payload/events.ts'
 import type { ServiceEvent } from '../state/events.ts'
-import { addAttachment, deleteAttachment, type RequireRoom, updateAttachment } from './apply-attachments.ts'
-import { addFeature, deleteFeature, type NewChange, type RowResult, updateFeature } from './apply-rows.ts'
+import {
+  addAttachment,
+  addFeature,
+  deleteAttachment,
+  deleteFeature,
+  type NewChange,
+  type RequireRoom,
+  type RowResult,
+  updateAttachment,
+  updateFeature,
+} from './apply-rows.ts'
 import {
   type EditContext,
   EditError,

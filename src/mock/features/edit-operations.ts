@@ -1,7 +1,7 @@
 import { AdminError } from '../http/errors.ts'
-import { CHANGE_METHODS, optional, READ_METHODS } from '../http/operation.ts'
-import { single, type UploadedFile } from '../http/request.ts'
-import { sendBytes } from '../http/response.ts'
+import { CHANGE_METHODS, optional, READ_METHODS, required } from '../http/operation.ts'
+import { readBoolean, single, type UploadedFile } from '../http/request.ts'
+import { sendBytes } from '../http/router.ts'
 import type { AttachmentEdits, EditResults, LayerEdits, LayerResults, Results } from './edits.ts'
 import type { Attachment, Feature } from './model.ts'
 import {
@@ -14,7 +14,6 @@ import {
   type FeatureOperation,
   LAYER_RESULTS,
   layerOf,
-  readBoolean,
   readContext,
   readIds,
   readLayerEdits,
@@ -35,12 +34,7 @@ const GLOBAL_IDS = optional(
 )
 const MOMENT = optional('returnEditMoment', 'Whether the response has the time of the edit.', BOOLEAN)
 
-const rows = (name: string, required = false): FeatureOperation['parameters'][number] => ({
-  name,
-  required,
-  description: 'JSON array of features, each with attributes and geometry.',
-  schema: { type: 'string' },
-})
+const ROWS = 'JSON array of features, each with attributes and geometry.'
 
 /** Applies edits, and answers with a part of the results. */
 function edit(
@@ -59,6 +53,11 @@ function edit(
   }
 }
 
+/** One list of the results of the only layer. */
+const only =
+  (name: keyof Results) =>
+  ({ layers: [layer] }: EditResults): object => ({ [name]: layer?.[name] })
+
 /** The results of one layer, with those of its attachments if the request has any. */
 const toLayerJson = ({ layerId: _, attachments, ...results }: LayerResults, edits: LayerEdits): object =>
   edits.attachments ? { ...results, attachments } : results
@@ -69,12 +68,7 @@ const applyServiceEdits: FeatureOperation = {
   summary: 'Add, update and delete features of several layers.',
   methods: CHANGE_METHODS,
   parameters: [
-    {
-      name: 'edits',
-      required: true,
-      description: 'JSON array with an entry for each layer: id, adds, updates, deletes and attachments.',
-      schema: { type: 'string' },
-    },
+    required('edits', 'JSON array with an entry for each layer: id, adds, updates, deletes and attachments.'),
     ROLLBACK,
     GLOBAL_IDS,
     MOMENT,
@@ -97,8 +91,8 @@ const applyLayerEdits: FeatureOperation = {
   summary: 'Add, update and delete features of a layer.',
   methods: CHANGE_METHODS,
   parameters: [
-    rows('adds'),
-    rows('updates'),
+    optional('adds', ROWS),
+    optional('updates', ROWS),
     optional('deletes', 'Object ids or, with useGlobalIds, global ids: comma-separated or a JSON array.'),
     optional(
       'attachments',
@@ -120,12 +114,9 @@ const addFeatures: FeatureOperation = {
   path: '{layerId}/addFeatures',
   summary: 'Add features to a layer.',
   methods: CHANGE_METHODS,
-  parameters: [rows('features', true), ROLLBACK, GLOBAL_IDS, MOMENT],
+  parameters: [required('features', ROWS), ROLLBACK, GLOBAL_IDS, MOMENT],
   response: EDIT_RESULTS('addResults'),
-  run: (call) =>
-    edit(call, [{ layerId: layerOf(call).id, adds: requiredRows(call) }], ({ layers: [layer] }) => ({
-      addResults: layer?.addResults,
-    })),
+  run: (call) => edit(call, [{ layerId: layerOf(call).id, adds: requiredRows(call) }], only('addResults')),
 }
 
 const updateFeatures: FeatureOperation = {
@@ -135,9 +126,7 @@ const updateFeatures: FeatureOperation = {
   summary: 'Update features of a layer. Attributes that a row leaves out keep their values.',
   response: EDIT_RESULTS('updateResults'),
   run: (call) =>
-    edit(call, [{ layerId: layerOf(call).id, updates: requiredRows(call) }], ({ layers: [layer] }) => ({
-      updateResults: layer?.updateResults,
-    })),
+    edit(call, [{ layerId: layerOf(call).id, updates: requiredRows(call) }], only('updateResults')),
 }
 
 const deleteFeatures: FeatureOperation = {
@@ -161,13 +150,10 @@ const deleteFeatures: FeatureOperation = {
       where === undefined
         ? objectIds
         : findFeatures(layer, { where, objectIds }).map(({ objectId }) => objectId)
-    return edit(call, [{ layerId: layer.id, deletes }], ({ layers: [results] }) => ({
-      deleteResults: results?.deleteResults,
-    }))
+    return edit(call, [{ layerId: layer.id, deletes }], only('deleteResults'))
   },
 }
 
-/** @throws {AdminError} 400 */
 function requiredRows({ parameters }: FeatureCall): unknown[] {
   const features = readRows(parameters, 'features')
   if (features) return features
@@ -182,7 +168,6 @@ export const EDIT_OPERATIONS: readonly FeatureOperation[] = [
   deleteFeatures,
 ]
 
-/** @throws {AdminError} 404 */
 function featureOf(call: FeatureCall): Feature {
   const feature = layerOf(call).features.get(Number(call.path.objectId))
   if (feature) return feature
@@ -205,7 +190,6 @@ const listAttachments: FeatureOperation = {
   path: '{layerId}/{objectId}/attachments',
   summary: 'List the attachments of a feature.',
   methods: READ_METHODS,
-  parameters: [],
   response: ATTACHMENT_INFOS,
   run(call) {
     const feature = featureOf(call)
@@ -222,7 +206,6 @@ const getAttachment: FeatureOperation = {
   path: '{layerId}/{objectId}/attachments/{attachmentId}',
   summary: 'The bytes of an attachment.',
   methods: READ_METHODS,
-  parameters: [],
   response: 'application/octet-stream',
   run(call) {
     const attachment = featureOf(call).attachments.get(Number(call.path.attachmentId))
@@ -262,7 +245,6 @@ const addAttachment: FeatureOperation = {
   path: '{layerId}/{objectId}/addAttachment',
   summary: 'Add an attachment to a feature.',
   methods: CHANGE_METHODS,
-  parameters: [],
   files: FILES,
   response: { type: 'object', properties: { addAttachmentResult: EDIT_RESULT } },
   run: (call) =>
@@ -280,14 +262,7 @@ const updateAttachment: FeatureOperation = {
   path: '{layerId}/{objectId}/updateAttachment',
   summary: 'Replace an attachment of a feature.',
   methods: CHANGE_METHODS,
-  parameters: [
-    {
-      name: 'attachmentId',
-      required: true,
-      description: 'Id of the attachment.',
-      schema: { type: 'integer' },
-    },
-  ],
+  parameters: [required('attachmentId', 'Id of the attachment.', { type: 'integer' })],
   files: FILES,
   response: { type: 'object', properties: { updateAttachmentResult: EDIT_RESULT } },
   run(call) {
@@ -306,12 +281,7 @@ const deleteAttachments: FeatureOperation = {
   summary: 'Delete attachments of a feature.',
   methods: CHANGE_METHODS,
   parameters: [
-    {
-      name: 'attachmentIds',
-      required: true,
-      description: 'Ids of attachments, comma-separated or a JSON array.',
-      schema: { type: 'string' },
-    },
+    required('attachmentIds', 'Ids of attachments, comma-separated or a JSON array.'),
     optional('rollbackOnFailure', 'Whether nothing is deleted if one id is unknown. Default true.', {
       type: 'boolean',
     }),
@@ -328,7 +298,6 @@ const deleteAttachments: FeatureOperation = {
   },
 }
 
-/** @throws {AdminError} 400 */
 function requireFile({ files }: FeatureCall): UploadedFile {
   const file = files.get('attachment')
   if (file) return file

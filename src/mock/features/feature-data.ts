@@ -3,15 +3,16 @@ import type { Generations } from '../state/records.ts'
 import { type Service, type ServiceSeed, servicePath, toService } from '../state/services.ts'
 import { numberChanges, runEdits } from './apply.ts'
 import type { EditContext, EditResults, LayerEdits } from './edits.ts'
-import { type LayerData, toLayerData } from './layer-data.ts'
-import { defaultLayer, toLayers } from './layer-seed.ts'
-import { type Change, type Layer, MAX_EDITS, MAX_HISTORY } from './model.ts'
 import {
   type FeatureDataSnapshot,
   fromLayerSnapshots,
+  type LayerData,
   type ServiceDataSnapshot,
   toDataSnapshot,
-} from './snapshot.ts'
+  toLayerData,
+} from './layer-data.ts'
+import { defaultLayer, toLayers } from './layer-seed.ts'
+import { type Change, type Layer, MAX_EDITS, MAX_HISTORY } from './model.ts'
 
 /** Changes of a service, oldest first. The oldest are dropped when there are more than {@link MAX_HISTORY}. */
 export interface History {
@@ -87,7 +88,6 @@ export interface FeatureData {
   snapshot(): FeatureDataSnapshot
 }
 
-/** Options of {@link createFeatureData}. */
 interface FeatureDataOptions {
   layers: Iterable<LayerData>
   /** Default: none. */
@@ -156,13 +156,11 @@ function bytesOfAttachments(layers: Iterable<LayerData>): number {
   return bytes
 }
 
-/** @throws {WebhookError} `config_invalid` */
 function requireKnownLayers(layers: ReadonlyMap<number, unknown>, edits: readonly LayerEdits[]): void {
   const unknown = edits.find(({ layerId }) => !layers.has(layerId))
   if (unknown) throw configInvalid(`the service has no layer ${unknown.layerId}`)
 }
 
-/** @throws {WebhookError} `config_invalid` */
 function requireFewRows(edits: readonly LayerEdits[]): void {
   const rows = edits
     .flatMap(({ adds, updates, deletes, attachments: files }) => [

@@ -26,7 +26,6 @@ const COORDINATES: Record<
  * Checks the geometry of a row, and keeps its coordinates, `hasZ` and `hasM`.
  *
  * @returns undefined for null and for an empty geometry
- * @throws {EditError} 1015 for a geometry of another type, an invalid one, or one in another spatial reference
  */
 export function readGeometry(
   { geometryType, spatialReference: own }: Pick<Layer, 'geometryType' | 'spatialReference'>,

@@ -2,10 +2,13 @@ import { type EditContext, EditError, type Reference } from './edits.ts'
 import { Overlay } from './geometry.ts'
 import {
   type Attachment,
+  type Attributes,
+  type Change,
   type Feature,
   type Field,
   type FieldType,
   findField,
+  type Geometry,
   type Layer,
   MAX_TEXT,
   toGlobalId,
@@ -133,11 +136,7 @@ export function idOf(
     : new EditError(1011, `Object is missing: there is no ${wanted}.`)
 }
 
-/**
- * Finds a feature by its object id or its global id; with `useGlobalIds`, only by its global id.
- *
- * @throws {EditError} 1011
- */
+/** Finds a feature by its object id or its global id; with `useGlobalIds`, only by its global id. */
 export function find(
   staged: StagedLayer,
   id: unknown,
@@ -160,11 +159,7 @@ function toObjectId(id: unknown): number | undefined {
   return isNumber && Number.isSafeInteger(Number(id)) ? Number(id) : undefined
 }
 
-/**
- * Reads the global id that an added row brings.
- *
- * @throws {EditError} 1020, 1021, 1016 or 1022
- */
+/** Reads the global id that an added row brings. */
 export function newGlobalId(staged: StagedLayer, attributes: Readonly<Record<string, unknown>>): string {
   const given = idOf(staged, attributes, { useGlobalIds: true })
   if (given === null || given === '') throw new EditError(1021, 'Empty GlobalID.')
@@ -187,11 +182,7 @@ const INTEGERS: Partial<Record<FieldType, number>> = {
   esriFieldTypeOID: Number.MAX_SAFE_INTEGER,
 }
 
-/**
- * Checks a value of an attribute.
- *
- * @throws {EditError} 1001 for null in a field that is not nullable, 1016 for a value that the field cannot have
- */
+/** Checks a value of an attribute. */
 export function readValue(field: Field, value: unknown): Value {
   const { name, type, nullable, length = MAX_TEXT } = field
   if (value === null) {
@@ -226,7 +217,6 @@ const cannotSet = (name: string, rule: string): EditError =>
  * Checks the attributes of a row. Names are compared without regard to case.
  *
  * @returns the values of editable fields, by the name of the field
- * @throws {EditError} 1000 for an unknown field name, and the errors of {@link readValue}
  */
 export function readAttributes(
   { fields }: Pick<Layer, 'fields'>,
@@ -240,4 +230,83 @@ export function readAttributes(
     if (field.editable) values[field.name] = readValue(field, value)
   }
   return values
+}
+
+/** The layers of a feature service and their history, as JSON. */
+export interface FeatureDataSnapshot {
+  generation: number
+  minGeneration: number
+  layers: LayerSnapshot[]
+  changes: Change[]
+}
+
+/** The feature data of one service in a snapshot of a mock. */
+export interface ServiceDataSnapshot extends FeatureDataSnapshot {
+  folderName: string
+  serviceName: string
+}
+
+/** A layer as JSON. */
+export interface LayerSnapshot extends Omit<Layer, 'features' | 'geometryType'> {
+  /** Absent for a table. */
+  geometryType?: Layer['geometryType']
+  nextObjectId: number
+  nextAttachmentId: number
+  features: {
+    objectId: number
+    globalId: string
+    attributes: Attributes
+    geometry?: Geometry | undefined
+    /** `data` is base64. */
+    attachments?: (Omit<Attachment, 'bytes' | 'size'> & { data: string })[] | undefined
+  }[]
+}
+
+/** @returns JSON that shares objects with the data; copy it before giving it away */
+export function toDataSnapshot(
+  layers: Iterable<LayerData>,
+  { changes, ...generations }: { generation: number; minGeneration: number; changes: readonly Change[] },
+): FeatureDataSnapshot {
+  return { ...generations, layers: Array.from(layers, toLayerSnapshot), changes: [...changes] }
+}
+
+function toLayerSnapshot({ features, globalIds: _, owners: __, ...layer }: LayerData): LayerSnapshot {
+  return {
+    ...layer,
+    features: Array.from(features.values(), ({ objectId, globalId, attributes, geometry, attachments }) => ({
+      objectId,
+      globalId,
+      attributes,
+      ...(geometry ? { geometry } : {}),
+      ...(attachments.size === 0
+        ? {}
+        : { attachments: Array.from(attachments.values(), toAttachmentSnapshot) }),
+    })),
+  }
+}
+
+const toAttachmentSnapshot = ({
+  bytes,
+  size: _,
+  ...attachment
+}: Attachment): Omit<Attachment, 'bytes' | 'size'> & { data: string } => ({
+  ...attachment,
+  data: Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('base64'),
+})
+
+/** @returns the layers of a snapshot, which share no objects with it */
+export const fromLayerSnapshots = (layers: readonly LayerSnapshot[]): LayerData[] =>
+  structuredClone(layers).map(({ features, nextObjectId, nextAttachmentId, geometryType, ...layer }) =>
+    toLayerData({ ...layer, geometryType }, features.map(toFeature), {
+      objectId: nextObjectId,
+      attachmentId: nextAttachmentId,
+    }),
+  )
+
+function toFeature({ attachments = [], geometry, ...feature }: LayerSnapshot['features'][number]): Feature {
+  const files = attachments.map(({ data, ...attachment }): [number, Attachment] => {
+    const bytes = Uint8Array.from(Buffer.from(data, 'base64'))
+    return [attachment.id, { ...attachment, size: bytes.length, bytes }]
+  })
+  return { ...feature, geometry, attachments: new Map(files) }
 }

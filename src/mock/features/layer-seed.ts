@@ -10,12 +10,16 @@ import { readGeometry } from './geometry.ts'
 import { type LayerData, readValue, toLayerData } from './layer-data.ts'
 import {
   type Feature,
+  type FeatureSeed,
   FIELD_TYPES,
   type Field,
+  type FieldSeed,
   type FieldType,
   GEOMETRY_TYPES,
+  type GeoJsonCollection,
   type GeometryType,
   type Layer,
+  type LayerSeed,
   MAX_FEATURES,
   MAX_FIELDS,
   MAX_LAYERS,
@@ -24,7 +28,6 @@ import {
   toGlobalId,
   type Value,
 } from './model.ts'
-import type { FeatureSeed, FieldSeed, GeoJsonCollection, LayerSeed } from './seed-types.ts'
 
 /** Creates a field. System fields are not editable. */
 const toField = (name: string, type: FieldType, more: Partial<Field> = {}): Field => ({

@@ -2,8 +2,8 @@ import type { ServerResponse } from 'node:http'
 import type { Context } from '../admin/operation.ts'
 import type { User } from '../admin/tokens.ts'
 import { AdminError } from '../http/errors.ts'
-import type { Method, OperationDescription, ParameterDescription } from '../http/operation.ts'
-import { type Parameters, parseJson, single, type UploadedFile } from '../http/request.ts'
+import type { Method, OperationDescription, ParameterDescription, Parameters } from '../http/operation.ts'
+import { parseJson, readBoolean, single, type UploadedFile } from '../http/request.ts'
 import type { ServiceEvent } from '../state/events.ts'
 import type { Service } from '../state/services.ts'
 import type { AttachmentAdd, AttachmentEdits, AttachmentUpdate, EditContext, LayerEdits } from './edits.ts'
@@ -60,22 +60,13 @@ export interface FeatureOperation extends OperationDescription {
   run(call: FeatureCall): FeatureAnswer | Promise<FeatureAnswer>
 }
 
-/** @throws {AdminError} 404 if the service has no such layer */
 export function layerOf({ data, path }: FeatureCall): Layer {
   const layer = data.layers.get(Number(path.layerId))
   if (layer) return layer
   throw new AdminError(404, 'the layer does not exist')
 }
 
-/** Reads `true` or `false`, without regard to case. @throws {AdminError} 400 for another value */
-export function readBoolean(parameters: Parameters, name: string): boolean | undefined {
-  const value = single(parameters, name)?.toLowerCase()
-  if (value === undefined) return undefined
-  if (value === 'true' || value === 'false') return value === 'true'
-  throw new AdminError(400, `${name} must be true or false`)
-}
-
-/** Reads JSON. @throws {AdminError} 400 */
+/** Reads JSON. */
 export function readJson(parameters: Parameters, name: string): unknown {
   const value = single(parameters, name)
   const json = value === undefined ? undefined : parseJson(value)
@@ -95,14 +86,14 @@ export function readContext({ context, user, parameters }: FeatureCall): Require
   }
 }
 
-/** Reads a list of rows as JSON. @throws {AdminError} 400 */
+/** Reads a list of rows as JSON. */
 export function readRows(parameters: Parameters, name: string): unknown[] | undefined {
   const rows = readJson(parameters, name)
   if (rows === undefined || Array.isArray(rows)) return rows
   throw new AdminError(400, `${name} must be a JSON array`)
 }
 
-/** Reads ids: comma-separated, or as a JSON array. @throws {AdminError} 400 */
+/** Reads ids: comma-separated, or as a JSON array. */
 export function readIds(parameters: Parameters, name: string): unknown[] | undefined {
   const value = single(parameters, name)
   if (value === undefined || value.trimStart().startsWith('[')) return readRows(parameters, name)
@@ -112,7 +103,7 @@ export function readIds(parameters: Parameters, name: string): unknown[] | undef
     .filter((id) => id !== '')
 }
 
-/** Reads the parameters of `applyEdits` on a layer. @throws {AdminError} 400 */
+/** Reads the parameters of `applyEdits` on a layer. */
 export const readLayerEdits = (parameters: Parameters, layerId: number): LayerEdits => ({
   layerId,
   adds: readRows(parameters, 'adds'),
@@ -121,7 +112,7 @@ export const readLayerEdits = (parameters: Parameters, layerId: number): LayerEd
   attachments: readAttachmentEdits(readJson(parameters, 'attachments')),
 })
 
-/** Reads the parameter `edits` of `applyEdits` on a service. @throws {AdminError} 400 */
+/** Reads the parameter `edits` of `applyEdits` on a service. */
 export function readServiceEdits(parameters: Parameters): LayerEdits[] {
   const edits = readRows(parameters, 'edits')
   if (!edits) throw new AdminError(400, 'edits is required')
@@ -131,7 +122,6 @@ export function readServiceEdits(parameters: Parameters): LayerEdits[] {
 
 const LISTS = ['adds', 'updates', 'deletes'] as const
 
-/** @throws {AdminError} 400 */
 function readLayer(entry: unknown): LayerEdits {
   const { id, attachments, ...lists } = (entry ?? {}) as Record<string, unknown>
   if (!Number.isInteger(id)) throw new AdminError(400, 'each entry of edits must have the id of a layer')
@@ -142,7 +132,6 @@ function readLayer(entry: unknown): LayerEdits {
   }
 }
 
-/** @throws {AdminError} 400 */
 function readLists(
   lists: Record<string, unknown>,
   name: string,
@@ -156,7 +145,7 @@ function readLists(
   return Object.fromEntries(found)
 }
 
-/** Reads the attachments of `applyEdits`. @throws {AdminError} 400 */
+/** Reads the attachments of `applyEdits`. */
 function readAttachmentEdits(value: unknown): AttachmentEdits | undefined {
   if (value === undefined || value === null) return undefined
   if (typeof value !== 'object') throw new AdminError(400, 'attachments must be an object')
@@ -168,7 +157,6 @@ function readAttachmentEdits(value: unknown): AttachmentEdits | undefined {
   }
 }
 
-/** @throws {AdminError} 400 */
 function readAdd(row: unknown): AttachmentAdd {
   const { globalId, parentGlobalId, ...file } = (row ?? {}) as Record<string, unknown>
   if (typeof parentGlobalId !== 'string')
@@ -182,7 +170,6 @@ function readAdd(row: unknown): AttachmentAdd {
   }
 }
 
-/** @throws {AdminError} 400 */
 function readUpdate(row: unknown): AttachmentUpdate {
   const { globalId, parentGlobalId, ...file } = (row ?? {}) as Record<string, unknown>
   if (typeof globalId !== 'string')
@@ -194,7 +181,6 @@ function readUpdate(row: unknown): AttachmentUpdate {
   }
 }
 
-/** @throws {AdminError} 400 */
 function readContent({ name, contentType, data }: Record<string, unknown>): {
   name: string
   contentType: string

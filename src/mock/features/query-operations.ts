@@ -1,19 +1,11 @@
 import { AdminError } from '../http/errors.ts'
-import { optional, READ_METHODS } from '../http/operation.ts'
-import { type Parameters, parseJson, single } from '../http/request.ts'
+import { optional, type Parameters, READ_METHODS } from '../http/operation.ts'
+import { parseJson, readBoolean, readInteger, single } from '../http/request.ts'
 import type { Service } from '../state/services.ts'
 import type { FeatureData } from './feature-data.ts'
 import { isSameReference } from './geometry.ts'
 import type { Field, Layer } from './model.ts'
-import {
-  BOOLEAN,
-  FEATURE,
-  type FeatureOperation,
-  layerOf,
-  QUERY_RESULT,
-  readBoolean,
-  readIds,
-} from './operation.ts'
+import { BOOLEAN, FEATURE, type FeatureOperation, layerOf, QUERY_RESULT, readIds } from './operation.ts'
 import { findFeatures, readOutFields, toFeatureJson } from './query.ts'
 
 const CAPABILITIES = 'Query,Create,Update,Delete,Editing,ChangeTracking'
@@ -144,7 +136,6 @@ const getLayer: FeatureOperation = {
   path: '{layerId}',
   summary: 'Describe a layer or table.',
   methods: READ_METHODS,
-  parameters: [],
   response: { type: 'object' },
   run: (call) => ({ body: toLayerJson(layerOf(call)) }),
 }
@@ -154,7 +145,6 @@ const getLayers: FeatureOperation = {
   path: 'layers',
   summary: 'Describe all layers and tables.',
   methods: READ_METHODS,
-  parameters: [],
   response: { type: 'object' },
   run({ data }) {
     const layers = [...data.layers.values()]
@@ -172,7 +162,6 @@ const getFeature: FeatureOperation = {
   path: '{layerId}/{objectId}',
   summary: 'Read a feature.',
   methods: READ_METHODS,
-  parameters: [],
   response: { type: 'object', properties: { feature: FEATURE }, required: ['feature'] },
   run(call) {
     const feature = layerOf(call).features.get(Number(call.path.objectId))
@@ -181,26 +170,28 @@ const getFeature: FeatureOperation = {
   },
 }
 
-const WHOLE = { type: 'integer', minimum: 0 }
+const WHOLE = { type: 'integer', minimum: 0, maximum: 999_999_999 }
+
+const QUERY_PARAMETERS = [
+  optional('where', 'Condition on the fields, for example height > 10. Default: all features.'),
+  optional('objectIds', 'Object ids, comma-separated.'),
+  optional('globalIds', 'Global ids, comma-separated.'),
+  optional('outFields', 'Names of fields, comma-separated, or *. Default *.'),
+  optional('orderByFields', 'Names of fields, each with ASC or DESC, comma-separated.'),
+  optional('returnGeometry', 'Default true.', BOOLEAN),
+  optional('returnIdsOnly', 'Whether to return only the object ids of all features found.', BOOLEAN),
+  optional('returnCountOnly', 'Whether to return only the number of features found.', BOOLEAN),
+  optional('resultOffset', 'Number of features to skip. Default 0.', WHOLE),
+  optional('resultRecordCount', `Maximum number of features. Default and maximum ${MAX_RECORDS}.`, WHOLE),
+  optional('outSR', 'Spatial reference of the geometries: only that of the layer.'),
+]
 
 const query: FeatureOperation = {
   name: 'queryFeatures',
   path: '{layerId}/query',
   summary: 'Find features of a layer.',
   methods: READ_METHODS,
-  parameters: [
-    optional('where', 'Condition on the fields, for example height > 10. Default: all features.'),
-    optional('objectIds', 'Object ids, comma-separated.'),
-    optional('globalIds', 'Global ids, comma-separated.'),
-    optional('outFields', 'Names of fields, comma-separated, or *. Default *.'),
-    optional('orderByFields', 'Names of fields, each with ASC or DESC, comma-separated.'),
-    optional('returnGeometry', 'Default true.', BOOLEAN),
-    optional('returnIdsOnly', 'Whether to return only the object ids of all features found.', BOOLEAN),
-    optional('returnCountOnly', 'Whether to return only the number of features found.', BOOLEAN),
-    optional('resultOffset', 'Number of features to skip. Default 0.', WHOLE),
-    optional('resultRecordCount', `Maximum number of features. Default and maximum ${MAX_RECORDS}.`, WHOLE),
-    optional('outSR', 'Spatial reference of the geometries: only that of the layer.'),
-  ],
+  parameters: QUERY_PARAMETERS,
   response: QUERY_RESULT,
   run(call) {
     const { parameters } = call
@@ -218,8 +209,8 @@ const query: FeatureOperation = {
       return { body: { objectIdFieldName, objectIds: found.map(({ objectId }) => objectId) } }
     const names = readOutFields(layer, single(parameters, 'outFields'))
     const withGeometry = readBoolean(parameters, 'returnGeometry') ?? true
-    const offset = readCount(parameters, 'resultOffset') ?? 0
-    const limit = Math.min(readCount(parameters, 'resultRecordCount') ?? MAX_RECORDS, MAX_RECORDS)
+    const offset = readInteger(parameters, 'resultOffset', WHOLE) ?? 0
+    const limit = Math.min(readInteger(parameters, 'resultRecordCount', WHOLE) ?? MAX_RECORDS, MAX_RECORDS)
     const page = found.slice(offset, offset + limit)
     return {
       body: {
@@ -255,7 +246,6 @@ const UNSUPPORTED_FLAGS = [
   'returnUniqueIdsOnly',
 ]
 
-/** @throws {AdminError} 400 */
 function refuseUnsupported(parameters: Parameters, layer: Layer): void {
   const name =
     UNSUPPORTED.find((parameter) => single(parameters, parameter) !== undefined) ??
@@ -264,7 +254,7 @@ function refuseUnsupported(parameters: Parameters, layer: Layer): void {
     throw new AdminError(
       400,
       `the mock does not support ${name} in queries`,
-      `it supports ${query.parameters.map((parameter) => parameter.name).join(', ')}`,
+      `it supports ${QUERY_PARAMETERS.map((parameter) => parameter.name).join(', ')}`,
     )
   const outSR = single(parameters, 'outSR')
   if (outSR !== undefined && !isSameReference(readWkid(outSR), layer.spatialReference.wkid))
@@ -279,14 +269,6 @@ export function readWkid(text: string): number | undefined {
   if (/^\d{1,9}$/.test(text)) return Number(text)
   const { wkid } = (parseJson(text) ?? {}) as { wkid?: unknown }
   return typeof wkid === 'number' ? wkid : undefined
-}
-
-/** @throws {AdminError} 400 */
-function readCount(parameters: Parameters, name: string): number | undefined {
-  const value = single(parameters, name)
-  if (value === undefined) return undefined
-  if (/^\d{1,9}$/.test(value)) return Number(value)
-  throw new AdminError(400, `${name} must be a whole number`)
 }
 
 export const QUERY_OPERATIONS: readonly FeatureOperation[] = [getLayers, getLayer, query, getFeature]

@@ -1,6 +1,14 @@
 import { AdminError } from '../http/errors.ts'
-import { type Attributes, type Feature, findField, type Layer, toGlobalId, toIdText } from './model.ts'
-import { parseWhere, WhereError } from './where.ts'
+import {
+  type Attributes,
+  type Feature,
+  type Field,
+  findField,
+  type Layer,
+  toGlobalId,
+  toIdText,
+  type Value,
+} from './model.ts'
 
 /** Which features of a layer to find. All given conditions must apply. */
 export interface Selection {
@@ -15,7 +23,6 @@ export interface Selection {
 const SUPPORTED =
   'the mock supports fields, texts, numbers, TIMESTAMP and DATE, = <> < > <= >=, IN, LIKE, IS NULL, AND, OR, NOT and parentheses'
 
-/** @throws {AdminError} 400 for an invalid condition or order */
 export function findFeatures(
   layer: Layer,
   { where, objectIds, globalIds, orderByFields }: Selection,
@@ -34,7 +41,6 @@ export function findFeatures(
   return orderByFields === undefined ? found : sort(layer, found, orderByFields)
 }
 
-/** @throws {AdminError} 400 */
 function readWhere(layer: Layer, where: string): ReturnType<typeof parseWhere> {
   try {
     return parseWhere(layer, where)
@@ -44,7 +50,6 @@ function readWhere(layer: Layer, where: string): ReturnType<typeof parseWhere> {
   }
 }
 
-/** @throws {AdminError} 400 */
 function sort(layer: Layer, features: Feature[], orderByFields: string): Feature[] {
   // A repeated field cannot change the order.
   const signs = new Map<string, number>()
@@ -78,7 +83,6 @@ function compareValues(one: Attributes[string], other: Attributes[string]): numb
  * Reads the names of fields, comma-separated; `*` selects all.
  *
  * @returns undefined for all fields
- * @throws {AdminError} 400 for an unknown field
  */
 export function readOutFields(layer: Layer, outFields: string | undefined): string[] | undefined {
   if (outFields === undefined) return undefined
@@ -112,4 +116,286 @@ export function toFeatureJson(
       : attributes,
     ...(withGeometry && geometry ? { geometry } : {}),
   }
+}
+
+/** A part of a condition. */
+type Token =
+  | { type: 'word'; text: string }
+  | { type: 'string'; value: string }
+  | { type: 'number'; value: number }
+  | { type: 'symbol'; text: string }
+
+/** Bounds of a condition. */
+const MAX_LENGTH = 4000
+const MAX_TOKENS = 1000
+
+const SYMBOLS = ['<>', '<=', '>=', '!=', '=', '<', '>', '(', ')', ','] as const
+
+/** An error in a condition. */
+class WhereError extends Error {}
+
+function tokenize(text: string): Token[] {
+  if (text.length > MAX_LENGTH) throw new WhereError(`it is longer than ${MAX_LENGTH} characters`)
+  const tokens: Token[] = []
+  let position = 0
+  while (position < text.length) {
+    const character = text[position] as string
+    if (/\s/.test(character)) {
+      position += 1
+      continue
+    }
+    const { token, length } = readToken(text, position, character)
+    tokens.push(token)
+    if (tokens.length > MAX_TOKENS) throw new WhereError(`it has more than ${MAX_TOKENS} parts`)
+    position += length
+  }
+  return tokens
+}
+
+function readToken(text: string, position: number, character: string): { token: Token; length: number } {
+  if (character === "'") return readString(text, position)
+  if (character === '"') {
+    const end = text.indexOf('"', position + 1)
+    if (end < 0) throw new WhereError('a " is missing at the end of a name')
+    return { token: { type: 'word', text: text.slice(position + 1, end) }, length: end + 1 - position }
+  }
+  const symbol = SYMBOLS.find((candidate) => text.startsWith(candidate, position))
+  if (symbol) return { token: { type: 'symbol', text: symbol }, length: symbol.length }
+  const number = /^-?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?/.exec(text.slice(position, position + 40))?.[0]
+  if (number) return { token: { type: 'number', value: Number(number) }, length: number.length }
+  let end = position
+  while (end < text.length && /[\p{L}\p{N}_.$#]/u.test(text[end] as string)) end += 1
+  if (end === position) throw new WhereError(`${JSON.stringify(character)} is not supported`)
+  return { token: { type: 'word', text: text.slice(position, end) }, length: end - position }
+}
+
+/** Reads a quoted text, in which a doubled quote is an escaped quote. */
+function readString(text: string, start: number): { token: Token; length: number } {
+  let value = ''
+  let position = start + 1
+  for (;;) {
+    const end = text.indexOf("'", position)
+    if (end < 0) throw new WhereError("a ' is missing at the end of a text")
+    value += text.slice(position, end)
+    if (text[end + 1] !== "'") return { token: { type: 'string', value }, length: end + 1 - start }
+    value += "'"
+    position = end + 2
+  }
+}
+
+/** Undefined means unknown: the result of a comparison with null. */
+type Truth = boolean | undefined
+
+/** A field or a value in a condition. */
+interface Operand {
+  kind: 'text' | 'number' | 'id'
+  value(attributes: Readonly<Record<string, Value>>): Value
+}
+
+/** A condition on the attributes of a feature; undefined means unknown, as comparisons with null are. */
+type Condition = (attributes: Readonly<Record<string, Value>>) => Truth
+
+const TESTS: Readonly<Record<string, (one: string | number, other: string | number) => boolean>> = {
+  '=': (one, other) => one === other,
+  '<>': (one, other) => one !== other,
+  '!=': (one, other) => one !== other,
+  '<': (one, other) => one < other,
+  '>': (one, other) => one > other,
+  '<=': (one, other) => one <= other,
+  '>=': (one, other) => one >= other,
+}
+
+function compare(operator: string, left: Operand, right: Operand): Condition {
+  const isId = left.kind === 'id' || right.kind === 'id'
+  if ((left.kind === 'number') !== (right.kind === 'number'))
+    throw new WhereError('a number is compared with a text')
+  const test = TESTS[operator] as (one: string | number, other: string | number) => boolean
+  return (attributes) => {
+    const values = [left.value(attributes), right.value(attributes)]
+    // Braces and case of ids do not matter.
+    const [one, other] = isId ? values.map((value) => toGlobalId(value) ?? value) : values
+    if (one === null || one === undefined || other === null || other === undefined) return undefined
+    return test(one, other)
+  }
+}
+
+const MAX_PATTERN = 256
+
+function like(operand: Operand, pattern: string): Condition {
+  if (operand.kind === 'number') throw new WhereError('LIKE is for texts')
+  if (pattern.length > MAX_PATTERN) throw new WhereError(`a pattern is longer than ${MAX_PATTERN} characters`)
+  return (attributes) => {
+    const value = operand.value(attributes)
+    return value === null ? undefined : matches(String(value), pattern)
+  }
+}
+
+/** Matches a text with a pattern, in which `%` matches any text and `_` one character. */
+function matches(text: string, pattern: string): boolean {
+  let [at, inPattern] = [0, 0]
+  // Where to continue if the rest does not match: after the last `%`, which then matches one more character.
+  let [retry, afterPercent] = [0, -1]
+  while (at < text.length) {
+    const expected = pattern[inPattern]
+    if (expected === '%') {
+      inPattern += 1
+      ;[retry, afterPercent] = [at, inPattern]
+    } else if (expected === '_' || expected === text[at]) {
+      at += 1
+      inPattern += 1
+    } else if (afterPercent >= 0) {
+      retry += 1
+      ;[at, inPattern] = [retry, afterPercent]
+    } else return false
+  }
+  while (pattern[inPattern] === '%') inPattern += 1
+  return inPattern === pattern.length
+}
+
+const MAX_DEPTH = 50
+const COMPARISONS: readonly string[] = ['=', '<>', '!=', '<', '>', '<=', '>=']
+
+function parseWhere(layer: Pick<Layer, 'fields'>, text: string): Condition {
+  const tokens = tokenize(text)
+  let position = 0
+  let depth = 0
+
+  const peekWord = (): string => {
+    const token = tokens[position]
+    return token?.type === 'word' ? token.text.toUpperCase() : ''
+  }
+
+  /** Skips a token if it is this word or symbol. */
+  function accept(text: string): boolean {
+    const token = tokens[position]
+    const isIt = token?.type === 'symbol' ? token.text === text : peekWord() === text
+    if (isIt) position += 1
+    return isIt
+  }
+
+  function expect(text: string): void {
+    if (!accept(text)) throw new WhereError(`${text} is missing ${place(tokens[position])}`)
+  }
+
+  /** Parses an expression that can contain itself. */
+  function nested(parse: () => Condition): Condition {
+    depth += 1
+    if (depth > MAX_DEPTH) throw new WhereError(`it is nested more than ${MAX_DEPTH} deep`)
+    const condition = parse()
+    depth -= 1
+    return condition
+  }
+
+  function parseOr(): Condition {
+    const parts = [parseAnd()]
+    while (accept('OR')) parts.push(parseAnd())
+    return (attributes) => decide(parts, attributes, true)
+  }
+
+  function parseAnd(): Condition {
+    const parts = [parseNot()]
+    while (accept('AND')) parts.push(parseNot())
+    return (attributes) => decide(parts, attributes, false)
+  }
+
+  function parseNot(): Condition {
+    if (accept('NOT')) return negate(nested(parseNot))
+    if (!accept('(')) return parsePredicate()
+    const condition = nested(parseOr)
+    expect(')')
+    return condition
+  }
+
+  function parsePredicate(): Condition {
+    const left = parseOperand()
+    if (accept('IS')) {
+      const isNegated = accept('NOT')
+      expect('NULL')
+      return (attributes) => (left.value(attributes) === null) !== isNegated
+    }
+    const isNegated = accept('NOT')
+    const condition = accept('IN') ? parseIn(left) : accept('LIKE') ? parseLike(left) : undefined
+    if (condition) return isNegated ? negate(condition) : condition
+    const token = tokens[position]
+    if (isNegated || token?.type !== 'symbol' || !COMPARISONS.includes(token.text))
+      throw new WhereError(`there is no comparison ${place(token)}`)
+    position += 1
+    return compare(token.text, left, parseOperand())
+  }
+
+  function parseIn(left: Operand): Condition {
+    expect('(')
+    const parts: Condition[] = []
+    do parts.push(compare('=', left, parseOperand()))
+    while (accept(','))
+    expect(')')
+    return (attributes) => decide(parts, attributes, true)
+  }
+
+  function parseLike(left: Operand): Condition {
+    const token = tokens[position]
+    if (token?.type !== 'string') throw new WhereError('LIKE must be followed by a text in quotes')
+    position += 1
+    return like(left, token.value)
+  }
+
+  function parseOperand(): Operand {
+    const token = tokens[position]
+    position += 1
+    if (token?.type === 'string') return { kind: 'text', value: () => token.value }
+    if (token?.type === 'number') return { kind: 'number', value: () => token.value }
+    if (token?.type !== 'word') throw new WhereError(`a field or a value is missing ${place(token)}`)
+    const next = tokens[position]
+    if (/^(TIMESTAMP|DATE)$/i.test(token.text) && next?.type === 'string') {
+      position += 1
+      return toDate(next.value)
+    }
+    const field = findField(layer, token.text)
+    if (!field) throw new WhereError(`there is no field ${JSON.stringify(token.text.slice(0, 64))}`)
+    return toOperand(field)
+  }
+
+  const condition = parseOr()
+  if (position < tokens.length) throw new WhereError(`it does not end ${place(tokens[position])}`)
+  return condition
+}
+
+const negate =
+  (condition: Condition): Condition =>
+  (attributes) => {
+    const truth = condition(attributes)
+    return truth === undefined ? undefined : !truth
+  }
+
+/** Joins conditions with OR (`decisive` is true) or AND (`decisive` is false). */
+function decide(parts: readonly Condition[], attributes: Parameters<Condition>[0], decisive: boolean): Truth {
+  let result: Truth = !decisive
+  for (const part of parts) {
+    const truth = part(attributes)
+    if (truth === decisive) return decisive
+    if (truth === undefined) result = undefined
+  }
+  return result
+}
+
+const TEXTS: readonly string[] = ['esriFieldTypeString']
+const IDS: readonly string[] = ['esriFieldTypeGUID', 'esriFieldTypeGlobalID']
+
+const toOperand = ({ name, type }: Field): Operand => ({
+  kind: IDS.includes(type) ? 'id' : TEXTS.includes(type) ? 'text' : 'number',
+  value: (attributes) => attributes[name] ?? null,
+})
+
+/** A time in UTC, for example `2026-01-31` or `2026-01-31 12:00:00`. */
+function toDate(text: string): Operand {
+  const isTime = /^\d{4}-\d\d-\d\d([ T]\d\d:\d\d:\d\d(\.\d{1,3})?)?$/.test(text)
+  const time = isTime ? Date.parse(`${text.replace(' ', 'T')}${text.length > 10 ? 'Z' : ''}`) : Number.NaN
+  if (Number.isNaN(time)) throw new WhereError('a date must be like 2026-01-31 or 2026-01-31 12:00:00')
+  return { kind: 'number', value: () => time }
+}
+
+function place(token: Token | undefined): string {
+  if (!token) return 'at the end'
+  const text = 'text' in token ? token.text : String(token.value)
+  return `before ${JSON.stringify(text.slice(0, 64))}`
 }

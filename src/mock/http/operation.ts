@@ -4,6 +4,9 @@ import type { ErrorFormat } from './errors.ts'
 
 export type Method = 'GET' | 'POST' | 'DELETE'
 
+/** The values of each form field. */
+export type Parameters = ReadonlyMap<string, readonly string[]>
+
 /** A parameter as the OpenAPI document describes it. */
 export interface ParameterDescription {
   name: string
@@ -11,6 +14,8 @@ export interface ParameterDescription {
   description: string
   /** A JSON Schema object. */
   schema: Readonly<Record<string, unknown>>
+  /** Reads a value that needs other checks than those of the schema. @returns undefined if it is absent */
+  read?: ((parameters: Parameters, name: string) => unknown) | undefined
 }
 
 /** An operation, without the code that runs it. The router and the OpenAPI document are generated from these. */
@@ -20,8 +25,8 @@ export interface OperationDescription {
   since?: string
   /** GET includes HEAD. */
   methods: readonly Method[]
-  /** Parameters in addition to {@link COMMON_PARAMETERS}. */
-  parameters: readonly ParameterDescription[]
+  /** Parameters in addition to {@link COMMON_PARAMETERS}. Default: none. */
+  parameters?: readonly ParameterDescription[]
   /** Names of the fields that can have a file, as `multipart/form-data`. Default: none. */
   files?: readonly string[]
   /** Schema of a body of JSON. Default: a POST request has a form. */
@@ -73,25 +78,24 @@ export type Answer =
 export const READ_METHODS: readonly ('GET' | 'POST')[] = ['GET', 'POST']
 export const CHANGE_METHODS: readonly 'POST'[] = ['POST']
 
-/** Parameters of every operation except those of the control API. */
-export const COMMON_PARAMETERS: readonly ParameterDescription[] = [
-  {
-    name: 'f',
-    required: false,
-    description: 'Format of the response. Default: html for browsers, otherwise json.',
-    schema: { type: 'string', enum: ['json', 'pjson', 'html'] },
-  },
-  {
-    name: 'token',
-    required: false,
-    description: 'The token of the user, if the service uses tokens. A header can carry it too.',
-    schema: { type: 'string' },
-  },
-]
-
-/** Describes a parameter that is not required. */
-export const optional = (
+type Describe = (
   name: string,
   description: string,
-  schema: ParameterDescription['schema'] = { type: 'string' },
-): ParameterDescription => ({ name, required: false, description, schema })
+  schema?: ParameterDescription['schema'],
+) => ParameterDescription
+
+const describe =
+  (required: boolean): Describe =>
+  (name, description, schema = { type: 'string' }) => ({ name, required, description, schema })
+
+export const optional: Describe = describe(false)
+export const required: Describe = describe(true)
+
+/** Parameters of every operation except those of the control API. */
+export const COMMON_PARAMETERS: readonly ParameterDescription[] = [
+  optional('f', 'Format of the response. Default: html for browsers, otherwise json.', {
+    type: 'string',
+    enum: ['json', 'pjson', 'html'],
+  }),
+  optional('token', 'The token of the user, if the service uses tokens. A header can carry it too.'),
+]

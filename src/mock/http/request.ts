@@ -4,7 +4,7 @@ import { brotliDecompress, gunzip, inflate } from 'node:zlib'
 import { toText } from '../../payload/json.ts'
 import { bodyFormat, decodePayload, parseForm } from '../../payload/parse.ts'
 import { AdminError, quote } from './errors.ts'
-import type { Format } from './response.ts'
+import type { ParameterDescription, Parameters } from './operation.ts'
 
 /** A file of a form. */
 export interface UploadedFile {
@@ -30,7 +30,6 @@ const isMultipart = (contentType: string | undefined): contentType is string =>
  * Parses `multipart/form-data` (RFC 7578).
  *
  * @param bytes a body whose size is already limited
- * @throws {AdminError} 400 for an invalid body, more than 1000 parts, or two files with the same name of a field
  */
 async function readMultipart(bytes: Uint8Array, contentType: string): Promise<MultipartForm> {
   const parameters = new Map<string, string[]>()
@@ -52,7 +51,6 @@ async function readMultipart(bytes: Uint8Array, contentType: string): Promise<Mu
   return { parameters, files }
 }
 
-/** @throws {AdminError} 400 */
 async function parse(bytes: Uint8Array, contentType: string): Promise<Iterable<[string, string | File]>> {
   try {
     // A copy, because the types of `Response` do not accept shared memory.
@@ -61,9 +59,6 @@ async function parse(bytes: Uint8Array, contentType: string): Promise<Iterable<[
     throw new AdminError(400, 'the body is not valid multipart/form-data')
   }
 }
-
-/** The values of each form field. */
-export type Parameters = ReadonlyMap<string, readonly string[]>
 
 /** A form: the values of its fields, and its files by the name of the field. */
 export interface Form {
@@ -102,8 +97,6 @@ const DECODERS: Readonly<
  * Reads the body; returns undefined if there is none.
  *
  * @param limit maximum size in MB
- * @throws {AdminError} 413 if it is too large, 415 for an unknown encoding, 400 if it is incomplete or cannot be decoded,
- *   500 if other code has read the body
  */
 export async function readBody(req: MountedRequest, limit: number): Promise<Uint8Array | undefined> {
   if (req.body instanceof Uint8Array) return req.body
@@ -138,8 +131,6 @@ export async function readBody(req: MountedRequest, limit: number): Promise<Uint
 
 /**
  * Parses a form (docs/specification.md, "Endpoints"), URL-encoded or multipart. An empty body has no parameters.
- *
- * @throws {AdminError} 415 if the media type is not that of a form, 400 for an invalid form
  */
 export async function readForm(body: Uint8Array | undefined, contentType: string | undefined): Promise<Form> {
   if (!body || body.length === 0) return { parameters: new Map(), files: new Map() }
@@ -153,23 +144,16 @@ export async function readForm(body: Uint8Array | undefined, contentType: string
   return { parameters: orBadRequest(() => parseForm(toText(body))), files: new Map() }
 }
 
-/**
- * Parses a body of JSON. Refuses object keys that could change a prototype.
- *
- * @throws {AdminError} 415 if the media type is not JSON, so that web pages cannot submit forms; 400 for an empty body
- *   or invalid JSON
- */
+/** Parses a body of JSON. Refuses object keys that could change a prototype. */
 export function readJsonBody(body: Uint8Array | undefined, contentType: string | undefined): unknown {
   if (!body || body.length === 0) throw new AdminError(400, 'a body of JSON is required')
   if (bodyFormat(contentType) !== 'json') throw new AdminError(415, 'send application/json, in UTF-8')
   return orBadRequest(() => decodePayload(body, contentType, ''))
 }
 
-/** @throws {AdminError} 400 for an invalid query */
 export const readQuery = (query: string): Parameters =>
   query === '' ? new Map() : orBadRequest(() => parseForm(query))
 
-/** @throws {AdminError} 400 */
 function orBadRequest<T>(read: () => T): T {
   try {
     return read()
@@ -178,16 +162,102 @@ function orBadRequest<T>(read: () => T): T {
   }
 }
 
-/**
- * Returns the value of a parameter; undefined if it is absent or empty.
- *
- * @throws {AdminError} 400 for a repeated parameter
- */
+/** Returns the value of a parameter; undefined if it is absent or empty. */
 export function single(parameters: Parameters, name: string): string | undefined {
   const values = parameters.get(name) ?? []
   if (values.length > 1) throw new AdminError(400, `${name} is given more than once`)
   return values[0] === '' ? undefined : values[0]
 }
+
+/** Reads `true` or `false` in any letter case: Python writes `True`. */
+export function readBoolean(parameters: Parameters, name: string): boolean | undefined {
+  const value = single(parameters, name)?.trim().toLowerCase()
+  if (value === undefined) return undefined
+  if (value === 'true' || value === 'false') return value === 'true'
+  throw new AdminError(400, `${name} must be true or false`)
+}
+
+export function readInteger(
+  parameters: Parameters,
+  name: string,
+  { minimum = 0, maximum = 999_999_999 }: { minimum?: number; maximum?: number },
+): number | undefined {
+  const value = single(parameters, name)
+  if (value === undefined) return undefined
+  const number = /^\d{1,9}$/.test(value) ? Number(value) : Number.NaN
+  if (number >= minimum && number <= maximum) return number
+  throw new AdminError(400, `${name} must be a whole number from ${minimum} to ${maximum}`)
+}
+
+/** Reads text without white space around it and control characters. */
+function readPlainText(parameters: Parameters, name: string, maxLength: number): string | undefined {
+  const value = single(parameters, name)
+  if (value === undefined) return undefined
+  if (value !== value.trim()) throw new AdminError(400, `${name} has white space around it`)
+  if (/\p{Cc}/u.test(value)) throw new AdminError(400, `${name} holds control characters`)
+  if (value.length > maxLength) throw new AdminError(400, `${name} is longer than ${maxLength} characters`)
+  return value
+}
+
+/** The parts of a parameter's JSON Schema that are checked. */
+interface ReadableSchema {
+  type?: string
+  enum?: readonly string[]
+  minimum?: number
+  maximum?: number
+  maxLength?: number
+}
+
+/**
+ * Reads a parameter as its description says.
+ *
+ * @returns undefined if it is absent or empty
+ */
+export function readParameter(
+  parameters: Parameters,
+  { name, required, schema, read = readBySchema(schema) }: Omit<ParameterDescription, 'description'>,
+): unknown {
+  const value = read(parameters, name)
+  if (value === undefined && required) throw new AdminError(400, `${name} is required`)
+  return value
+}
+
+const readBySchema =
+  ({ type, enum: words, maxLength, ...bounds }: ReadableSchema): NonNullable<ParameterDescription['read']> =>
+  (parameters, name) => {
+    if (type === 'boolean') return readBoolean(parameters, name)
+    if (type === 'integer') return readInteger(parameters, name, bounds)
+    if (maxLength !== undefined) return readPlainText(parameters, name, maxLength)
+    const value = single(parameters, name)
+    if (value === undefined || !words || words.includes(value)) return value
+    throw new AdminError(400, `${name} must be one of ${words.join(', ')}`)
+  }
+
+/** Reads several parameters, and omits absent ones. */
+export function readEach(
+  reads: Iterable<readonly [name: string, read: () => unknown]>,
+): Record<string, unknown> {
+  const messages: string[] = []
+  const values: Record<string, unknown> = {}
+  for (const [name, read] of reads) {
+    try {
+      const value = read()
+      if (value !== undefined) values[name] = value
+    } catch (error) {
+      if (!(error instanceof AdminError)) throw error
+      messages.push(...error.messages)
+    }
+  }
+  if (messages.length > 0) throw new AdminError(400, ...messages)
+  return values
+}
+
+/** Reads parameters as their descriptions say. */
+export const readAll = (
+  parameters: Parameters,
+  descriptions: readonly ParameterDescription[] = [],
+): Record<string, unknown> =>
+  readEach(descriptions.map((given) => [given.name, () => readParameter(parameters, given)]))
 
 /** @returns undefined for invalid JSON */
 export function parseJson(value: string): unknown {
@@ -198,13 +268,12 @@ export function parseJson(value: string): unknown {
   }
 }
 
+/** JSON, indented JSON, or an HTML page that shows the JSON. */
+export type Format = 'json' | 'pjson' | 'html'
+
 const FORMATS: readonly string[] = ['json', 'pjson', 'html'] satisfies Format[]
 
-/**
- * Reads `f`, in any letter case.
- *
- * @throws {AdminError} 400 for an unknown format
- */
+/** Reads `f`, in any letter case. */
 export function readFormat(parameters: Parameters): Format | undefined {
   const f = single(parameters, 'f')?.toLowerCase()
   if (f === undefined) return undefined

@@ -1,10 +1,12 @@
-import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http'
+import { renderDocument } from '../../inspector/html/page.ts'
+import { html } from '../../inspector/html/template.ts'
 import { AdminError, toAdminError } from './errors.ts'
-import type { Answer, Method, OperationDescription, PathNames, Route } from './operation.ts'
+import type { Answer, Method, OperationDescription, Parameters, PathNames, Route } from './operation.ts'
 import {
+  type Format,
   initialFormat,
   type MountedRequest,
-  type Parameters,
   readBody,
   readForm,
   readFormat,
@@ -13,7 +15,6 @@ import {
   splitUrl,
   type UploadedFile,
 } from './request.ts'
-import { type Format, rootOf, sendBody } from './response.ts'
 import { refuseOtherOrigins } from './server.ts'
 
 /** Handles a request, or passes it on to `next`. */
@@ -84,7 +85,6 @@ interface CurrentFormat {
   current: Format
 }
 
-/** @throws {AdminError} 405 */
 function findOperation<Operation extends OperationDescription>(
   req: IncomingMessage,
   res: ServerResponse,
@@ -152,10 +152,9 @@ function updateFormat(format: CurrentFormat, parameters: Parameters): void {
   }
 }
 
-/** @throws {AdminError} 400 for an unknown or repeated parameter */
 function refuseUnknown(query: Parameters, operation: OperationDescription): void {
   for (const [name, values] of query) {
-    if (!operation.parameters.some((parameter) => parameter.name === name))
+    if (!operation.parameters?.some((parameter) => parameter.name === name))
       throw new AdminError(400, 'there is a query parameter that is not known here')
     if (values.length > 1) throw new AdminError(400, `${name} is given more than once`)
   }
@@ -250,3 +249,63 @@ function compareTemplates(one: readonly string[], other: readonly string[]): num
   }
   return 0
 }
+
+/** Protects the keys in responses. */
+const HEADERS = {
+  'cache-control': 'no-store',
+  'referrer-policy': 'same-origin',
+  vary: 'accept',
+  'x-content-type-options': 'nosniff',
+  'content-security-policy':
+    "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+}
+
+interface BodyOptions {
+  /** Default 200. */
+  status?: number | undefined
+  /** Address of the inspector's panel, as a link on a page. Default: no link. */
+  panel?: string | undefined
+}
+
+/** Sends JSON, or a page that shows it. */
+export function sendBody(
+  res: ServerResponse,
+  format: Format,
+  body: object,
+  { status = 200, panel }: BodyOptions = {},
+): void {
+  const text = format === 'html' ? toPage(body, panel) : JSON.stringify(body, null, format === 'json' ? 0 : 2)
+  res.writeHead(status, {
+    ...HEADERS,
+    'content-type': `${format === 'html' ? 'text/html' : 'application/json'}; charset=utf-8`,
+    'content-length': Buffer.byteLength(text),
+  })
+  res.end(text)
+}
+
+/** Sends bytes, for example a file. */
+export function sendBytes(res: ServerResponse, bytes: Uint8Array, headers: OutgoingHttpHeaders): void {
+  res.writeHead(200, {
+    'cache-control': 'no-store',
+    'x-content-type-options': 'nosniff',
+    'content-length': bytes.length,
+    ...headers,
+  })
+  res.end(bytes)
+}
+
+/** Pages never show the keys of webhooks. */
+const SECRETS: readonly string[] = ['signatureKey', 'secret']
+
+function toPage(body: object, panel: string | undefined): string {
+  const json = JSON.stringify(body, (name, value) => (value && SECRETS.includes(name) ? '***' : value), 2)
+  const link = panel === undefined ? html`` : html`<p><a href="${panel}">Inspector</a></p>\n`
+  return renderDocument({
+    title: 'geohook mock service',
+    head: html``,
+    body: html`${link}<pre>${json}</pre>`,
+  })
+}
+
+/** Relative path from a page to the address of the mock, so that links work wherever the mock is mounted. */
+export const rootOf = (path: string): string => '../'.repeat(Math.max(0, path.split('/').length - 2)) || './'

@@ -26,8 +26,6 @@ export function toHostname(host: string): string | undefined {
 
 /**
  * Refuses requests that a page of another origin sends from the user's browser. Links from such a page are allowed.
- *
- * @throws {AdminError} 403
  */
 export function refuseOtherOrigins(headers: IncomingHttpHeaders): void {
   const { origin, host } = headers

@@ -11,13 +11,20 @@ import type { Mock } from '../service.ts'
 import { servicePath } from '../state/services.ts'
 import type { Webhook } from '../state/webhooks.ts'
 import { has } from '../versions.ts'
-import { findDelivery, lastOf, listDeliveries, OUTCOMES, outcomeOf, toRow } from './deliveries.ts'
+import {
+  findDelivery,
+  findSignature,
+  lastOf,
+  listDeliveries,
+  OUTCOMES,
+  outcomeOf,
+  redactAll,
+  toRow,
+} from './deliveries.ts'
 import { toItem } from './item.ts'
 import { createFeaturesPanel } from './panels/features.ts'
 import { createClockPanel, createFaultsPanel, createSettingsPanel } from './panels/settings.ts'
-import { createTriggerPanel } from './panels/trigger.ts'
-import { createRunOperation, createWebhooksPanel } from './panels/webhooks.ts'
-import { findSignature, redactAll } from './signed.ts'
+import { createRunOperation, createTriggerPanel, createWebhooksPanel } from './panels/webhooks.ts'
 
 const CONTENT_TYPES = ['application/json', 'application/x-www-form-urlencoded'] as const
 const MAX_CONTENT_TYPE = 256
@@ -26,7 +33,6 @@ const MAX_CONTENT_TYPE = 256
 export function createActions(mock: Mock): Action<Item>[] {
   const { engine, options, state } = mock
 
-  /** @throws {WebhookError} `config_invalid` */
   function find(id: string): { last: Attempt; record: DeliveryRecord } {
     const attempts = findDelivery(mock, id)
     const record = engine.records.get(id)
@@ -113,7 +119,6 @@ export function createActions(mock: Mock): Action<Item>[] {
   ]
 }
 
-/** @throws {WebhookError} `config_invalid` */
 function readContentType(text = ''): string {
   if (text.length <= MAX_CONTENT_TYPE && /^[\x20-\x7e]+$/.test(text) && text.trim() === text) return text
   throw configInvalid(`the content type must have 1 to ${MAX_CONTENT_TYPE} printable ASCII characters`)

@@ -1,15 +1,241 @@
+import { z } from 'zod'
 import { routesOf } from '../admin/operations.ts'
+import { faultSchema } from '../faults/faults.ts'
 import { FEATURE_ROUTES } from '../features/routes.ts'
 import {
   COMMON_PARAMETERS,
+  contentOf,
   type ErrorOptions,
   type Method,
   type OperationDescription,
   type ParameterDescription,
   type Route,
+  schemaRef,
 } from '../http/operation.ts'
 import type { ResolvedOptions } from '../options.ts'
-import { SCHEMAS, toJsonSchema } from './schemas.ts'
+import {
+  portalConfigSchema,
+  scheduleSchema,
+  serviceDataSchema,
+  serviceSchema,
+  settingsSchema,
+  snapshotSchema,
+  webhookSchema,
+} from '../schemas.ts'
+
+/** A JSON Schema. */
+export type Schema = Readonly<Record<string, unknown>>
+
+/** Converts a zod schema to the JSON Schema of the values that it accepts. */
+export function toJsonSchema(schema: z.ZodType): Schema {
+  const { $schema: _, ...rest } = z.toJSONSchema(schema, { io: 'input' })
+  return rest
+}
+
+/** Schema of an object with these members and no others. */
+const exactly = (properties: Record<string, unknown>, optional: readonly string[] = []): Schema => ({
+  type: 'object',
+  properties,
+  required: Object.keys(properties).filter((name) => !optional.includes(name)),
+  additionalProperties: false,
+})
+
+/** The schema of a response, in which no member is optional. */
+const withAllMembers = (schema: z.ZodObject): Schema => toJsonSchema(schema.required())
+
+/** Schema of a list of values that another schema describes. */
+const listOf = (name: string): Schema => ({ type: 'array', items: schemaRef(name) })
+
+const TEXT: Schema = { type: 'string' }
+const TIME: Schema = { type: 'integer', minimum: 0, description: 'Milliseconds since 1970' }
+
+const SUCCESS = { const: 'success' }
+
+const { properties: webhookMembers } = withAllMembers(webhookSchema.omit({ config: true })) as {
+  properties: Record<string, unknown>
+}
+/** `scheduleInfo` may be empty, because a geoprocessing webhook has no schedule. */
+const WEBHOOK_MEMBERS: Readonly<Record<string, unknown>> = {
+  ...webhookMembers,
+  scheduleInfo: { anyOf: [withAllMembers(scheduleSchema), exactly({})] },
+}
+
+const { id: globalId, ...hostedMembers } = WEBHOOK_MEMBERS
+const HOSTED_SUCCESS = { status: SUCCESS, success: { const: true } }
+
+const PAGE = {
+  total: { type: 'integer', minimum: 0 },
+  start: { type: 'integer', minimum: 1 },
+  num: { type: 'integer', minimum: 1 },
+  nextStart: { type: 'integer', description: '-1 on the last page' },
+}
+
+const user = exactly({ username: TEXT, fullName: TEXT, orgId: TEXT, role: TEXT })
+
+/** Schemas of the administration's responses, by name. */
+const ADMIN_SCHEMAS: Readonly<Record<string, Schema>> = {
+  Error: exactly({
+    status: { const: 'error' },
+    messages: { type: 'array', items: TEXT, minItems: 1 },
+    code: { type: 'integer' },
+  }),
+  ErrorObject: exactly({
+    error: exactly({ code: { type: 'integer' }, message: TEXT, details: { type: 'array', items: TEXT } }),
+  }),
+  Status: exactly({ status: SUCCESS }),
+  Webhook: exactly({ ...WEBHOOK_MEMBERS, status: SUCCESS }, ['status']),
+  Webhooks: exactly({ webhooks: listOf('Webhook') }),
+  NotificationStatus: exactly({
+    webhookNotificationStatus: {
+      type: 'array',
+      items: exactly({ invoked: { const: false }, invokedTimestamp: TIME }),
+    },
+  }),
+  HostedWebhook: exactly({ globalId, ...hostedMembers, ...HOSTED_SUCCESS }, Object.keys(HOSTED_SUCCESS)),
+  HostedWebhooks: listOf('HostedWebhook'),
+  HostedStatus: exactly(HOSTED_SUCCESS),
+  HostedNotificationStatus: {
+    type: 'array',
+    items: exactly({
+      webhookNotificationStatus: {
+        type: 'array',
+        items: exactly({
+          invoked: { const: 'false' },
+          invokedTimestamp: { ...TEXT, description: 'Milliseconds since 1970' },
+          serverResponse: TEXT,
+        }),
+      },
+    }),
+  },
+  PortalWebhook: exactly({
+    id: TEXT,
+    accountId: { ...TEXT, description: 'Id of the portal' },
+    payloadUrl: TEXT,
+    secret: TEXT,
+    isActive: { type: 'boolean' },
+    name: TEXT,
+    config: toJsonSchema(portalConfigSchema),
+    ownerId: TEXT,
+    created: TIME,
+    modified: TIME,
+    events: { type: 'array', items: TEXT },
+  }),
+  PortalWebhooks: exactly({ ...PAGE, webhooks: listOf('PortalWebhook') }),
+  PortalStatus: exactly({ success: { const: true }, id: { ...TEXT, description: 'Id of a new webhook' } }, [
+    'id',
+  ]),
+  PortalNotificationStatus: exactly({
+    ...PAGE,
+    WebhookStatus: {
+      type: 'array',
+      items: exactly({
+        id: { ...TEXT, description: 'Id of the webhook' },
+        isInvoked: { type: 'boolean', description: 'Whether the response was a success' },
+        invokedTimestamp: { ...TEXT, description: 'In UTC, for example 2019-01-23 14:26:44.644' },
+        responseText: TEXT,
+        payload: TEXT,
+      }),
+    },
+  }),
+  PortalSettings: withAllMembers(
+    settingsSchema.pick({
+      notificationAttempts: true,
+      notificationTimeOutInSeconds: true,
+      notificationElapsedTimeInSeconds: true,
+    }),
+  ),
+  Settings: exactly({ ...(withAllMembers(settingsSchema).properties as object), status: SUCCESS }, [
+    'status',
+  ]),
+  Token: exactly({ token: TEXT, expires: TIME }),
+  OAuthToken: exactly({ access_token: TEXT, expires_in: { type: 'integer', description: 'Seconds' } }),
+  ServerInfo: exactly(
+    {
+      currentVersion: { type: 'number' },
+      fullVersion: TEXT,
+      owningSystemUrl: { ...TEXT, description: 'Address of the portal that the server belongs to' },
+      authInfo: exactly({ isTokenBasedSecurity: { type: 'boolean' }, tokenServicesUrl: TEXT }, [
+        'tokenServicesUrl',
+      ]),
+    },
+    ['owningSystemUrl'],
+  ),
+  User: user,
+  Portal: exactly({
+    id: TEXT,
+    name: TEXT,
+    portalName: TEXT,
+    portalHostname: TEXT,
+    isPortal: { type: 'boolean' },
+    supportsOAuth: { type: 'boolean' },
+    currentVersion: TEXT,
+    authorizedCrossOriginDomains: { type: 'array', items: TEXT },
+    user,
+  }),
+}
+
+const headers = { type: 'object', additionalProperties: true }
+
+/** Schemas of responses and their parts. */
+export const SCHEMAS: Readonly<Record<string, Schema>> = {
+  ...ADMIN_SCHEMAS,
+  Service: withAllMembers(serviceSchema),
+  Fault: exactly({ id: TEXT, ...(toJsonSchema(faultSchema).properties as object) }, [
+    'webhookId',
+    'times',
+    'delay',
+    'step',
+  ]),
+  Clock: exactly({ now: TIME }),
+  Faults: exactly({ faults: listOf('Fault') }),
+  Delivery: exactly(
+    {
+      id: TEXT,
+      deliveryId: { ...TEXT, description: 'The same for every attempt of one delivery' },
+      webhookId: TEXT,
+      number: { type: 'integer', minimum: 1, description: '1 for the first attempt of a delivery' },
+      hookUrl: TEXT,
+      sentAt: TIME,
+      request: exactly({
+        method: TEXT,
+        headers,
+        body: { ...TEXT, contentEncoding: 'base64' },
+      }),
+      bytesSent: { type: 'integer', minimum: 0, description: 'If the fault is one of the connection' },
+      answer: exactly({ status: { type: 'integer' }, headers, body: TEXT }),
+      error: { ...TEXT, description: 'Reason for the missing response' },
+      milliseconds: { type: 'integer', minimum: 0 },
+      fault: TEXT,
+    },
+    ['bytesSent', 'answer', 'error', 'milliseconds', 'fault'],
+  ),
+  Deliveries: exactly(
+    {
+      deliveries: listOf('Delivery'),
+      next: { type: ['string', 'null'] },
+      notSent: {
+        type: 'array',
+        items: exactly({ webhookId: TEXT, reason: TEXT }),
+        description: 'Webhooks that get no deliveries, because their last handshake failed',
+      },
+    },
+    ['next', 'notSent'],
+  ),
+  Snapshot: exactly(
+    {
+      services: listOf('Service'),
+      webhooks: {
+        type: 'array',
+        items: exactly({ ...WEBHOOK_MEMBERS, config: toJsonSchema(portalConfigSchema) }, ['config']),
+      },
+      settings: withAllMembers(settingsSchema),
+      failures: (toJsonSchema(snapshotSchema).properties as Record<string, unknown>).failures,
+      handshakes: (toJsonSchema(snapshotSchema).properties as Record<string, unknown>).handshakes,
+      featureData: { type: 'array', items: toJsonSchema(serviceDataSchema) },
+    },
+    ['featureData'],
+  ),
+}
 
 const SECURITY = {
   bearer: { type: 'http', scheme: 'bearer' },
@@ -55,10 +281,7 @@ export function openApiDocument(options: ResolvedOptions, controlRoutes: readonl
 
 const errorResponse = (schema: string): object => ({
   description: 'Error messages; the HTTP status is the code, or 200 if the service is so configured',
-  content: {
-    'application/json': { schema: { $ref: `#/components/schemas/${schema}` } },
-    'text/html': { schema: { type: 'string' } },
-  },
+  content: contentOf(schemaRef(schema)),
 })
 
 /** The paths of all operations, generated from the same table as the router. */
@@ -75,8 +298,8 @@ function pathsOf(routes: readonly Route[], errors: ErrorOptions): Record<string,
 
 function describe(route: Route, method: Method, errors: ErrorOptions): object {
   const { path, tag, operation } = route
-  const { summary, changes, since } = operation
-  const own = method === 'GET' && changes ? [] : operation.parameters
+  const { summary, changes, since, parameters: all = [] } = operation
+  const own = method === 'GET' && changes ? [] : all
   const parameters = [...own, ...(tag === 'control' ? [] : COMMON_PARAMETERS)]
   const hasForm = method === 'POST' && tag !== 'control'
   return {

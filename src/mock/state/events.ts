@@ -9,8 +9,13 @@ import {
 } from '../../payload/events.ts'
 import { check, eventSchema } from '../schemas.ts'
 import { has, type ServiceVersion } from '../versions.ts'
-import { type PortalOperation, portalSubscriptionsOf, toPortalOperation } from './portal.ts'
-import type { Service, ServiceReference } from './services.ts'
+import {
+  type PortalOperation,
+  portalSubscriptionsOf,
+  type Service,
+  type ServiceReference,
+  toPortalOperation,
+} from './services.ts'
 import type { Webhook } from './webhooks.ts'
 
 /** An event to trigger on a service. */

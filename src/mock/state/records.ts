@@ -1,4 +1,4 @@
-import type { DeliverySettings } from '../delivery-settings.ts'
+import type { DeliverySettings } from '../schemas.ts'
 import { type Service, servicePath } from './services.ts'
 
 /** Failed deliveries of one webhook, as in a snapshot. */

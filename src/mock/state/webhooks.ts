@@ -1,9 +1,11 @@
 import { randomUUID } from 'node:crypto'
 import { configInvalid } from '../../errors.ts'
 import { WILDCARD } from '../../payload/events.ts'
-import { withoutUndefined } from '../without-undefined.ts'
-import { ALL_OPERATIONS, DEFAULT_PORTAL_CONFIG, type PortalConfig } from './portal.ts'
+import { withoutUndefined } from '../schemas.ts'
 import {
+  ALL_OPERATIONS,
+  DEFAULT_PORTAL_CONFIG,
+  type PortalConfig,
   type Service,
   type ServiceReference,
   type ServiceSeed,
@@ -21,12 +23,9 @@ export interface ScheduleInfo {
   recurrenceInfo: {
     /** Length of a window, in units of `frequency`; 1 or more. */
     interval: number
-    frequency: Frequency
+    frequency: 'second' | 'minute' | 'hour' | 'day' | 'week' | 'month' | 'year'
   }
 }
-
-export const FREQUENCIES = ['second', 'minute', 'hour', 'day', 'week', 'month', 'year'] as const
-export type Frequency = (typeof FREQUENCIES)[number]
 
 /** A webhook, with the fields in the specification's order (docs/specification.md, "Webhook"). */
 export interface Webhook extends Service {
@@ -219,7 +218,6 @@ export interface WebhookStore {
   restore(seeds: readonly WebhookSeed[]): void
 }
 
-/** Options of {@link createWebhookStore}. */
 interface WebhookStoreOptions {
   now(): number
   /** Default of `active` for an edit that resets omitted fields. */
@@ -298,7 +296,6 @@ export function createWebhookStore(options: WebhookStoreOptions): WebhookStore {
 
 const emptyIndex = (): Index => ({ byId: new Map(), byService: new Map(), byName: new Map() })
 
-/** @throws {WebhookError} `config_invalid` */
 function toIndex(webhooks: readonly Webhook[]): Index {
   const index = emptyIndex()
   for (const webhook of webhooks) {

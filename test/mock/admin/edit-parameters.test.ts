@@ -114,7 +114,7 @@ describe('each parameter of an edit', () => {
     ...['tru', '1', 'yes', 'null'].map((active): [string, string, RegExp] => [
       'active',
       active,
-      /^active must be one of true, false$/,
+      /^active must be true or false$/,
     ]),
     ['contentType', 'json', /^contentType must be one of application\/json, application\/x-www/],
     ['contentType', 'application/json; charset=utf-8', /^contentType must be one of/],
@@ -141,7 +141,7 @@ describe('each parameter of an edit', () => {
       'name is required',
       'changeTypes is required',
       'hookUrl is required',
-      'active must be one of true, false',
+      'active must be true or false',
       'payloadFormat must be one of json, pjson',
     ])
   })

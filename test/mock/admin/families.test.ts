@@ -1,5 +1,4 @@
-import type { MockService, Webhook } from 'geohook/mock'
-import { createManualClock } from 'geohook/mock'
+import { createManualClock, type MockService, type Webhook } from 'geohook/mock'
 import { describe, expect, it } from 'vitest'
 import { send } from '../../helpers/http.ts'
 import { capture, FEATURE, NOWHERE, post, same, seed, start } from '../support.ts'

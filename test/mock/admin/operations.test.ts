@@ -70,7 +70,7 @@ describe.each(operations.map((operation) => [nameOf(operation), operation] as co
       const service = await start(seeds)
       const withTokens = await start(seeds, { auth: auth() })
       const path = fill(pathsOf(operation)[0] as string)
-      for (const { name } of [...operation.parameters, ...COMMON_PARAMETERS]) {
+      for (const { name } of [...(operation.parameters ?? []), ...COMMON_PARAMETERS]) {
         if (REPEATABLE.includes(name) || (operation.scope === 'root' && name === 'token')) continue
         const { status, body } = await post(operation.scope === 'root' ? withTokens : service, path, [
           [name, 'json'],

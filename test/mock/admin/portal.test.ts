@@ -1,6 +1,5 @@
 import { createReceiver } from 'geohook'
-import type { MockService, Webhook, WebhookSeed } from 'geohook/mock'
-import { createManualClock } from 'geohook/mock'
+import { createManualClock, type MockService, type Webhook, type WebhookSeed } from 'geohook/mock'
 import { describe, expect, it } from 'vitest'
 import { send } from '../../helpers/http.ts'
 import { type Capture, capture, post, start } from '../support.ts'

@@ -1,5 +1,4 @@
-import type { MockService } from 'geohook/mock'
-import { createManualClock, tokens } from 'geohook/mock'
+import { createManualClock, type MockService, tokens } from 'geohook/mock'
 import { FORM_TYPE } from '../../helpers/deliver.ts'
 import { type Answer, raw, type Sent, send } from '../../helpers/http.ts'
 import { NOWHERE, start } from '../support.ts'

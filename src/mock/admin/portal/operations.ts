@@ -1,35 +1,228 @@
 import { randomUUID } from 'node:crypto'
-import type { DeliverySettings } from '../../delivery-settings.ts'
-import { AdminError } from '../../http/errors.ts'
-import { CHANGE_METHODS, READ_METHODS } from '../../http/operation.ts'
-import type { Service } from '../../state/services.ts'
-import { toWebhook, type Webhook } from '../../state/webhooks.ts'
-import { boundsOf, settingsParameters } from '../fields.ts'
+import { WILDCARD } from '../../../payload/events.ts'
+import { AdminError, quote } from '../../http/errors.ts'
+import { optional, type ParameterDescription, type Parameters, required } from '../../http/operation.ts'
+import { parseJson, readAll, readParameter, single } from '../../http/request.ts'
 import {
+  type DeliverySettings,
+  MAX_KEY,
+  MAX_NAME,
+  MAX_URL,
+  portalConfigSchema,
+  withoutUndefined,
+} from '../../schemas.ts'
+import {
+  ALL_OPERATIONS,
+  DEFAULT_PORTAL_CONFIG,
+  isPortalTrigger,
+  type PortalConfig,
+  type Service,
+} from '../../state/services.ts'
+import { toWebhook, type Webhook, type WebhookChanges } from '../../state/webhooks.ts'
+import { settingsParameters } from '../fields.ts'
+import {
+  CHANGE,
   type Context,
   changed,
+  READ,
+  type RecordedAttempt,
   type ServiceOperation,
   unchanged,
   type WebhookOperation,
 } from '../operation.ts'
-import { readEach, requireFreeName, wholeNumber } from '../parameters.ts'
-import {
-  isSuccess,
-  PAGING,
-  pageOf,
-  portalParameters,
-  readPortalChanges,
-  toNotification,
-  toPortalWebhook,
-} from './webhooks.ts'
+import { readUrl, requireFreeName } from '../parameters.ts'
+
+/** The members of a list that tell a client where it is. */
+export interface Page {
+  total: number
+  /** Position of the first entry, from 1. */
+  start: number
+  num: number
+  /** `start` of the next page; -1 on the last. */
+  nextStart: number
+}
+
+const DEFAULT_NUM = 25
+const MAX_NUM = 100
+const MAX_START = 100_000_000
+
+export const PAGING: readonly ParameterDescription[] = [
+  optional('start', 'Position of the first entry, from 1.', {
+    type: 'integer',
+    minimum: 1,
+    maximum: MAX_START,
+  }),
+  optional('num', 'Maximum number of entries.', { type: 'integer', minimum: 1, maximum: MAX_NUM }),
+]
+
+export function pageOf<T>(entries: readonly T[], parameters: Parameters): { page: Page; entries: T[] } {
+  const { start = 1, num = DEFAULT_NUM }: { start?: number; num?: number } = readAll(parameters, PAGING)
+  const end = start - 1 + num
+  const nextStart = end < entries.length ? end + 1 : -1
+  return { page: { total: entries.length, start, num, nextStart }, entries: entries.slice(start - 1, end) }
+}
+
+/** A webhook as a portal writes it (docs/senders.md, "Organization webhooks"). */
+export interface PortalWebhook {
+  id: string
+  /** Id of the portal. */
+  accountId: string
+  payloadUrl: string
+  secret: string
+  isActive: boolean
+  name: string
+  config: PortalConfig
+  ownerId: string
+  created: number
+  modified: number
+  events: string[]
+}
+
+export const toPortalWebhook = (webhook: Readonly<Webhook>): PortalWebhook => ({
+  id: webhook.id,
+  accountId: webhook.serviceName,
+  payloadUrl: webhook.hookUrl,
+  secret: webhook.signatureKey,
+  isActive: webhook.active,
+  name: webhook.name,
+  config: webhook.config ?? DEFAULT_PORTAL_CONFIG,
+  ownerId: webhook.ownerId,
+  created: webhook.created,
+  modified: webhook.modified,
+  events: webhook.changeTypes.map((name) => (name === WILDCARD ? ALL_OPERATIONS : name)),
+})
+
+/** The list of webhooks. */
+export type PortalWebhooks = Page & { webhooks: PortalWebhook[] }
+
+/** An attempt as `notificationStatus` of a portal writes it. */
+export const toNotification = ({ webhookId, sentAt, request, answer, error }: RecordedAttempt): object => ({
+  id: webhookId,
+  isInvoked: answer !== undefined && isSuccess(answer),
+  invokedTimestamp: new Date(sentAt).toISOString().replace('T', ' ').replace('Z', ''),
+  responseText: answer?.body ?? error ?? '',
+  payload: Buffer.from(request.body).toString(),
+})
+
+/** True for any 2xx status (docs/decisions.md). */
+export const isSuccess = ({ status }: { status: number }): boolean => status >= 200 && status < 300
+
+const MAX_TRIGGERS = 100
+const MAX_TRIGGER = 256
+const MAX_CONFIG = 8192
+
+/**
+ * Reads the parameters of createWebhook and update. Absent parameters are left out; an empty `secret` removes it, because
+ * the released client sends all parameters (docs/senders.md, "Organization webhooks").
+ */
+function readPortalChanges(
+  parameters: Parameters,
+  descriptions: readonly ParameterDescription[],
+): WebhookChanges {
+  const {
+    name,
+    url: hookUrl,
+    secret: signatureKey,
+    config,
+    events: changeTypes,
+  } = readAll(parameters, descriptions)
+  return withoutUndefined({ name, hookUrl, signatureKey, config, changeTypes }) as WebhookChanges
+}
+
+function readConfig(parameters: Parameters): PortalConfig | undefined {
+  const value = single(parameters, 'config')
+  if (value === undefined) return undefined
+  const config = value.length <= MAX_CONFIG ? parseJson(value) : undefined
+  const result = portalConfigSchema.safeParse(config)
+  if (result.success) return result.data as unknown as PortalConfig
+  throw new AdminError(
+    400,
+    'config must be a JSON object like {"deactivationPolicy":{"numberOfFailures":5,"daysInPast":5}}',
+  )
+}
+
+/** @returns undefined if the request does not say which events it means */
+function readTriggers(parameters: Parameters): string[] | undefined {
+  const changes = single(parameters, 'changes')
+  const names = (parameters.get('events') ?? []).flatMap(splitTriggers)
+  if (changes === 'allChanges') return [ALL_OPERATIONS]
+  if (names.length === 0) {
+    if (changes !== 'manualChanges') return undefined
+    throw new AdminError(400, 'events is required with manualChanges')
+  }
+  const unknown = names.find((name) => name.length > MAX_TRIGGER || !isPortalTrigger(name))
+  if (unknown !== undefined)
+    throw new AdminError(
+      400,
+      `events holds ${quote(unknown)}; use /, /items, /items/add, /items/<id> or /items/<id>/<operation>, also of groups and users`,
+    )
+  if (names.length > MAX_TRIGGERS) throw new AdminError(400, `events has more than ${MAX_TRIGGERS} triggers`)
+  return [...new Set(names)]
+}
+
+/** Splits text with commas, or a JSON array. The released client writes `ALL` for every event. */
+function splitTriggers(value: string): string[] {
+  const parsed = value.trimStart().startsWith('[') ? parseJson(value) : undefined
+  const names = Array.isArray(parsed) ? parsed.map(toTrigger) : value.split(',')
+  return names
+    .map((name) => name.trim())
+    .filter((name) => name !== '')
+    .map((name) => (name.toUpperCase() === 'ALL' ? ALL_OPERATIONS : name))
+}
+
+function toTrigger(name: unknown): string {
+  if (typeof name === 'string') return name
+  throw new AdminError(400, 'events must be a JSON array of strings')
+}
+
+/** The parameters for the OpenAPI document. */
+const portalParameters = (describe: typeof optional): ParameterDescription[] => [
+  describe('name', 'The name of the webhook, unique within the portal.', {
+    type: 'string',
+    minLength: 1,
+    maxLength: MAX_NAME,
+  }),
+  {
+    ...describe('url', 'The payload URL. It must answer the registration with a 2xx status.', {
+      type: 'string',
+      format: 'uri',
+      maxLength: MAX_URL,
+    }),
+    read: readUrl,
+  },
+  { ...SECRET, read: (all, name) => readParameter(all, SECRET) ?? (all.has(name) ? '' : undefined) },
+  {
+    ...optional('config', 'A JSON object with deactivationPolicy: numberOfFailures and daysInPast.', {
+      type: 'string',
+      contentMediaType: 'application/json',
+      maxLength: MAX_CONFIG,
+    }),
+    read: readConfig,
+  },
+  optional('changes', 'Whether the webhook gets every event, or those in the parameter events.', {
+    type: 'string',
+    enum: ['allChanges', 'manualChanges'],
+  }),
+  {
+    ...optional('events', 'The triggers: comma-separated, a JSON array, or the parameter repeated.', {
+      type: 'string',
+      examples: ['/items/add,/groups'],
+    }),
+    read: readTriggers,
+  },
+]
+
+const SECRET = optional('secret', 'Sent in the header secret of each delivery. An empty value removes it.', {
+  type: 'string',
+  maxLength: MAX_KEY,
+})
+
+const CREATE_PARAMETERS = portalParameters(required)
+const UPDATE_PARAMETERS = portalParameters(optional)
 
 export const SUCCESS = { success: true } as const
 
-/**
- * Announces a webhook, and requires a response with a 2xx status.
- *
- * @throws {AdminError} 400
- */
+/** Announces a webhook, and requires a response with a 2xx status. */
 async function requireRegistered(context: Context, webhook: Readonly<Webhook>): Promise<void> {
   const { answer, error = 'it gave no response' } = await context.register(webhook)
   if (answer && isSuccess(answer)) return
@@ -42,9 +235,7 @@ const listWebhooks: ServiceOperation = {
   scope: 'service',
   segment: '',
   summary: 'List the webhooks of the portal.',
-  methods: READ_METHODS,
-  since: '11.1',
-  changes: false,
+  ...READ,
   parameters: PAGING,
   response: 'PortalWebhooks',
   run({ context, service, parameters }) {
@@ -58,14 +249,12 @@ export const createPortalWebhook: ServiceOperation = {
   scope: 'service',
   segment: 'createWebhook',
   summary: 'Create a webhook of the portal, and announce it to its URL.',
-  methods: CHANGE_METHODS,
-  since: '11.1',
-  changes: true,
-  parameters: portalParameters('create'),
+  ...CHANGE,
+  parameters: CREATE_PARAMETERS,
   response: 'PortalStatus',
   async run({ context, user, parameters, service }) {
     const { state, options } = context
-    const changes = readPortalChanges(parameters, 'create') as Pick<Webhook, 'name' | 'hookUrl'>
+    const changes = readPortalChanges(parameters, CREATE_PARAMETERS) as Pick<Webhook, 'name' | 'hookUrl'>
     requireFreeName(context, service, changes.name)
     const webhook = toWebhook(
       { ...changes, ...service, ownerId: user.username, id: newId() },
@@ -90,15 +279,16 @@ const SETTINGS: readonly (keyof DeliverySettings)[] = [
   'notificationElapsedTimeInSeconds',
 ]
 
+const SETTINGS_PARAMETERS = settingsParameters().filter(({ name }) =>
+  (SETTINGS as readonly string[]).includes(name),
+)
+
 const readSettings: ServiceOperation = {
   name: 'readSettings',
   scope: 'service',
   segment: 'settings',
   summary: 'Read the delivery settings, which all webhooks of the mock share.',
-  methods: READ_METHODS,
-  since: '11.1',
-  changes: false,
-  parameters: [],
+  ...READ,
   response: 'PortalSettings',
   run: ({ context: { state } }) =>
     unchanged(Object.fromEntries(SETTINGS.map((name) => [name, state.settings[name]]))),
@@ -109,17 +299,11 @@ const updateSettings: ServiceOperation = {
   name: 'updateSettings',
   segment: 'settings/update',
   summary: 'Change the delivery settings, which all webhooks of the mock share.',
-  methods: CHANGE_METHODS,
-  changes: true,
-  parameters: settingsParameters().filter(({ name }) => (SETTINGS as readonly string[]).includes(name)),
+  ...CHANGE,
+  parameters: SETTINGS_PARAMETERS,
   response: 'PortalStatus',
   run({ context: { state }, parameters }) {
-    const changes: Partial<DeliverySettings> = readEach(
-      SETTINGS.map((name) => {
-        const { minimum, maximum } = boundsOf(name)
-        return [name, () => wholeNumber(minimum, maximum)(parameters, name)]
-      }),
-    )
+    const changes: Partial<DeliverySettings> = readAll(parameters, SETTINGS_PARAMETERS)
     state.settings = { ...state.settings, ...changes }
     return changed(SUCCESS)
   },
@@ -137,10 +321,7 @@ const readWebhook: WebhookOperation = {
   scope: 'webhook',
   segment: '',
   summary: 'Read a webhook of the portal.',
-  methods: READ_METHODS,
-  since: '11.1',
-  changes: false,
-  parameters: [],
+  ...READ,
   response: 'PortalWebhook',
   run: ({ webhook }) => unchanged(toPortalWebhook(webhook)),
 }
@@ -150,13 +331,11 @@ export const updatePortalWebhook: WebhookOperation = {
   scope: 'webhook',
   segment: 'update',
   summary: 'Update a webhook of the portal, and announce it to a new URL.',
-  methods: CHANGE_METHODS,
-  since: '11.1',
-  changes: true,
-  parameters: portalParameters('update'),
+  ...CHANGE,
+  parameters: UPDATE_PARAMETERS,
   response: 'PortalStatus',
   async run({ context, user, parameters, webhook }) {
-    const changes = readPortalChanges(parameters, 'update')
+    const changes = readPortalChanges(parameters, UPDATE_PARAMETERS)
     requireFreeName(context, webhook, changes.name, webhook.id)
     if (changes.hookUrl !== undefined && changes.hookUrl !== webhook.hookUrl)
       await requireRegistered(context, { ...webhook, ...changes } as Webhook)
@@ -173,10 +352,7 @@ const deleteWebhook: WebhookOperation = {
   scope: 'webhook',
   segment: 'delete',
   summary: 'Delete a webhook of the portal permanently.',
-  methods: CHANGE_METHODS,
-  since: '11.1',
-  changes: true,
-  parameters: [],
+  ...CHANGE,
   response: 'PortalStatus',
   run({ context: { state }, webhook: { id } }) {
     state.webhooks.delete(id)
@@ -213,9 +389,7 @@ const notificationStatus: WebhookOperation = {
   scope: 'webhook',
   segment: 'notificationStatus',
   summary: 'List the recorded attempts of a webhook of the portal, oldest first.',
-  methods: READ_METHODS,
-  since: '11.1',
-  changes: false,
+  ...READ,
   parameters: PAGING,
   response: 'PortalNotificationStatus',
   run({ context, webhook, parameters }) {

@@ -212,7 +212,6 @@ export interface ChangeDocument {
   hasEdits: boolean
 }
 
-/** Options of {@link createDocument}. */
 interface DocumentOptions {
   data: Pick<FeatureData, 'layers' | 'changes'>
   request: ExtractRequest
@@ -224,8 +223,6 @@ interface DocumentOptions {
 
 /**
  * Creates the change document of a request: the current state of each feature that changed in the window of its layer.
- *
- * @throws {AdminError} 400 if the attachments in it are too large
  */
 export function createDocument(options: DocumentOptions): ChangeDocument {
   const { data, request, isEmpty = false } = options
@@ -273,7 +270,7 @@ function toExtent(changed: readonly ChangedLayer[], request: ExtractRequest): { 
   return { extent: extent ? { ...extent, spatialReference: changed[0]?.layer.spatialReference } : null }
 }
 
-/** Checks the size before the bytes are copied. @throws {AdminError} 400 */
+/** Checks the size before the bytes are copied. */
 function requireSmallAttachments(changed: readonly ChangedLayer[], request: ExtractRequest): void {
   if (!request.attachments || request.attachmentsByUrl) return
   let bytes = 0
@@ -282,7 +279,6 @@ function requireSmallAttachments(changed: readonly ChangedLayer[], request: Extr
   if (bytes * 1.4 > MAX_DOCUMENT) throw tooLarge()
 }
 
-/** @throws {AdminError} 400 if the document is larger than {@link MAX_DOCUMENT} */
 export function toBytes(body: object): Buffer {
   let bytes: Buffer | undefined
   try {

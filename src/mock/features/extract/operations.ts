@@ -38,7 +38,6 @@ const CLEANUP: FeatureOperation = {
   },
 }
 
-/** @throws {AdminError} 400 */
 function refuseUnsupported(fields: Fields, data: FeatureData): void {
   const layers = readLayers(fields, data)
   if (layers && layers.length < data.layers.size)
@@ -50,7 +49,7 @@ function refuseUnsupported(fields: Fields, data: FeatureData): void {
   if (fields.flag('async')) throw new AdminError(400, 'async: the mock answers this operation at once')
 }
 
-/** The last generation to drop: the later one, if both parameters are given. @throws {AdminError} 400 */
+/** The last generation to drop: the later one, if both parameters are given. */
 function readGeneration(fields: Fields, data: FeatureData, now: number): number {
   const minServerGen = fields.json('minServerGen')
   const retentionPeriod = fields.json('retentionPeriod')
@@ -191,7 +190,6 @@ const JOB: FeatureOperation = {
   path: 'jobs/{jobId}',
   summary: 'Describe a job of extractChanges.',
   methods: READ_METHODS,
-  parameters: [],
   response: JOB_SCHEMA,
   run: (call) => call.context.extractions.poll(toCall(call), call.path.jobId ?? ''),
 }

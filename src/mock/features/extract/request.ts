@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { AdminError } from '../../http/errors.ts'
-import { type Parameters, single } from '../../http/request.ts'
+import type { Parameters } from '../../http/operation.ts'
+import { readBoolean, single } from '../../http/request.ts'
 import { check } from '../../schemas.ts'
 import { findField, type Layer } from '../model.ts'
 import { findFeatures } from '../query.ts'
@@ -8,11 +9,9 @@ import { extractsSince, type ResolvedExtractOptions } from './options.ts'
 
 /** Reads the parameters of a request. Their names are compared without regard to case, as clients spell one in three ways. */
 export interface Fields {
-  /** The value; undefined if it is absent or empty. @throws {AdminError} 400 for a repeated parameter */
+  /** The value; undefined if it is absent or empty. */
   text(name: string): string | undefined
-  /** @throws {AdminError} 400 for a value other than `true` and `false` */
   flag(name: string): boolean | undefined
-  /** @throws {AdminError} 400 for a value that is not JSON */
   json(name: string): unknown
 }
 
@@ -22,18 +21,11 @@ export function toFields(parameters: Parameters): Fields {
     const lower = name.toLowerCase()
     byName.set(lower, [...(byName.get(lower) ?? []), ...values])
   }
-  const text = (name: string): string | undefined => {
-    const values = byName.get(name.toLowerCase()) ?? []
-    return single(new Map([[name, values]]), name)
-  }
+  const only = (name: string): Parameters => new Map([[name, byName.get(name.toLowerCase()) ?? []]])
+  const text = (name: string): string | undefined => single(only(name), name)
   return {
     text,
-    flag(name) {
-      const value = text(name)?.trim().toLowerCase()
-      if (value === undefined) return undefined
-      if (value === 'true' || value === 'false') return value === 'true'
-      throw new AdminError(400, `${name} must be true or false`)
-    },
+    flag: (name) => readBoolean(only(name), name),
     json(name) {
       const value = text(name)
       if (value === undefined) return undefined
@@ -58,11 +50,7 @@ const querySchema = z.object({
 })
 const queriesSchema = z.record(z.string(), z.unknown())
 
-/**
- * Reads `layerQueries`. Deleted features have no attributes to compare, so they pass every filter.
- *
- * @throws {AdminError} 400
- */
+/** Reads `layerQueries`. Deleted features have no attributes to compare, so they pass every filter. */
 export function readFilters(fields: Fields, layers: ReadonlyMap<number, Layer>): Map<number, Filter> {
   const filters = new Map<number, Filter>()
   const value = fields.json('layerQueries')
@@ -82,7 +70,6 @@ export function readFilters(fields: Fields, layers: ReadonlyMap<number, Layer>):
   return filters
 }
 
-/** @throws {AdminError} 400 for an invalid condition */
 function toFilter(
   layer: Layer,
   { where = '', queryOption = 'useFilter' }: z.infer<typeof querySchema>,
@@ -119,7 +106,6 @@ const layersSchema = z.array(z.int().min(0)).min(1).max(100)
  * Reads `layers` with `layerServerGens` or `serverGens`.
  *
  * @param hasServerGens false for a version that ignores `serverGens`
- * @throws {AdminError} 400 if they are missing, invalid, or name a window that is no longer kept
  */
 function readWindows(fields: Fields, target: ExtractTarget, hasServerGens: boolean): LayerWindow[] {
   const layers = readLayers(fields, target)
@@ -149,7 +135,6 @@ export const purgedError = (minGeneration: number): AdminError =>
     `minServerGen: ${minGeneration}`,
   )
 
-/** @throws {AdminError} 400 */
 export function readLayers(fields: Fields, target: Pick<ExtractTarget, 'layers'>): number[] | undefined {
   const text = fields.text('layers')?.trim()
   if (text === undefined) return undefined
@@ -161,7 +146,6 @@ export function readLayers(fields: Fields, target: Pick<ExtractTarget, 'layers'>
 
 const toNumber = (text: string): number => (text.trim() === '' ? Number.NaN : Number(text))
 
-/** @throws {AdminError} 400 */
 function fromServerGens(
   value: unknown,
   layers: readonly number[],
@@ -174,7 +158,6 @@ function fromServerGens(
   return layers.map((id) => ({ id, min, max: Math.min(max, generation) }))
 }
 
-/** @throws {AdminError} 400 */
 function fromLayerServerGens(
   value: unknown,
   layers: readonly number[] | undefined,
@@ -196,7 +179,6 @@ function fromLayerServerGens(
   return gens.map(({ id, serverGen }) => ({ id, min: serverGen, max: target.generation }))
 }
 
-/** @throws {AdminError} 400 */
 function requireLayers(ids: readonly number[], { layers }: Pick<ExtractTarget, 'layers'>): void {
   const unknown = ids.find((id) => !layers.has(id))
   if (unknown !== undefined) throw new AdminError(400, `the service has no layer ${unknown}`)
@@ -205,8 +187,6 @@ function requireLayers(ids: readonly number[], { layers }: Pick<ExtractTarget, '
 /**
  * Refuses values that would change the answer, but that the mock does not support. Parameters that have no meaning here
  * are ignored.
- *
- * @throws {AdminError} 400
  */
 export function refuseUnsupported(fields: Fields, { layers }: ExtractTarget): void {
   const dataFormat = fields.text('dataFormat')
@@ -257,7 +237,6 @@ export interface ExtractRequest {
   isJob: boolean
 }
 
-/** @throws {AdminError} 400 for an invalid value, for one that the mock does not support, and for a window that is no longer kept */
 export function readExtractRequest(
   fields: Fields,
   target: ExtractTarget,
@@ -301,7 +280,6 @@ function readKinds(fields: Fields): Pick<ExtractRequest, 'inserts' | 'updates' |
   return { inserts, updates, deletes }
 }
 
-/** @throws {AdminError} 400 */
 function readFieldsToCompare(
   fields: Fields,
   windows: readonly LayerWindow[],
@@ -319,7 +297,6 @@ function readFieldsToCompare(
   throw new AdminError(400, `fieldsToCompare: no layer has the field ${JSON.stringify(unknown.slice(0, 64))}`)
 }
 
-/** @throws {AdminError} 400 */
 function isJob(fields: Fields, { answer }: ResolvedExtractOptions, isSmall: boolean): boolean {
   const isAsync = fields.flag('async')
   const transportType = fields.text('transportType')

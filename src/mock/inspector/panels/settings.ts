@@ -13,8 +13,7 @@ import {
   unitOf,
 } from '../../faults/faults.ts'
 import type { Mock } from '../../service.ts'
-import { webhookChoices, webhookName } from './trigger.ts'
-import type { RunOperation } from './webhooks.ts'
+import { type RunOperation, webhookChoices, webhookName } from './webhooks.ts'
 
 /** How deliveries are retried, and when a webhook is deactivated. */
 export const createSettingsPanel = ({ state }: Mock, runOperation: RunOperation): Panel => ({
@@ -50,7 +49,6 @@ const UNITS: ReadonlyMap<string, number> = new Map([
 ])
 const MAX_DURATION = 366 * 86_400_000
 
-/** @throws {WebhookError} `config_invalid` */
 function readDuration(text: string): number {
   const [, digits, unit = ''] = /^\s*(\d{1,12})\s*(ms|s|m|h|d)\s*$/i.exec(text) ?? []
   const milliseconds = Number(digits) * (UNITS.get(unit.toLowerCase()) ?? Number.NaN)
@@ -213,7 +211,6 @@ const armFields = (mock: Mock): Field[] => [
   },
 ]
 
-/** @throws {WebhookError} `config_invalid` */
 function readNumber(name: string, values: Values): number | undefined {
   const text = values[name]?.trim() ?? ''
   if (text === '') return undefined
