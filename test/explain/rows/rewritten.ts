@@ -8,7 +8,6 @@ const BOM = '\ufeff'
 
 const JSON_TABLE: Table = [
   ['body_reserialized', 'JavaScript wrote 1.0 as 1', '{"xmin":1.0}', '{"xmin":1}'],
-  ['body_reserialized', 'JavaScript moved a numeric name to the front', '{"b":1,"7":2}', '{"7":2,"b":1}'],
   [
     'body_reserialized',
     'a tool that indents by two',
