@@ -52,7 +52,7 @@ it('raises no service if the extraction of another one fails', async () => {
 })
 
 it('reads very many layers', async () => {
-  const edits = Array.from({ length: 300_000 }, () => ({ id: 0 }))
+  const edits = Array.from({ length: 130_000 }, () => ({ id: 0 }))
   const server = await startHostile({ extractChanges: { edits } })
   const changes: Changes = await createChanges({ origins: [server.origin] }).of(server.event)
   expect(changes.layers).toHaveLength(edits.length)

@@ -63,11 +63,10 @@ it('finds only that a receiver which refuses everything does not accept the vali
 })
 
 it('finds a receiver that accepts everything', async () => {
-  const report = await checkListener(always(200))
+  const only = ['signature-missing', 'signature-wrong-key', 'body-altered', 'other-methods']
+  const report = await checkListener(always(200), { only })
   expect(report.conclusion).toBe('fails')
-  expect(idsOf(report, 'failed')).toEqual(
-    expect.arrayContaining(['signature-missing', 'signature-wrong-key', 'body-altered', 'other-methods']),
-  )
+  expect(idsOf(report, 'failed')).toEqual(only)
 })
 
 it('reports a redirect of the payload URL', async () => {

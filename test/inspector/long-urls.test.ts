@@ -1,39 +1,7 @@
-import { createReceiver } from 'geohook'
-import { createReception, inspector } from 'geohook/inspector'
 import { expect, it } from 'vitest'
 import { KEY, payloadOf } from '../helpers/deliver.ts'
-import { expectTimes } from '../helpers/expect-times.ts'
 import { send } from '../helpers/http.ts'
-import { quiet, startInspected, textOf } from './helpers/reception-support.ts'
-
-const TOKEN = 'a token of the test'
-
-/** The page of a reception after many refused requests. */
-async function openList(url: string): Promise<() => Promise<string>> {
-  const options = { signatureKey: KEY, observer: quiet }
-  const reception = createReception(options)
-  const receiver = createReceiver({ ...options, observer: reception.observer }).on('*', () => {})
-  for (let index = 0; index < 200; index++)
-    await receiver.fetch(new Request(`http://a.example${url}`, { method: 'POST', body: '{}' }))
-  const page = inspector(reception, { token: TOKEN })
-  return async () => {
-    const headers = { authorization: `Bearer ${TOKEN}` }
-    return (await page.fetch(new Request('http://app.example/', { headers }))).text()
-  }
-}
-
-it.each(["'", '%70', '%2570', '\\p'])(
-  'long URLs of %s make the list neither large nor slow',
-  async (part) => {
-    const lists = await Promise.all(
-      [30, 15_000].map((length) => openList(`/hook?${part.repeat(length / part.length)}`)),
-    )
-    const [short = async () => '', long = short] = lists
-    const sizes = [(await short()).length, (await long()).length] as const
-    expect(sizes[1] / sizes[0]).toBeLessThan(10)
-    await expectTimes(10, long, short)
-  },
-)
+import { startInspected, textOf } from './helpers/reception-support.ts'
 
 it('the list shows the beginning of a long path, and hides a key at its end completely', async () => {
   for (let length = 185 - KEY.length; length <= 200; length += 3) {

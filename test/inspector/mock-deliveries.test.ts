@@ -2,9 +2,8 @@ import { inspector } from 'geohook/inspector'
 import { createRunningClock, type FaultName } from 'geohook/mock'
 import { describe, expect, it } from 'vitest'
 import { FORM_TYPE, KEY } from '../helpers/deliver.ts'
-import { expectTimes } from '../helpers/expect-times.ts'
 import { createGate } from '../helpers/gate.ts'
-import { capture, FEATURE, JOB, NOWHERE, seed, start } from '../mock/support.ts'
+import { capture, FEATURE, NOWHERE } from '../mock/support.ts'
 import { CREATED, lastPath, mock, open, PARCELS, pathsOf, receiver, submit } from './helpers/mock-support.ts'
 
 describe('the list of deliveries', () => {
@@ -29,30 +28,6 @@ describe('the list of deliveries', () => {
     }
     await submit(service, '/webhooks/delete', { entry: feature?.id ?? '' })
     expect((await open(service)).text).toContain('?k=***')
-  })
-
-  it('takes no time that depends on the product of webhooks and deliveries', async () => {
-    const url = await receiver()
-    const startWith = async (count: number) => {
-      const others = Array.from({ length: count }, (_, index) =>
-        seed(
-          { ...JOB, id: `job-${index}`, name: `job ${index}` },
-          { hookUrl: url, signatureKey: `key of job ${index}` },
-        ),
-      )
-      const service = await start([
-        seed(FEATURE, { hookUrl: url, changeTypes: ['*'], scheduleInfo: {} }),
-        ...others,
-      ])
-      for (let index = 0; index < 100; index++) await service.trigger(CREATED)
-      return service
-    }
-    const [many, one] = [await startWith(1000), await startWith(1)]
-    await expectTimes(
-      10,
-      () => open(many),
-      () => open(one),
-    )
   })
 
   it('shows one row for all attempts of a delivery, with its content and its outcome', async () => {

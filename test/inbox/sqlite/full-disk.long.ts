@@ -17,6 +17,13 @@ await describeWithDisks(() => {
       await small.expectRecovery()
     })
 
+    it('rejects deliveries on a full disk, handles all stored ones after another program filled the rest, and accepts more', async () => {
+      await small.flood(20_000)
+      small.fill()
+      small.work(4)
+      await small.expectRecovery()
+    })
+
     it('recovers if another program fills the disk before any delivery is rejected', async () => {
       for (let i = 0; i < 60; i++) expect((await small.server.post(20_000)).status).toBe(202)
       small.fill()

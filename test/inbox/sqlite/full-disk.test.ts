@@ -3,23 +3,11 @@
 import { statfsSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { createSqliteInbox } from 'geohook/sqlite'
-import { describe, expect, it } from 'vitest'
+import { expect, it } from 'vitest'
 import { createDisk, describeWithDisks } from '../../helpers/tmpfs.ts'
 import { deliveryOf } from '../deliveries.ts'
-import { useSmallDisk } from './small-disk.ts'
 
 await describeWithDisks(() => {
-  describe('a SQLite inbox on a disk of 8 MB', () => {
-    const small = useSmallDisk()
-
-    it('rejects deliveries on a full disk, handles all stored ones after another program filled the rest, and accepts more', async () => {
-      await small.flood(20_000)
-      small.fill()
-      small.work(4)
-      await small.expectRecovery()
-    })
-  })
-
   it('a SQLite inbox accepts deliveries on a disk that reports a size of 0, and its log stays small', async () => {
     const disk = createDisk(0)
     const path = join(disk.path, 'inbox.db')
