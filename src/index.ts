@@ -44,7 +44,7 @@ export type {
   StoredDelivery,
 } from './receiver/types.ts'
 export type { Body } from './shared/bytes.ts'
-export type { ReturnedKeys, SignatureKey, SignatureKeys, TenantKeys } from './signature/keyring.ts'
+export type { SignatureKey, SignatureKeys, TenantKeys } from './signature/keyring.ts'
 export {
   arcgis,
   type Profile,
@@ -54,10 +54,4 @@ export {
   service,
 } from './signature/profiles.ts'
 export type { SignatureEncoding } from './signature/signature.ts'
-export {
-  type SignOptions,
-  sign,
-  type Verdict,
-  type VerifyOptions,
-  verify,
-} from './signature/signature.ts'
+export { type SignOptions, sign, type Verdict, type VerifyOptions, verify } from './signature/signature.ts'

@@ -6,11 +6,7 @@ export type {
   CheckReport,
   CheckResult,
   Conclusion,
-  Finding,
-  Group,
   HandlerSwitch,
-  Level,
   Observer,
-  ScenarioText,
   Verdict,
 } from './types.ts'

@@ -1,7 +1,4 @@
-export type { CaCertificates, CaSource } from '../shared/tls-trust.node.ts'
 export { type InspectorHandler, inspector } from './app.ts'
 export type { InspectorOptions } from './options.ts'
 export type { ReceptionOptions } from './reception/options.ts'
 export { createReception, type Reception } from './reception/reception.ts'
-export type { ReceivedRequest } from './reception/record.ts'
-export type { Inspectable } from './source.ts'

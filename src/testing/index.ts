@@ -1,9 +1,3 @@
-export type {
-  ChangesUrlEncoding,
-  Dialect,
-  PayloadDetails,
-  PayloadEvent,
-  PayloadEvents,
-} from './payloads.ts'
-export { createPayload, type Payloads } from './payloads.ts'
+export type { ChangesUrlEncoding, Dialect, PayloadDetails, PayloadEvents } from './payloads.ts'
+export { createPayload } from './payloads.ts'
 export { createSigner, type SignedRequest, type Signer, type SignerOptions } from './signer.ts'

@@ -1,7 +1,7 @@
-import { arcgis, createReceiver, type ReceiverRequest } from 'geohook'
+import { arcgis, createReceiver } from 'geohook'
 import { describe, expect, it } from 'vitest'
 import { base64Of, FORM_TYPE, JSON_TYPE, KEY, signatureOf } from '../helpers/deliver.ts'
-import { receiverPort } from '../helpers/receiver-port.ts'
+import { type ReceiverRequest, receiverPort } from '../helpers/receiver-port.ts'
 import { createRecorder } from '../helpers/recorder.ts'
 
 const recorder = createRecorder()

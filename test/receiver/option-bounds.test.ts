@@ -1,8 +1,8 @@
-import { createReceiver, type ReceiverOptions, type ReceiverRequest, service } from 'geohook'
+import { createReceiver, type ReceiverOptions, service } from 'geohook'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { base64Of, deliver, JSON_TYPE, KEY, payloadOf, signatureOf } from '../helpers/deliver.ts'
 import { createGate } from '../helpers/gate.ts'
-import { receiverPort } from '../helpers/receiver-port.ts'
+import { type ReceiverRequest, receiverPort } from '../helpers/receiver-port.ts'
 
 const observer = { refused() {} }
 const create = (options: object) => createReceiver({ signatureKey: KEY, observer, ...options })
