@@ -1,6 +1,6 @@
 import { configInvalid } from '../errors.ts'
-import { isObject, type Json } from '../payload/json.ts'
 import { fromBinary } from '../shared/bytes.ts'
+import { isObject, type Json } from '../shared/json.ts'
 import { ChangesError, showUrl } from './errors.ts'
 import { malformed } from './failures.ts'
 import type { Origins } from './origins.ts'

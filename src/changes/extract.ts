@@ -1,4 +1,4 @@
-import { isObject, type Json } from '../payload/json.ts'
+import { isObject, type Json } from '../shared/json.ts'
 import { HIGHEST, highestOf, seenKey } from './catch-up.ts'
 import { isDocument, namesFile, readDocument } from './download.ts'
 import { abortable, backoff, ChangesError, resyncRequired, showUrl, wait } from './errors.ts'

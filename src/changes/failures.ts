@@ -1,4 +1,5 @@
-import { isObject, type Json, requireSafe, tryJson } from '../payload/json.ts'
+import { requireSafe } from '../payload/json.ts'
+import { isObject, type Json, tryJson } from '../shared/json.ts'
 import { ChangesError } from './errors.ts'
 
 /** What to do about an error: get another token, repeat the request, or report the error. */

@@ -1,4 +1,5 @@
-import { type Json, toText } from '../payload/json.ts'
+import { toText } from '../payload/json.ts'
+import type { Json } from '../shared/json.ts'
 import { isLoopback } from '../shared/loopback.ts'
 import { createRedactor } from '../shared/redact.ts'
 import { abortable, backoff, ChangesError, type Interval, showUrl, wait } from './errors.ts'

@@ -2,7 +2,7 @@ import { blameCaller, configInvalid } from '../errors.ts'
 import { createRowsInMemory } from '../inbox/memory/rows.ts'
 import type { KnownRow, NewRow, RowLayer, RowStore } from '../inbox/rows.ts'
 import { type OptionNames, requireKnownOptions } from '../options.ts'
-import { isObject } from '../payload/json.ts'
+import { isObject } from '../shared/json.ts'
 import {
   compareFeatures,
   createIdReader,

@@ -1,7 +1,7 @@
 import { configInvalid } from '../errors.ts'
 import { type ChangesUrl, joinChangesUrls, joinKeyOf, parseChangesUrl } from '../payload/changes-url.ts'
 import type { WebhookEvent } from '../payload/events.ts'
-import { isObject } from '../payload/json.ts'
+import { isObject } from '../shared/json.ts'
 import type { Settings } from './options.ts'
 import { type Origins, refuse } from './origins.ts'
 import type { ChangesSource } from './types.ts'

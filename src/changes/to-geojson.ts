@@ -1,4 +1,4 @@
-import { isObject } from '../payload/json.ts'
+import { isObject } from '../shared/json.ts'
 import { ChangesError } from './errors.ts'
 import type { Feature, Geometry } from './types.ts'
 

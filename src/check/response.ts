@@ -1,5 +1,6 @@
 import type { Socket } from 'node:net'
 import type { Redactor } from '../shared/redact.ts'
+import { isSuccess as isSuccessStatus } from '../shared/status.ts'
 
 /** A response, or the reason why none arrived. */
 export type Reply = ReceivedResponse | Silence
@@ -40,7 +41,7 @@ export function headerOf(reply: Reply, name: string): string | undefined {
 export const isClosed = (reply: Reply): boolean => reply.status === undefined && reply.problem === 'closed'
 
 /** Returns true for 2xx, which senders count as success. */
-export const isSuccess = ({ status }: Reply): boolean => status !== undefined && status >= 200 && status < 300
+export const isSuccess = ({ status }: Reply): boolean => isSuccessStatus(status)
 
 /** Returns true for 4xx: the receiver has refused the request, and the sender is to blame. */
 export const isRefusal = (reply: Reply): reply is ReceivedResponse =>

@@ -1,4 +1,5 @@
 import { createHmac, randomUUID } from 'node:crypto'
+import { DIALECT_OF, PROFILE_OF } from '../shared/senders.ts'
 import type { SignatureKey } from '../signature/keyring.ts'
 import { arcgis, type ProfileName, portal, service } from '../signature/profiles.ts'
 import { createPayload, type Dialect, type PayloadEvents } from '../testing/payloads.ts'
@@ -52,16 +53,6 @@ export interface SenderOptions {
   readonly changeType?: string | undefined
 }
 
-const PROFILES: Readonly<Record<Dialect, ProfileName>> = {
-  service: 'service',
-  hosted: 'arcgis',
-  organization: 'portal',
-}
-const DIALECTS: Readonly<Record<ProfileName, Dialect>> = {
-  service: 'service',
-  arcgis: 'hosted',
-  portal: 'organization',
-}
 const HEADERS: Readonly<Record<ProfileName, string>> = {
   service: service.signatureHeader,
   arcgis: arcgis.signatureHeader,
@@ -75,8 +66,8 @@ const HEADERS: Readonly<Record<ProfileName, string>> = {
 const hasSpecialDigits = (signature: string): boolean => signature.includes('+') && signature.includes('/')
 
 export function createSender(options: SenderOptions): Sender {
-  const profile = options.profile ?? PROFILES[options.dialect ?? 'service']
-  const dialect = options.dialect ?? DIALECTS[profile]
+  const profile = options.profile ?? PROFILE_OF[options.dialect ?? 'service']
+  const dialect = options.dialect ?? DIALECT_OF[profile]
   const isSigned = profile !== 'portal'
   const header = options.signatureHeader ?? HEADERS[profile]
   const encoding = options.encoding ?? (profile === 'arcgis' ? 'base64' : 'hex')

@@ -1,6 +1,6 @@
 import { createRequire } from 'node:module'
 import { Command } from 'commander'
-import { onStopSignal } from '../adapters/shutdown.ts'
+import { onStopSignal } from '../shared/stop-signal.ts'
 import { createChangesCommand } from './changes/changes.ts'
 import { createCheckCommand } from './check/check.ts'
 import { createDemoCommand } from './demo/demo.ts'

@@ -1,6 +1,6 @@
-import { tryJson } from '../payload/json.ts'
 import { bodyFormat, MAX_FIELDS } from '../payload/parse.ts'
 import { utf8 } from '../shared/bytes.ts'
+import { tryJson } from '../shared/json.ts'
 import { splitSignedForm } from '../signature/signature.ts'
 import { decodeAs, fromBase64, toBinary } from './bytes.ts'
 import type { Cause } from './causes.ts'

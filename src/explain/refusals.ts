@@ -1,6 +1,6 @@
 import { nearest } from '../options.ts'
-import { tryJson } from '../payload/json.ts'
 import { parse } from '../payload/parse.ts'
+import { tryJson } from '../shared/json.ts'
 import { decodeAs } from './bytes.ts'
 import type { Cause } from './causes.ts'
 import { containsKey, isShown } from './claims.ts'

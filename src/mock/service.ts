@@ -1,4 +1,5 @@
 import { configInvalid } from '../errors.ts'
+import { createSaveQueue } from '../shared/save-queue.ts'
 import type { Federation } from './admin/operation.ts'
 import type { Attempt } from './delivery/attempt.ts'
 import { collect, createEngine, type Engine, sendRegistration } from './delivery/engine.ts'
@@ -7,7 +8,6 @@ import { createExtractions, type Extractions } from './features/extract/extracti
 import { createFeatureStore } from './features/feature-data.ts'
 import type { MockServiceOptions, ResolvedOptions } from './options.ts'
 import { toOptions } from './read-options.ts'
-import { createSaveQueue } from './save-queue.ts'
 import {
   MAX_CHANGES,
   type MockEvent,

@@ -1,4 +1,5 @@
-import { requireSafe, tryJson } from './json.ts'
+import { tryJson } from '../shared/json.ts'
+import { requireSafe } from './json.ts'
 
 /** The wildcard: any change type (docs/specification.md, "Events"). */
 export const WILDCARD = '*'

@@ -1,11 +1,12 @@
 import { WebhookError } from '../errors.ts'
 import { type OptionNames, requireKnownOptions } from '../options.ts'
 import { type Body, toBytes } from '../shared/bytes.ts'
+import { tryJson } from '../shared/json.ts'
 import { type Profile, type ProfileName, readProfile, type SecretProfile } from '../signature/profiles.ts'
 import { DEFAULT_SIGNATURE_HEADER, splitSignedForm } from '../signature/signature.ts'
 import type { JobEvent, Parsed, WebhookEvent } from './events.ts'
 import { isJobChangeType, readHosted, readOrganization, readService, toFields } from './events.ts'
-import { malformed, requireSafe, toText, tryJson } from './json.ts'
+import { malformed, requireSafe, toText } from './json.ts'
 
 /** Options of {@link parsePayload}. */
 export interface ParseOptions {

@@ -1,3 +1,4 @@
+import { toBinary, utf8 } from './bytes.ts'
 import { type HeaderBag, type HeaderPairs, toPairs } from './headers.ts'
 
 /** A key, a token or a password. A string means its UTF-8 bytes. */
@@ -100,16 +101,7 @@ const MAX_DECODED = 4
 /** Maximum length of one escaped character: 54 if it is escaped as in JSON, and then percent-encoded twice. */
 const MAX_ESCAPED = 54
 
-const encoder = /* @__PURE__ */ new TextEncoder()
-
-/** One character per byte, as platforms decode headers. */
-const toBinary = (bytes: Uint8Array): string => {
-  let binary = ''
-  for (const byte of bytes) binary += String.fromCharCode(byte)
-  return binary
-}
-
-const bytesOf = (secret: Secret): Uint8Array => (typeof secret === 'string' ? encoder.encode(secret) : secret)
+const bytesOf = (secret: Secret): Uint8Array => (typeof secret === 'string' ? utf8(secret) : secret)
 
 /** Returns the texts as which a secret can appear in a header: as it is, and its UTF-8 bytes decoded as Latin-1. */
 export function textsOf(secret: Secret): string[] {

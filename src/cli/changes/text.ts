@@ -5,7 +5,8 @@ import type {
   Feature,
   LayerChanges,
 } from '../../changes/index.ts'
-import { count, type Io } from '../terminal/io.ts'
+import { count } from '../../shared/words.ts'
+import type { Io } from '../terminal/io.ts'
 import { toTable } from '../terminal/table.ts'
 
 const COLUMNS = ['layer', 'change', 'id', 'editor', 'when'] as const

@@ -1,7 +1,8 @@
 import { InvalidArgumentError } from 'commander'
 import type { DurableInbox, InboxState } from '../../inbox/index.ts'
+import { count } from '../../shared/words.ts'
 import { CliError, EXIT, usageError } from '../errors.ts'
-import { count, type Io, type Progress } from '../terminal/io.ts'
+import type { Io, Progress } from '../terminal/io.ts'
 
 /** A delivery that a command could not process. `state` is undefined if the delivery is not in the inbox. */
 export interface RefusedDelivery {

@@ -1,10 +1,11 @@
 import { createHash } from 'node:crypto'
 import { Command } from 'commander'
 import type { DurableInbox, InboxItem } from '../../inbox/index.ts'
+import { count } from '../../shared/words.ts'
 import { EXIT, usageError } from '../errors.ts'
 import { type Capture, requireFolder, saveCapture, toCaptureFile, toCaptureJson } from '../io/captures.ts'
 import { addExamples } from '../terminal/help.ts'
-import { count, type Io, type Progress } from '../terminal/io.ts'
+import type { Io, Progress } from '../terminal/io.ts'
 import { printable } from '../terminal/printable.ts'
 import {
   deadLetters,

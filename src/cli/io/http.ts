@@ -27,6 +27,3 @@ export async function sendRequest(
     throw new CliError(EXIT.unreachable, 'unreachable', message, hint)
   }
 }
-
-/** Returns false without a response, that is, for an undefined status. */
-export const isSuccess = (status = 0): boolean => status >= 200 && status < 300

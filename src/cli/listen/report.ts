@@ -1,9 +1,10 @@
 import { type Diagnosis, type ExplainOptions, explain } from '../../index.ts'
 import { createRedactor } from '../../shared/redact.ts'
+import { count } from '../../shared/words.ts'
 import { EXIT } from '../errors.ts'
 import { type Capture, noteOnSecretHeader, saveCapture, toCaptureFile } from '../io/captures.ts'
 import type { ReceiverProof } from '../options/signature.ts'
-import { count, type Io } from '../terminal/io.ts'
+import type { Io } from '../terminal/io.ts'
 import { printable } from '../terminal/printable.ts'
 import type { OtherPathRequest, ReceivedRequest } from './request-listener.ts'
 

@@ -1,6 +1,7 @@
 import type { Attempt, Notice, Service, Snapshot } from '../../mock/index.ts'
-import { isSuccess } from '../io/http.ts'
-import { count, type Io } from '../terminal/io.ts'
+import { isSuccess } from '../../shared/status.ts'
+import { count } from '../../shared/words.ts'
+import type { Io } from '../terminal/io.ts'
 import { printable } from '../terminal/printable.ts'
 
 /** Maximum number of services or webhooks to print. `geohook list` prints all webhooks. */

@@ -3,7 +3,7 @@ import { open, readdir, realpath, rename, rm, stat, writeFile } from 'node:fs/pr
 import { basename, dirname, join } from 'node:path'
 import { kill, pid as ownPid, platform } from 'node:process'
 import { setTimeout as delay } from 'node:timers/promises'
-import { createSaveQueue } from '../../mock/save-queue.ts'
+import { createSaveQueue } from '../../shared/save-queue.ts'
 import { CliError, usageError } from '../errors.ts'
 import { readJson } from '../io/files.ts'
 import type { Io } from '../terminal/io.ts'

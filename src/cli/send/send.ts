@@ -1,10 +1,13 @@
 import { Command, Option } from 'commander'
 import { arcgis, type ProfileName, portal, service } from '../../index.ts'
 import type { HeaderPairs } from '../../shared/headers.ts'
+import { PROFILE_OF } from '../../shared/senders.ts'
+import { isSuccess } from '../../shared/status.ts'
+import { count } from '../../shared/words.ts'
 import { createPayload, createSigner, type PayloadDetails, type SignerOptions } from '../../testing/index.ts'
 import { EXIT, usageError } from '../errors.ts'
 import { readInput, readText } from '../io/files.ts'
-import { isSuccess, sendRequest } from '../io/http.ts'
+import { sendRequest } from '../io/http.ts'
 import { type CaOptions, caOption, readTrust } from '../options/ca.ts'
 import { addKeyOptions, type KeyOptions, requireKey } from '../options/secrets.ts'
 import {
@@ -16,7 +19,7 @@ import {
 } from '../options/signature.ts'
 import { collect, headerLine, httpUrl, wholeNumber } from '../options/values.ts'
 import { addExamples } from '../terminal/help.ts'
-import { count, type Io } from '../terminal/io.ts'
+import type { Io } from '../terminal/io.ts'
 
 interface Options extends KeyOptions, SenderOptions, CaOptions {
   to: URL
@@ -142,13 +145,6 @@ function addSenderOptions(command: Command): void {
   addWrittenSignatureOptions(command)
 }
 
-/** The profile whose senders use this dialect. */
-const PROFILES: Readonly<Record<Dialect, ProfileName>> = {
-  service: 'service',
-  hosted: 'arcgis',
-  organization: 'portal',
-}
-
 /** How a sender of each profile signs, as far as the options do not say it. */
 const SIGNATURES: Readonly<Record<ProfileName, Partial<SignerOptions>>> = {
   service: {},
@@ -168,7 +164,7 @@ interface Sender {
 function toSender(options: SenderOptions): Sender {
   requireConsistent(options)
   const { form, payloadFormat, serviceName, serviceType, folder, layerId } = options
-  const profile = options.profile ?? PROFILES[options.dialect ?? 'service']
+  const profile = options.profile ?? PROFILE_OF[options.dialect ?? 'service']
   const dialect = options.dialect ?? (profile === 'portal' ? 'organization' : 'service')
   if (profile === 'portal') requireNoSignature(options)
   const { signatureHeader, encoding, prefix, percentEncoded } = {

@@ -1,10 +1,11 @@
 import { Command, InvalidArgumentError } from 'commander'
 import type { GeoJsonCollection } from '../../mock/index.ts'
+import { count } from '../../shared/words.ts'
 import { EXIT, toCliError, usageError } from '../errors.ts'
 import { readJson, toRecord } from '../io/files.ts'
 import { collect, wholeNumber } from '../options/values.ts'
 import { addExamples } from '../terminal/help.ts'
-import { count, type Io } from '../terminal/io.ts'
+import type { Io } from '../terminal/io.ts'
 import {
   addClientOptions,
   type ClientOptions,

@@ -1,8 +1,9 @@
 import { Command } from 'commander'
+import { count } from '../../shared/words.ts'
 import { CliError, usageError } from '../errors.ts'
 import { httpUrl } from '../options/values.ts'
 import { addExamples } from '../terminal/help.ts'
-import { count, type Io } from '../terminal/io.ts'
+import type { Io } from '../terminal/io.ts'
 import { toTable } from '../terminal/table.ts'
 import { addClientOptions, type ClientOptions, createClient, type ServiceResponse } from './client.ts'
 import {

@@ -7,9 +7,9 @@ import {
   KNOWN_CHANGE_TYPES,
   subscriptionsOf,
 } from '../../payload/events.ts'
+import { isSuccess } from '../../shared/status.ts'
 import { CliError, EXIT, usageError } from '../errors.ts'
 import { toRecord } from '../io/files.ts'
-import { isSuccess } from '../io/http.ts'
 import { wholeNumber } from '../options/values.ts'
 import { addExamples } from '../terminal/help.ts'
 import type { Io } from '../terminal/io.ts'

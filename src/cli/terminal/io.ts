@@ -224,7 +224,3 @@ export class Io {
     })
   }
 }
-
-/** Returns for example `1 webhook` or `2 webhooks`. */
-export const count = (number: number, noun: string, plural = `${noun}s`): string =>
-  `${number} ${number === 1 ? noun : plural}`

@@ -4,6 +4,7 @@ import type { Diagnosis } from '../../explain/types.ts'
 import type { HeaderBag } from '../../receiver/types.ts'
 import { toPairs } from '../../shared/headers.ts'
 import type { Redactor } from '../../shared/redact.ts'
+import { isSuccess } from '../../shared/status.ts'
 import { decodeSignature } from '../../signature/signature.ts'
 import { findSignature, headerOf, pathOf } from '../request.ts'
 import type { AttemptEntry, Item, Row, RowOutcome, SignatureFacts } from '../source.ts'
@@ -58,7 +59,7 @@ export function outcomeOf({ kind, answer, sent }: Recorded): RowOutcome {
   if (!sent || (sent.status === answer.status && !sent.forwarded))
     return { tone: TONES[kind], word: kind, status: answer.status }
   const { status, forwarded } = sent
-  const tone = status >= 200 && status < 300 ? TONES[kind] : 'bad'
+  const tone = isSuccess(status) ? TONES[kind] : 'bad'
   if (forwarded && 'error' in forwarded) return { tone: 'bad', word: 'unreachable', status }
   if (kind === 'refused') return { tone, word: kind, status }
   return { tone, word: forwarded ? 'forwarded' : 'answered', status }

@@ -2,6 +2,7 @@ import { configInvalid } from '../../errors.ts'
 import { endToEnd, type HeaderPairs } from '../../shared/headers.ts'
 import { type HttpRequest, isSendError, sendRequest } from '../../shared/http.node.ts'
 import { isHidden, type Redactor } from '../../shared/redact.ts'
+import { isSuccess } from '../../shared/status.ts'
 import type { Trust } from '../../shared/tls-trust.node.ts'
 import { sign } from '../../signature/signature.ts'
 import { bodyFields, readBody } from '../action.ts'
@@ -213,7 +214,7 @@ async function post(
     const duration = Math.round(performance.now() - startedAt)
     return {
       message: `${redact(url.href)} answered ${status} in ${duration} ms${shown && `: ${shown}`}`,
-      ok: status >= 200 && status < 300,
+      ok: isSuccess(status),
     }
   } catch (error) {
     if (isSendError(error))

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { isSuccess } from '../../shared/status.ts'
 import type { Trust } from '../../shared/tls-trust.node.ts'
 import type { RawRequest } from '../../testing/signer.ts'
 import type { Clock } from '../clock.ts'
@@ -208,9 +209,7 @@ async function send(
   return client.send(target, request, seconds, isFirst && fault?.fault === 'answer_lost')
 }
 
-/** True for any 2xx status (docs/decisions.md). */
-export const isSuccess = ({ answer }: Attempt): boolean =>
-  answer !== undefined && answer.status >= 200 && answer.status < 300
+export const hasSucceeded = ({ answer }: Attempt): boolean => isSuccess(answer?.status)
 
 /** If every address of a host name fails, Node throws an AggregateError without a message. */
 export function messageOf(error: unknown): string {

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto'
+import { isObject, tryJson } from '../../shared/json.ts'
 import { arcgis, type Profile } from '../../signature/profiles.ts'
 import { sign } from '../../signature/signature.ts'
 import type { Clock } from '../clock.ts'
@@ -50,23 +51,14 @@ function findMistake({ status, body }: Answer, signature: string): string | unde
   if (status >= 300 && status < 400) return `status ${status}: redirects are not followed`
   if (status !== 200) return `status ${status}`
   if (Buffer.byteLength(body) >= MAX_ANSWER) return 'the answer has 64 KiB or more'
-  const answer = parseObject(body)
-  if (!answer) return 'the answer is not a JSON object'
+  const answer = tryJson(body)
+  if (!isObject(answer)) return 'the answer is not a JSON object'
   if (!Object.hasOwn(answer, member)) return `the answer has no ${member}`
   if (typeof answer[member] !== 'string') return `${member} is not a string`
   if (answer[member] === signature) return undefined
   return answer[member].startsWith('sha256=')
     ? 'the signature is wrong'
     : `${member} does not begin with sha256=`
-}
-
-function parseObject(text: string): Readonly<Record<string, unknown>> | undefined {
-  try {
-    const value: unknown = JSON.parse(text)
-    return typeof value === 'object' && value !== null && !Array.isArray(value) ? { ...value } : undefined
-  } catch {
-    return undefined
-  }
 }
 
 /** True for a webhook with a key. A portal announces its webhooks with a registration instead. */

@@ -9,7 +9,7 @@ import {
   CLOSED,
   createConcurrencyLimit,
   HOST_REFUSED,
-  isSuccess,
+  hasSucceeded,
   makeAttempt,
   type OutgoingDelivery,
 } from './attempt.ts'
@@ -147,7 +147,7 @@ export function createRetries(options: RetriesOptions): Retries {
     attempts: readonly Attempt[],
     signal: AbortSignal,
   ): DeliveryResult | undefined {
-    if (attempts.some(isSuccess)) return 'succeeded'
+    if (attempts.some(hasSucceeded)) return 'succeeded'
     if (!isDue(delivery, signal) || NEVER_SENT.includes(attempts.at(-1)?.error)) return 'abandoned'
     return attempts.length < settings().notificationAttempts ? undefined : 'failed'
   }

@@ -3,7 +3,7 @@ import { bodyFormat, parsePayload } from '../../payload/parse.ts'
 import { toBinary } from '../../shared/bytes.ts'
 import { createRedactor, type Redactor } from '../../shared/redact.ts'
 import { DEFAULT_SIGNATURE_HEADER, verify } from '../../signature/signature.ts'
-import { type Attempt, type DeliveryRecord, isSuccess } from '../delivery/attempt.ts'
+import { type Attempt, type DeliveryRecord, hasSucceeded } from '../delivery/attempt.ts'
 import type { Mock } from '../service.ts'
 import { servicePath } from '../state/services.ts'
 
@@ -42,7 +42,7 @@ export function outcomeOf(attempt: Attempt): RowOutcome {
   if (milliseconds === undefined) return { tone: 'pending', word: OUTCOMES.pending }
   if (!answer) return { tone: 'bad', word: OUTCOMES.none }
   const { status } = answer
-  if (isSuccess(attempt)) return { tone: 'good', word: OUTCOMES.delivered, status }
+  if (hasSucceeded(attempt)) return { tone: 'good', word: OUTCOMES.delivered, status }
   return { tone: 'bad', word: OUTCOMES.refused, status }
 }
 

@@ -1,5 +1,5 @@
 import { configInvalid } from '../../../errors.ts'
-import { html } from '../../../inspector/html/template.ts'
+import { html, toCount } from '../../../inspector/html/template.ts'
 import type { Field, Panel, Values } from '../../../inspector/source.ts'
 import { settingsFields } from '../../admin/fields.ts'
 import type { AdvancingClock, Clock } from '../../clock.ts'
@@ -21,7 +21,7 @@ export const createSettingsPanel = ({ state }: Mock, runOperation: RunOperation)
   title: 'Settings',
   async summary() {
     const { notificationAttempts: count } = state.settings
-    return `${count} attempt${count === 1 ? '' : 's'}`
+    return toCount(count, 'attempt')
   },
   render: async () => html`<table>
 <tbody>

@@ -1,8 +1,6 @@
 /**
  * Runs one save at a time. Calls during a save share the next save, which stores the newest state.
  *
- * The build bundles this file a second time for the command line, so the file must have no imports and no state.
- *
  * @param save saves the current state
  * @returns a function whose promise resolves when every change made before the call is saved
  */
