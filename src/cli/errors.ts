@@ -1,7 +1,7 @@
 import { CommanderError } from 'commander'
 import { WebhookError } from '../index.ts'
 
-/** Exit codes of every command, the last two of `trigger`, and `undecided` of `check` only. Its help, terminal/help.ts and docs/cli.md describe them. */
+/** Exit codes; the last two of `trigger`, and `undecided` of `check` only. The help and docs/cli.md describe them. */
 export const EXIT = {
   success: 0,
   failure: 1,
@@ -30,7 +30,11 @@ export class CliError extends Error {
   }
 }
 
-/** Creates an error for invalid options, and for unreadable or invalid files. */
+/** Creates an error with exit code 1. */
+export const failure = (code: string, message: string, hint?: string): CliError =>
+  new CliError(EXIT.failure, code, message, hint)
+
+/** Creates an error with exit code 2 for invalid options, and for unreadable or invalid files. */
 export const usageError = (message: string, hint?: string, code = 'usage'): CliError =>
   new CliError(EXIT.usage, code, message, hint)
 

@@ -1,5 +1,5 @@
 import { createRequire } from 'node:module'
-import { Command } from 'commander'
+import type { Command } from 'commander'
 import { onStopSignal } from '../shared/stop-signal.ts'
 import { createChangesCommand } from './changes/changes.ts'
 import { createCheckCommand } from './check/check.ts'
@@ -8,6 +8,7 @@ import { EXIT, toCliError } from './errors.ts'
 import { createInboxCommand } from './inbox/inbox.ts'
 import { createListenCommand } from './listen/listen.ts'
 import { createMockCommand } from './mock/mock.ts'
+import { CliCommand } from './options/command.ts'
 import { createReplayCommand } from './send/replay.ts'
 import { createSendCommand } from './send/send.ts'
 import { createAdvanceCommand } from './service/advance.ts'
@@ -17,16 +18,31 @@ import { createCreateCommand, createDeleteCommand, createListCommand } from './s
 import { createTriggerCommand } from './service/trigger.ts'
 import { createExplainCommand } from './signature/explain.ts'
 import { createKeyCommand, createSignCommand, createVerifyCommand } from './signature/sign-verify-key.ts'
-import { addExamples, SHARED_HELP } from './terminal/help.ts'
 import { type Host, Io } from './terminal/io.ts'
 
 export { Io, onStopSignal }
+
+/** Printed after the list of commands in `geohook --help`. */
+const SHARED_HELP = `
+Commands read the signature key from --key-file, --key-env, --key or the environment variable
+SIGNATURE_KEY, and never print it.
+
+Exit codes:
+  0  success
+  1  failure: an invalid signature, a refused delivery, an error from a service
+  2  wrong usage: an unknown option, a missing key, an unreadable file
+  3  unreachable: connection refused, or no response in time
+  4  trigger: no webhook is subscribed; check: no must failed, but at least one is undecided
+  5  trigger only: the subscribed webhooks are inactive
+
+With --json, the result is JSON on standard output, and an error is
+{"error": {"code", "message", "hint"}} on standard error.`
 
 /** Creates the program with all commands, in the order in which the help lists them. */
 export function createProgram(io: Io): Command {
   const { stdout } = io.host
   const { version } = createRequire(import.meta.url)('geohook/package.json') as { version: string }
-  const program = new Command('geohook')
+  const program = new CliCommand('geohook')
     .description(
       'Receives, sends, verifies and explains signed webhooks, and runs a mock service that sends them.',
     )
@@ -44,11 +60,11 @@ export function createProgram(io: Io): Command {
       io.json = command.opts().json === true
     })
     .exitOverride()
-  addExamples(program, [
-    'geohook demo',
-    'geohook listen --key-file key.txt --save captures',
-    'geohook explain captures --key-file key.txt',
-  ])
+    .examples(
+      'geohook demo',
+      'geohook listen --key-file key.txt --save captures',
+      'geohook explain captures --key-file key.txt',
+    )
   const commands = [
     createDemoCommand(io),
     createListenCommand(io),

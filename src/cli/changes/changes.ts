@@ -1,4 +1,4 @@
-import { Command, Option } from 'commander'
+import { type Command, Option } from 'commander'
 import type { ChangesError } from '../../changes/index.ts'
 import { parsePayload, type WebhookEvent } from '../../index.ts'
 import { parseChangesUrl, writeChangesUrl } from '../../payload/changes-url.ts'
@@ -6,12 +6,12 @@ import { isLoopback } from '../../shared/loopback.ts'
 import { CliError, EXIT, toCliError, usageError } from '../errors.ts'
 import { readCaptures } from '../io/captures.ts'
 import { createFetch } from '../io/fetch.ts'
-import { type CaOptions, caOption, readTrust } from '../options/ca.ts'
+import { addCaOption, type CaOptions, readTrust } from '../options/ca.ts'
+import { CliCommand } from '../options/command.ts'
 import { addServiceTokenOptions, readServiceToken, type TokenOptions } from '../options/secrets.ts'
 import { duration, originList, wholeNumber } from '../options/values.ts'
-import { addExamples } from '../terminal/help.ts'
 import type { Io } from '../terminal/io.ts'
-import { toChangesText } from './text.ts'
+import { printChanges } from './text.ts'
 
 interface Options extends TokenOptions, CaOptions {
   origin?: string[]
@@ -24,7 +24,7 @@ interface Options extends TokenOptions, CaOptions {
 const LIMIT = 256 * 1024 * 1024
 
 export function createChangesCommand(io: Io): Command {
-  const command = new Command('changes')
+  return new CliCommand('changes')
     .summary('print the edits behind a delivery of a feature service')
     .description(
       'Extracts the changes behind a changesUrl, or behind the events of captures, and prints one line for each edit. ' +
@@ -48,17 +48,17 @@ export function createChangesCommand(io: Io): Command {
         .default(300_000, '5m'),
     )
     .option('--json', 'print JSON')
-  addServiceTokenOptions(command)
-  command.addOption(caOption())
-  addExamples(command, [
-    'geohook changes captures --origin https://gis.example.com --token-file token.txt',
-    "geohook changes 'http://127.0.0.1:4000/rest/services/Parcels/FeatureServer/extractChanges?serverGens=[1770600,1770625]'",
-    'geohook changes http://127.0.0.1:4000/rest/services/Parcels/FeatureServer --after 1770625 --json',
-  ])
-  return command.action((source, options) => printChanges(io, source, options))
+    .with(addServiceTokenOptions)
+    .with(addCaOption)
+    .examples(
+      'geohook changes captures --origin https://gis.example.com --token-file token.txt',
+      "geohook changes 'http://127.0.0.1:4000/rest/services/Parcels/FeatureServer/extractChanges?serverGens=[1770600,1770625]'",
+      'geohook changes http://127.0.0.1:4000/rest/services/Parcels/FeatureServer --after 1770625 --json',
+    )
+    .action((source, options) => extract(io, source, options))
 }
 
-async function printChanges(io: Io, text: string, options: Options): Promise<void> {
+async function extract(io: Io, text: string, options: Options): Promise<void> {
   const token = await readServiceToken(io, options)
   const { fetch, failure } = createFetch(await readTrust(io, options), LIMIT)
   const { events, origins } = await readSource(io, text, options)
@@ -79,8 +79,7 @@ async function printChanges(io: Io, text: string, options: Options): Promise<voi
       throw toChangesError(error, { failure: failure(), hasToken: token !== undefined })
     }),
   )
-  if (io.json) io.printJson(found)
-  else io.print(await toChangesText(io, found, editor))
+  io.printResult(found, () => printChanges(io, found, editor))
 }
 
 /** The events whose changes are wanted, and the origins that may get the token. */
@@ -101,7 +100,6 @@ const URL_START = /^https?(?::|%3a)/i
  * @param options.origin origins that may get the token. Default: that of a URL, because the user has typed it. The
  *   sender of a capture must not decide this, so they are required unless the service is on this machine
  * @param options.after generation at which all windows begin
- * @throws {CliError} exit code 2
  */
 async function readSource(
   io: Io,

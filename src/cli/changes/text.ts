@@ -7,36 +7,30 @@ import type {
 } from '../../changes/index.ts'
 import { count } from '../../shared/words.ts'
 import type { Io } from '../terminal/io.ts'
-import { toTable } from '../terminal/table.ts'
 
 const COLUMNS = ['layer', 'change', 'id', 'editor', 'when'] as const
 
 const ID_LENGTH = 40
 const EDITOR_LENGTH = 30
 
-/** Formats changes as a table with a row for each edit, and a summary. */
-export async function toChangesText(
-  io: Io,
-  changes: Changes,
-  editor: typeof editorFunction,
-): Promise<string> {
+/** Prints changes as a table with a row for each edit, and a summary. */
+export function printChanges(io: Io, changes: Changes, editor: typeof editorFunction): void {
   const rows = toRows(changes, editor)
   const next = toNext(changes)
-  if (rows.length === 0) return `there are no changes${io.colours.dim(next)}`
-  const cells = rows.map(({ layer, change, id, editor, when }) => [
+  if (rows.length === 0) {
+    io.print(`there are no changes${io.colours.dim(next)}`)
+    return
+  }
+  const cells = rows.map(({ layer, change, id, editor = '', when = '' }) => [
     io.shortened(layer, ID_LENGTH),
     change,
     io.shortened(id, ID_LENGTH),
     io.shortened(editor, EDITOR_LENGTH),
     when,
   ])
-  const length = io.restOfLine(widthOf(cells))
-  const table = await toTable(
-    io,
-    [...COLUMNS, 'attributes'],
-    cells.map((row, index) => [...row, io.shortened(rows[index]?.attributes ?? '', length)]),
-  )
-  return `${table}\n${io.colours.dim(`${summarize(changes)}${next}`)}`
+  const attributes = rows.map(({ attributes = '' }) => attributes)
+  io.printTable(COLUMNS, cells, { head: 'attributes', cells: attributes })
+  io.print(io.colours.dim(`${summarize(changes)}${next}`))
 }
 
 /** Counts the edits, for example `2 adds, 1 update, 0 deletes`. */
@@ -44,53 +38,33 @@ function summarize({ layers }: Changes): string {
   const sum = (size: (layer: LayerChanges) => number): number =>
     layers.reduce((total, layer) => total + size(layer), 0)
   const files = sum(({ attachments }) => Object.values(attachments).flat().length)
-  return [
-    count(
-      sum(({ adds, objectIds }) => adds.length + (objectIds?.adds.length ?? 0)),
-      'add',
-    ),
-    count(
-      sum(({ updates, objectIds }) => updates.length + (objectIds?.updates.length ?? 0)),
-      'update',
-    ),
-    count(
-      sum(({ deletes }) => deletes.ids.length),
-      'delete',
-    ),
-    ...(files > 0 ? [count(files, 'change of an attachment', 'changes of attachments')] : []),
-  ].join(', ')
+  const adds = sum(({ adds, objectIds }) => adds.length + (objectIds?.adds.length ?? 0))
+  const updates = sum(({ updates, objectIds }) => updates.length + (objectIds?.updates.length ?? 0))
+  const deletes = sum(({ deletes }) => deletes.ids.length)
+  const texts = [count(adds, 'add'), count(updates, 'update'), count(deletes, 'delete')]
+  if (files > 0) texts.push(count(files, 'change of an attachment', 'changes of attachments'))
+  return texts.join(', ')
 }
 
 /** Says where later changes begin. The layers of several services have generations that cannot be compared. */
 function toNext({ layerServerGens }: Changes): string {
   const services = new Set(layerServerGens.map(({ service }) => service))
   if (services.size !== 1) return ''
-  const next = layerServerGens.reduce(
-    (least, { serverGen }) => Math.min(least, serverGen),
-    Number.MAX_SAFE_INTEGER,
-  )
+  const next = layerServerGens.map(({ serverGen }) => serverGen).sort((a, b) => a - b)[0]
   return `; to print only later changes, pass --after ${next}`
 }
-
-/** Returns the total width of all columns before the attributes, including the gaps. */
-const widthOf = (rows: readonly (readonly string[])[]): number =>
-  COLUMNS.reduce(
-    (sum, head, column) =>
-      sum + 2 + rows.reduce((widest, row) => Math.max(widest, row[column]?.length ?? 0), head.length),
-    0,
-  )
 
 /** Maximum length of the attributes of a row: wider than any terminal. */
 const MAX_TEXT = 1_000
 
 /** One edit. Its texts are not escaped. */
-export interface Row {
+interface Row {
   layer: string
   change: string
   id: string
-  editor: string
-  when: string
-  attributes: string
+  editor?: string
+  when?: string
+  attributes?: string
 }
 
 /** Names of fields that have a column of their own, in lower case. */
@@ -118,9 +92,6 @@ function rowsOf(layer: LayerChanges, withService: boolean, editor: typeof editor
     layer: name,
     change,
     id: String(id),
-    editor: '',
-    when: '',
-    attributes: '',
     ...members,
   })
   const feature = (change: string) => (edited: Feature) => row(change, idOf(edited), describe(edited, editor))

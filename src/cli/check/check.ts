@@ -1,6 +1,6 @@
 import { type ExecException, exec } from 'node:child_process'
 import { promisify } from 'node:util'
-import { Command, InvalidArgumentError } from 'commander'
+import { type Command, InvalidArgumentError } from 'commander'
 import {
   type CheckReport,
   type Conclusion,
@@ -13,13 +13,12 @@ import type { HeaderPairs } from '../../shared/headers.ts'
 import { createTrust, type Trust } from '../../shared/tls-trust.node.ts'
 import { EXIT, type ExitCode, usageError } from '../errors.ts'
 import { sendRequest } from '../io/http.ts'
-import { type CaOptions, caOption, readCas } from '../options/ca.ts'
+import { addCaOption, type CaOptions, readCas } from '../options/ca.ts'
+import { CliCommand } from '../options/command.ts'
 import { addKeyOptions, type KeyOptions, requireKey } from '../options/secrets.ts'
-import { choice, type Dialect, dialectOption } from '../options/signature.ts'
+import { DIALECTS, type Dialect } from '../options/signature.ts'
 import { headerLine, headerName, httpUrl, wholeNumber } from '../options/values.ts'
-import { addExamples } from '../terminal/help.ts'
 import type { Io } from '../terminal/io.ts'
-import { toTable } from '../terminal/table.ts'
 import { FORMATS, type Format, printReport, reportFile, writeReport } from './report.ts'
 
 interface Options extends KeyOptions, CaOptions {
@@ -59,7 +58,7 @@ function nameList(value: string, previous: readonly string[] = []): string[] {
 }
 
 export function createCheckCommand(io: Io): Command {
-  const command = new Command('check')
+  return new CliCommand('check')
     .summary('check whether a receiver conforms')
     .description(
       'Sends valid, forged, unusual, slow and broken requests to a receiver in any language, and reports what it does wrong. ' +
@@ -67,16 +66,14 @@ export function createCheckCommand(io: Io): Command {
         'The exit code is 0 if the receiver conforms, 1 if it fails a scenario of the level must, 2 for wrong usage, 3 if it is unreachable, and 4 if no must failed, but at least one is undecided.',
     )
     .argument('[url]', 'payload URL of the receiver', httpUrl)
-    .addOption(
-      choice('--profile <name>', 'kind of sender: service, arcgis or portal (default: by dialect)', [
-        'service',
-        'arcgis',
-        'portal',
-      ]),
-    )
-    .addOption(dialectOption('format of the payloads (default: by profile)'))
+    .choice('--profile <name>', 'kind of sender: service, arcgis or portal (default: by dialect)', [
+      'service',
+      'arcgis',
+      'portal',
+    ])
+    .choice('--dialect <name>', 'format of the payloads (default: by profile)', DIALECTS)
     .option('--signature-header <name>', 'header for signatures (default: by profile)', headerName)
-    .addOption(choice('--encoding <name>', 'encoding of signatures (default: by profile)', ['hex', 'base64']))
+    .choice('--encoding <name>', 'encoding of signatures (default: by profile)', ['hex', 'base64'])
     .option('--prefix <text>', 'text before signatures, for example sha256= (default: by profile)')
     .option(
       '--change-type <name>',
@@ -106,7 +103,7 @@ export function createCheckCommand(io: Io): Command {
       "additional header for each request, as 'name: value'; repeatable",
       headerLine(io),
     )
-    .addOption(choice('--format <name>', 'format on standard output', FORMATS, 'text'))
+    .choice('--format <name>', 'format on standard output', FORMATS, 'text')
     .option('--json', 'print JSON, as --format json does')
     .option(
       '--report <file>',
@@ -114,25 +111,25 @@ export function createCheckCommand(io: Io): Command {
       reportFile,
     )
     .option('--list', 'print all scenarios, and send nothing')
-  addKeyOptions(command)
-  command.addOption(caOption())
-  addExamples(command, [
-    'geohook check http://127.0.0.1:3000/ --key-file key.txt',
-    'geohook check https://hooks.example.com/parcels --profile arcgis --key-file key.txt --report check.xml',
-    'geohook check http://127.0.0.1:3000/ --key-file key.txt --side-effects --observer http://127.0.0.1:3000/count',
-    'geohook check http://127.0.0.1:3000/ --key-file key.txt --only signatures,body-altered',
-    'geohook check --list',
-  ])
-  return command.action(async (url: URL | undefined, options: Options) => {
-    const format = io.json ? 'json' : options.format
-    io.json = format === 'json'
-    if (options.list) return printScenarios(io)
-    if (!url) throw usageError('the URL of the receiver is missing', 'Give the payload URL, or --list.')
-    const report = await run(io, url, options)
-    printReport(io, report, format) // first, so that a file that cannot be written does not lose the result of the run
-    for (const file of options.report ?? []) await writeReport(file, report)
-    io.exitCode = EXIT_CODES[report.conclusion]
-  })
+    .with(addKeyOptions)
+    .with(addCaOption)
+    .examples(
+      'geohook check http://127.0.0.1:3000/ --key-file key.txt',
+      'geohook check https://hooks.example.com/parcels --profile arcgis --key-file key.txt --report check.xml',
+      'geohook check http://127.0.0.1:3000/ --key-file key.txt --side-effects --observer http://127.0.0.1:3000/count',
+      'geohook check http://127.0.0.1:3000/ --key-file key.txt --only signatures,body-altered',
+      'geohook check --list',
+    )
+    .action(async (url: URL | undefined, options: Options) => {
+      const format = io.json ? 'json' : options.format
+      io.json = format === 'json'
+      if (options.list) return printScenarios(io)
+      if (!url) throw usageError('the URL of the receiver is missing', 'Give the payload URL, or --list.')
+      const report = await run(io, url, options)
+      printReport(io, report, format) // first, so that a file that cannot be written does not lose the result of the run
+      for (const file of options.report ?? []) await writeReport(file, report)
+      io.exitCode = EXIT_CODES[report.conclusion]
+    })
 }
 
 async function run(io: Io, url: URL, options: Options): Promise<CheckReport> {
@@ -182,15 +179,16 @@ function toObserver(io: Io, { observer, observerCommand }: Options, trust: Trust
 }
 
 /** Prints all scenarios as a table, or as JSON with their reasons and fixes. */
-async function printScenarios(io: Io): Promise<void> {
-  if (io.json) return io.printJson({ scenarios: SCENARIOS })
+function printScenarios(io: Io): void {
   const rows = SCENARIOS.map(({ group, id, level, title, hasSideEffects }) => [
     group,
     id,
     level,
     `${title}${hasSideEffects ? ' (--side-effects)' : ''}`,
   ])
-  io.print(await toTable(io, ['group', 'id', 'level', 'a conforming receiver'], rows))
+  io.printResult({ scenarios: SCENARIOS }, () =>
+    io.printTable(['group', 'id', 'level', 'a conforming receiver'], rows),
+  )
 }
 
 /** Milliseconds for one call of an observer. */

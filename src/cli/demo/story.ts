@@ -1,13 +1,10 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
-import { once } from 'node:events'
-import { createServer, type Server } from 'node:http'
-import type { AddressInfo } from 'node:net'
-import express from 'express'
-import { webhook } from '../../adapters/express.ts'
-import { createReceiver, type Receiver } from '../../index.ts'
+import { webhook } from '../../adapters/node.ts'
+import { createReceiver } from '../../index.ts'
 import { createMockService, type MockService } from '../../mock/index.ts'
 import { createPayload, createSigner } from '../../testing/index.ts'
+import { startServer } from '../io/server.ts'
 import type { Io } from '../terminal/io.ts'
 
 const WEBHOOK_ID = 'c4a7db24-0c5e-4a00-9103-0c7d2fdc03b4'
@@ -26,15 +23,19 @@ export async function playStory(io: Io, open: boolean): Promise<void> {
   const firstKey = newKey()
   const secondKey = newKey()
   const results: string[] = []
-  const app = express()
-  app.post('/hooks/parcels', webhook(createPrintingReceiver(tell, '/hooks/parcels', firstKey, results)))
-  app.post(
-    '/hooks/parcels-v2',
-    webhook(createPrintingReceiver(tell, '/hooks/parcels-v2', secondKey, results)),
+  const listeners = new Map([
+    ['/hooks/parcels', createListener(tell, '/hooks/parcels', firstKey, results)],
+    ['/hooks/parcels-v2', createListener(tell, '/hooks/parcels-v2', secondKey, results)],
+  ])
+  const app = await startServer(
+    (req, res) => {
+      const listener = listeners.get(req.url ?? '')
+      if (listener) void listener(req, res)
+      else res.writeHead(404).end()
+    },
+    0,
+    '127.0.0.1',
   )
-  const server = createServer(app).listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const receiverUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
   const service = createMockService({
     settings: { notificationAttempts: 1 }, // the demo does not wait for retries
     webhooks: [
@@ -42,17 +43,17 @@ export async function playStory(io: Io, open: boolean): Promise<void> {
         ...SERVICE,
         id: WEBHOOK_ID,
         name: 'parcel edits',
-        hookUrl: `${receiverUrl}/hooks/parcels`,
+        hookUrl: `${app.url}/hooks/parcels`,
         signatureKey: firstKey,
         changeTypes: ['FeaturesCreated', 'FeaturesUpdated'],
       },
     ],
   })
   try {
-    await playSteps(tell, service, receiverUrl, secondKey, results)
+    await playSteps(tell, service, app.url, secondKey, results)
     io.print('\nEvery step succeeded.')
     if (stopped) {
-      await sendMore(tell, service, `${receiverUrl}/hooks/parcels-v2`, secondKey)
+      await sendMore(tell, service, `${app.url}/hooks/parcels-v2`, secondKey)
       io.print(`The inspector shows the deliveries at ${service.url}/ (Ctrl-C stops it)`)
       await stopped
     } else if (io.host.stdout.isTTY) {
@@ -61,7 +62,7 @@ export async function playStory(io: Io, open: boolean): Promise<void> {
     }
   } finally {
     await service.close()
-    await close(server)
+    await app.close()
   }
 }
 
@@ -97,13 +98,15 @@ async function playSteps(
   say('service', `${serviceUrl} has the feature service Parcels, and one webhook that points at your app`)
   say('your app', `${receiverUrl}/hooks/parcels is its payload URL`)
 
+  async function trigger(changeType: string): Promise<void> {
+    const [attempt] = await service.trigger({ ...SERVICE, changeType })
+    const status = attempt?.answer?.status
+    say('service', `sent ${attempt?.request.body.length} bytes to ${attempt?.hookUrl}, response ${status}`)
+    assert.equal(status, 200)
+  }
+
   step('A user draws a parcel. The service signs a delivery and sends it.')
-  const [created] = await service.trigger({ ...SERVICE, changeType: 'FeaturesCreated' })
-  say(
-    'service',
-    `sent ${created?.request.body.length} bytes to ${created?.hookUrl}, response ${created?.answer?.status}`,
-  )
-  assert.equal(created?.answer?.status, 200)
+  await trigger('FeaturesCreated')
   assert.deepEqual(results.splice(0), ['handled FeaturesCreated at /hooks/parcels'])
 
   step('The administrator edits the webhook: a new payload URL and a new key.')
@@ -118,12 +121,7 @@ async function playSteps(
   assert.equal(edited.status, 'success')
 
   step('A parcel changes. The very next delivery uses both.')
-  const [updated] = await service.trigger({ ...SERVICE, changeType: 'FeaturesUpdated' })
-  say(
-    'service',
-    `sent ${updated?.request.body.length} bytes to ${updated?.hookUrl}, response ${updated?.answer?.status}`,
-  )
-  assert.equal(updated?.answer?.status, 200)
+  await trigger('FeaturesUpdated')
   assert.deepEqual(results.splice(0), ['handled FeaturesUpdated at /hooks/parcels-v2'])
 
   step('An attacker changes one byte of a signed delivery.')
@@ -155,13 +153,13 @@ async function playSteps(
 }
 
 /** Creates a receiver that prints each result and appends it to `results`. */
-function createPrintingReceiver(
+function createListener(
   { say }: Narrator,
   path: string,
   signatureKey: string,
   results: string[],
-): Receiver {
-  return createReceiver({
+): ReturnType<typeof webhook> {
+  const receiver = createReceiver({
     signatureKey,
     observer: {
       refused({ error }) {
@@ -173,6 +171,7 @@ function createPrintingReceiver(
     results.push(`handled ${event.changeType} at ${path}`)
     say('your app', `verified; its handler got ${event.changeType} on ${event.service.serviceName}`)
   })
+  return webhook(receiver)
 }
 
 async function sendForged({ say }: Narrator, url: string, request: RequestInit): Promise<void> {
@@ -186,21 +185,12 @@ async function post(url: string, parameters: Record<string, string>): Promise<Re
   return (await response.json()) as Record<string, unknown>
 }
 
-async function close(server: Server): Promise<void> {
-  server.close()
-  server.closeAllConnections()
-  await once(server, 'close')
-}
-
 const newKey = (): string => randomBytes(24).toString('hex')
 
-/** Prints the steps of the demo with their numbers, and who does what in them. */
-interface Narrator {
-  step(title: string): void
-  say(who: string, what: string): void
-}
+/** Prints the numbered steps of the demo, and who does what in them. */
+type Narrator = ReturnType<typeof createNarrator>
 
-function createNarrator(io: Io): Narrator {
+function createNarrator(io: Io): { step(title: string): void; say(who: string, what: string): void } {
   let steps = 0
   return {
     step: (title) => io.print(`\n${++steps}. ${title}`),

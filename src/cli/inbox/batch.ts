@@ -1,44 +1,15 @@
 import { InvalidArgumentError } from 'commander'
 import type { DurableInbox, InboxState } from '../../inbox/index.ts'
 import { count } from '../../shared/words.ts'
-import { CliError, EXIT, usageError } from '../errors.ts'
-import type { Io, Progress } from '../terminal/io.ts'
+import { type CliError, failure, usageError } from '../errors.ts'
+import type { CliCommand } from '../options/command.ts'
+import type { Io } from '../terminal/io.ts'
+import type { StoreOptions } from './store.ts'
 
 /** A delivery that a command could not process. `state` is undefined if the delivery is not in the inbox. */
 export interface RefusedDelivery {
   id: string
   state: InboxState | undefined
-}
-
-/** Maximum number of concurrent operations. Each operation waits for a round trip to the server. */
-const CONCURRENCY = 8
-
-/**
- * Applies an operation to each delivery.
- *
- * @param operation resolves to false if the delivery is unknown or in the wrong state
- * @param verb shown in the progress report, for example `retrying`
- * @returns the deliveries for which `operation` resolved to false, in the order of `ids`
- */
-export async function applyToEach(
-  inbox: DurableInbox,
-  ids: readonly string[],
-  operation: (id: string) => Promise<boolean>,
-  { progress, verb }: { progress: Progress; verb: string },
-): Promise<RefusedDelivery[]> {
-  const refused = new Map<string, RefusedDelivery>()
-  const pending = ids.values()
-  let done = 0
-  async function work(): Promise<void> {
-    for (const id of pending) {
-      if (!(await operation(id))) refused.set(id, { id, state: (await inbox.get(id))?.state })
-      done++
-      progress.update(`${verb}, ${done} of ${ids.length}`)
-    }
-  }
-  // All calls of work() share one iterator, so each id is processed once.
-  await Promise.all(Array.from({ length: CONCURRENCY }, work))
-  return ids.flatMap((id) => refused.get(id) ?? [])
 }
 
 /**
@@ -62,16 +33,12 @@ export function printEach(
   }
   const rest = existing.size > 0 ? `, ${existing.size} already there` : ''
   const done = ids.length - refused.length - existing.size
-  io.print(io.colours.dim(`${countDeliveries(done)} ${verb}${rest}, of ${ids.length}`))
+  io.print(io.colours.dim(`${count(done, 'delivery', 'deliveries')} ${verb}${rest}, of ${ids.length}`))
 }
 
-/** Prints how many dead letters a command has processed. */
-export function printDeadLetters(io: Io, number: number, verb: string): void {
-  io.print(number === 0 ? 'there are no dead letters' : `${count(number, 'dead letter')} ${verb}`)
-}
-
-/** Returns for example `1 delivery` or `2 deliveries`. */
-export const countDeliveries = (number: number): string => count(number, 'delivery', 'deliveries')
+/** Says how many dead letters a command has processed. */
+export const toDeadLetterText = (number: number, verb: string): string =>
+  number === 0 ? 'there are no dead letters' : `${count(number, 'dead letter')} ${verb}`
 
 function whyRefused(state: InboxState | undefined): string {
   if (state === undefined) return 'it is not in the inbox'
@@ -88,20 +55,28 @@ export function deliveryId(value: string): string {
   throw new InvalidArgumentError('must be 32 hex digits, as "geohook inbox list" shows them')
 }
 
-/** Parses the id of a delivery, and adds it to the previous ids if it is new. */
-export const deliveryIds = (value: string, previous: readonly string[] = []): string[] => [
-  ...new Set([...previous, deliveryId(value)]),
-]
+/** Values of `--dead` and of the options that select an inbox. */
+export interface TargetOptions extends StoreOptions {
+  dead?: true
+}
+
+/** Adds the argument for the ids of deliveries, and `--dead`. */
+export const addTargets = (command: CliCommand, deadDescription: string): unknown =>
+  command
+    .argument('[ids...]', 'ids of the deliveries', (value: string, previous: readonly string[] = []) => [
+      ...new Set([...previous, deliveryId(value)]),
+    ])
+    .option('--dead', deadDescription)
 
 const HINT = '"geohook inbox list" shows the deliveries.'
 
-/** Checks that the user gave either ids or `--dead`. @throws {CliError} exit code 2 */
-export function requireTargets(ids: readonly string[], dead: true | undefined): void {
+/** Checks that the user gave either ids or `--dead`. */
+export function requireTargets(ids: readonly string[], { dead }: TargetOptions): void {
   if (dead ? ids.length > 0 : ids.length === 0) throw usageError('give either ids or --dead', HINT)
 }
 
 export const deliveryNotFound = (id: string): CliError =>
-  new CliError(EXIT.failure, 'not_found', `delivery ${id} not found in the inbox`, HINT)
+  failure('not_found', `delivery ${id} not found in the inbox`, HINT)
 
 const PAGE_SIZE = 1_000
 

@@ -1,32 +1,32 @@
 import { createHash } from 'node:crypto'
-import { Command } from 'commander'
+import type { Command } from 'commander'
 import type { DurableInbox, InboxItem } from '../../inbox/index.ts'
 import { count } from '../../shared/words.ts'
 import { EXIT, usageError } from '../errors.ts'
 import { type Capture, requireFolder, saveCapture, toCaptureFile, toCaptureJson } from '../io/captures.ts'
-import { addExamples } from '../terminal/help.ts'
+import { CliCommand } from '../options/command.ts'
 import type { Io, Progress } from '../terminal/io.ts'
 import { printable } from '../terminal/printable.ts'
 import {
+  addTargets,
   deadLetters,
-  deliveryIds,
   deliveryNotFound,
-  printDeadLetters,
   printEach,
   type RefusedDelivery,
   requireTargets,
+  type TargetOptions,
+  toDeadLetterText,
   toRefusedJson,
 } from './batch.ts'
 import { headersOf } from './stats-list-show.ts'
 import { addStoreOptions, type StoreOptions, withInbox, withStore } from './store.ts'
 
-interface Options extends StoreOptions {
-  dead?: true
+interface Options extends TargetOptions {
   out?: string
 }
 
 export function createInboxExportCommand(io: Io): Command {
-  const command = new Command('export')
+  return new CliCommand('export')
     .summary('write deliveries as captures for replay')
     .description(
       'Writes deliveries as captures for "geohook replay": the exact bytes with their original headers. ' +
@@ -34,25 +34,24 @@ export function createInboxExportCommand(io: Io): Command {
         'inbox, use "retry", or "discard" them before the replay. Captures of an earlier export are skipped. ' +
         'The exit code is 1 if a delivery was not in the inbox.',
     )
-    .argument('[ids...]', 'ids of the deliveries', deliveryIds)
-    .option('--dead', 'export all dead letters')
+    .with((command) => addTargets(command, 'export all dead letters'))
     .option('--out <folder>', 'folder for the captures; without it, prints a single capture')
-  addStoreOptions(command)
-  addExamples(command, [
-    'geohook inbox export --dead --out captures --store inbox.db',
-    'geohook inbox export 5f1d0c2b9a4e4c6f8d7b3a2e1f0c9d8b --store inbox.db',
-  ])
-  return command.action(async (ids: string[] = [], options: Options) => {
-    const { dead, out } = options
-    requireTargets(ids, dead)
-    if (out !== undefined) return exportTo(io, out, ids, options)
-    const [id, ...rest] = ids
-    if (id === undefined || rest.length > 0)
-      throw usageError('only one capture can be printed', 'Give a folder with --out.')
-    const item = await withInbox(io, options, (inbox) => inbox.get(id))
-    if (!item) throw deliveryNotFound(id)
-    io.printJson(toCaptureJson(toCapture(io, item)))
-  })
+    .with(addStoreOptions)
+    .examples(
+      'geohook inbox export --dead --out captures --store inbox.db',
+      'geohook inbox export 5f1d0c2b9a4e4c6f8d7b3a2e1f0c9d8b --store inbox.db',
+    )
+    .action(async (ids: string[] = [], options: Options) => {
+      const { out } = options
+      requireTargets(ids, options)
+      if (out !== undefined) return exportTo(io, out, ids, options)
+      const [id, ...rest] = ids
+      if (id === undefined || rest.length > 0)
+        throw usageError('only one capture can be printed', 'Give a folder with --out.')
+      const item = await withInbox(io, options, (inbox) => inbox.get(id))
+      if (!item) throw deliveryNotFound(id)
+      io.printJson(toCaptureJson(toCapture(io, item)))
+    })
 }
 
 async function exportTo(io: Io, folder: string, named: readonly string[], options: Options): Promise<void> {
@@ -66,8 +65,9 @@ async function exportTo(io: Io, folder: string, named: readonly string[], option
   const { exported, alreadyThere, missing } = result
   // With --dead, a dead letter that another process has just removed does not count as a failure.
   const refused = dead ? [] : missing
-  if (io.json) io.printJson({ exported, alreadyThere, refused: toRefusedJson(refused) })
-  else printResult(io, named, result, dead)
+  io.printResult({ exported, alreadyThere, refused: toRefusedJson(refused) }, () =>
+    printResult(io, named, result, dead),
+  )
   if (refused.length > 0) io.exitCode = EXIT.failure
 }
 
@@ -93,7 +93,7 @@ function printResult(
   for (const { file } of exported) io.print(printable(file))
   const existing = alreadyThere.length
   if (!dead) printEach(io, named, missing, 'exported', new Set(alreadyThere.map(({ id }) => id)))
-  else if (existing === 0) printDeadLetters(io, exported.length, 'exported')
+  else if (existing === 0) io.print(toDeadLetterText(exported.length, 'exported'))
   else io.print(`${count(exported.length, 'dead letter')} exported, ${existing} already there`)
 }
 
@@ -148,27 +148,26 @@ const toBytes = (value: string): string =>
   /[^\0-\xff]/.test(value) ? Buffer.from(value).toString('latin1') : value
 
 export function createInboxBackupCommand(io: Io): Command {
-  const command = new Command('backup')
+  return new CliCommand('backup')
     .summary('copy the file of a SQLite inbox, even while it is in use')
     .description(
       'Copies the file of a SQLite inbox, even while other processes use it. The copy is complete and consistent; ' +
         'an ordinary copy of the file would lack its write-ahead log. Existing files are not overwritten.',
     )
     .argument('<file>', 'path of the copy')
-  addStoreOptions(command)
-  addExamples(command, ['geohook inbox backup backup.db --store inbox.db'])
-  return command.action(async (file: string, options: StoreOptions) => {
-    await withStore(io, options, async ({ engine, text }, progress) => {
-      if (engine !== 'sqlite')
-        throw usageError(
-          'this command can back up only SQLite inboxes',
-          'Use the tools of the server: pg_dump for PostgreSQL, BGSAVE for Redis.',
-        )
-      const { backupSqliteInbox } = await import('../../inbox/sqlite/index.ts')
-      progress.update('copying the file')
-      await backupSqliteInbox(text, file)
+    .with(addStoreOptions)
+    .examples('geohook inbox backup backup.db --store inbox.db')
+    .action(async (file: string, options: StoreOptions) => {
+      await withStore(io, options, async ({ engine, text }, progress) => {
+        if (engine !== 'sqlite')
+          throw usageError(
+            'this command can back up only SQLite inboxes',
+            'Use the tools of the server: pg_dump for PostgreSQL, BGSAVE for Redis.',
+          )
+        const { backupSqliteInbox } = await import('../../inbox/sqlite/index.ts')
+        progress.update('copying the file')
+        await backupSqliteInbox(text, file)
+      })
+      io.printResult({ file }, `saved as ${printable(file)}`)
     })
-    if (io.json) io.printJson({ file })
-    else io.print(`saved as ${printable(file)}`)
-  })
 }

@@ -1,9 +1,9 @@
-import { Command } from 'commander'
+import type { Command } from 'commander'
 import type { DurableInbox } from '../../inbox/index.ts'
 import { startServer } from '../io/server.ts'
+import { CliCommand } from '../options/command.ts'
 import { addInspectorTokenOptions, readInspectorToken, type TokenOptions } from '../options/secrets.ts'
 import { port } from '../options/values.ts'
-import { addExamples } from '../terminal/help.ts'
 import type { Io } from '../terminal/io.ts'
 import { createInboxBackupCommand, createInboxExportCommand } from './export-backup.ts'
 import {
@@ -15,31 +15,27 @@ import { createInboxListCommand, createInboxShowCommand, createInboxStatsCommand
 import { addStoreOptions, type StoreOptions, withInbox } from './store.ts'
 
 export function createInboxCommand(io: Io): Command {
-  const command = new Command('inbox')
+  return new CliCommand('inbox')
     .summary('manage the deliveries in a durable inbox')
     .description(
       'Shows the deliveries in a durable inbox, and retries, discards or exports dead letters, also in a browser.',
     )
     .usage('<command> [options]')
-  addExamples(command, [
-    'geohook inbox stats --store inbox.db',
-    'geohook inbox list --state dead --store inbox.db',
-    'geohook inbox retry --dead --store-file store.txt',
-    'geohook inbox ui --store inbox.db',
-  ])
-  const commands = [
-    createInboxStatsCommand(io),
-    createInboxListCommand(io),
-    createInboxShowCommand(io),
-    createInboxRetryCommand(io),
-    createInboxDiscardCommand(io),
-    createInboxPurgeCommand(io),
-    createInboxExportCommand(io),
-    createInboxBackupCommand(io),
-    createInboxUiCommand(io),
-  ]
-  for (const subcommand of commands) command.addCommand(subcommand)
-  return command
+    .examples(
+      'geohook inbox stats --store inbox.db',
+      'geohook inbox list --state dead --store inbox.db',
+      'geohook inbox retry --dead --store-file store.txt',
+      'geohook inbox ui --store inbox.db',
+    )
+    .addCommand(createInboxStatsCommand(io))
+    .addCommand(createInboxListCommand(io))
+    .addCommand(createInboxShowCommand(io))
+    .addCommand(createInboxRetryCommand(io))
+    .addCommand(createInboxDiscardCommand(io))
+    .addCommand(createInboxPurgeCommand(io))
+    .addCommand(createInboxExportCommand(io))
+    .addCommand(createInboxBackupCommand(io))
+    .addCommand(createInboxUiCommand(io))
 }
 
 interface Options extends StoreOptions, TokenOptions {
@@ -48,7 +44,7 @@ interface Options extends StoreOptions, TokenOptions {
 }
 
 function createInboxUiCommand(io: Io): Command {
-  const command = new Command('ui')
+  return new CliCommand('ui')
     .summary('show the deliveries in a browser')
     .description(
       'Serves a page that shows the deliveries of an inbox, and retries, discards or removes them. It runs no ' +
@@ -56,14 +52,14 @@ function createInboxUiCommand(io: Io): Command {
     )
     .option('--port <n>', 'port to listen on; 0 picks a free one', port, 4040)
     .option('--host <address>', 'address to listen on; any but this machine requires a token', '127.0.0.1')
-  addInspectorTokenOptions(command)
-  addStoreOptions(command)
-  addExamples(command, [
-    'geohook inbox ui --store inbox.db',
-    'geohook inbox ui --port 0 --store-file store.txt --json',
-    'geohook inbox ui --host 0.0.0.0 --token-file token.txt --store-file store.txt',
-  ])
-  return command.action((options) => showInbox(io, options))
+    .with(addInspectorTokenOptions)
+    .with(addStoreOptions)
+    .examples(
+      'geohook inbox ui --store inbox.db',
+      'geohook inbox ui --port 0 --store-file store.txt --json',
+      'geohook inbox ui --host 0.0.0.0 --token-file token.txt --store-file store.txt',
+    )
+    .action((options) => showInbox(io, options))
 }
 
 async function showInbox(io: Io, options: Options): Promise<void> {
@@ -76,9 +72,7 @@ async function showInbox(io: Io, options: Options): Promise<void> {
     const stopped = io.untilStopped()
     const server = await startServer((req, res) => void page(req, res), options.port, options.host)
     progress.stop()
-    const url = `${server.url}/`
-    if (io.json) io.printEvent({ event: 'listening', url })
-    else io.print(`inspector of the inbox on ${io.colours.bold(url)}${io.colours.dim(' (Ctrl-C stops it)')}`)
+    io.printAddress('inspector of the inbox on', `${server.url}/`)
     await stopped
     await server.close()
   })

@@ -1,34 +1,33 @@
 import { isUtf8 } from 'node:buffer'
-import { Command, Option } from 'commander'
+import type { Command } from 'commander'
 import type { InboxEntry, InboxItem, InboxState } from '../../inbox/index.ts'
 import type { HeaderPairs } from '../../shared/headers.ts'
 import { createRedactor } from '../../shared/redact.ts'
 import { count } from '../../shared/words.ts'
+import { CliCommand } from '../options/command.ts'
 import { wholeNumber } from '../options/values.ts'
-import { addExamples } from '../terminal/help.ts'
 import type { Io } from '../terminal/io.ts'
 import { printable, printableLines } from '../terminal/printable.ts'
-import { toTable } from '../terminal/table.ts'
 import { deliveryId, deliveryNotFound } from './batch.ts'
 import { addStoreOptions, type StoreOptions, withInbox } from './store.ts'
 
 export function createInboxStatsCommand(io: Io): Command {
-  const command = new Command('stats')
+  return new CliCommand('stats')
     .summary('count the deliveries of an inbox by state')
     .description(
       'Counts the deliveries of an inbox by state, and prints how long the oldest has been waiting.',
     )
-  addStoreOptions(command)
-  addExamples(command, ['geohook inbox stats --store inbox.db'])
-  return command.action(async (options: StoreOptions) => {
-    const { waiting, active, done, dead, oldest } = await withInbox(io, options, (inbox) => inbox.stats())
-    const counts = { waiting, active, done, dead }
-    const age = oldest && Math.max(0, Date.now() - oldest.getTime())
-    if (io.json) return io.printJson({ ...counts, oldest, age })
-    const rows = Object.entries(counts).map(([state, number]) => [state, String(number)])
-    io.print(await toTable(io, ['state', 'deliveries'], rows))
-    if (oldest && age !== undefined) io.print(`oldest waiting: ${oldest.toISOString()}, ${toAge(age)} ago`)
-  })
+    .with(addStoreOptions)
+    .examples('geohook inbox stats --store inbox.db')
+    .action(async (options: StoreOptions) => {
+      const { waiting, active, done, dead, oldest } = await withInbox(io, options, (inbox) => inbox.stats())
+      const counts = { waiting, active, done, dead }
+      const age = oldest && Math.max(0, Date.now() - oldest.getTime())
+      if (io.json) return io.printJson({ ...counts, oldest, age })
+      const rows = Object.entries(counts).map(([state, number]) => [state, String(number)])
+      io.printTable(['state', 'deliveries'], rows)
+      if (oldest && age !== undefined) io.print(`oldest waiting: ${oldest.toISOString()}, ${toAge(age)} ago`)
+    })
 }
 
 const UNITS: readonly (readonly [string, number])[] = [
@@ -50,88 +49,62 @@ interface Options extends StoreOptions {
 }
 
 export function createInboxListCommand(io: Io): Command {
-  const command = new Command('list')
+  return new CliCommand('list')
     .summary('list the deliveries of an inbox')
     .description('Lists the deliveries of an inbox, oldest first.')
-    .addOption(
-      new Option('--state <name>', 'only deliveries in this state').choices([
-        'waiting',
-        'active',
-        'done',
-        'dead',
-      ]),
-    )
+    .choice('--state <name>', 'only deliveries in this state', ['waiting', 'active', 'done', 'dead'])
     .option('--limit <n>', 'maximum number of deliveries, 1 to 1000', wholeNumber(1, 1_000), 100)
     .option('--after <cursor>', 'cursor that the previous list printed, to continue after it')
-  addStoreOptions(command)
-  addExamples(command, [
-    'geohook inbox list --state dead --store inbox.db',
-    'geohook inbox list --limit 1000 --json --store-file store.txt',
-  ])
-  return command.action(async (options: Options) => {
-    const { state, limit, after } = options
-    const page = await withInbox(io, options, (inbox) => inbox.list({ state, limit, after }))
-    if (io.json) return io.printJson(page)
-    io.print(page.entries.length === 0 ? 'there are no deliveries' : await toEntryTable(io, page.entries))
-    if (page.next !== undefined)
-      io.print(io.colours.dim(`there may be more: --after ${printable(page.next)}`))
-  })
+    .with(addStoreOptions)
+    .examples(
+      'geohook inbox list --state dead --store inbox.db',
+      'geohook inbox list --limit 1000 --json --store-file store.txt',
+    )
+    .action(async (options: Options) => {
+      const { state, limit, after } = options
+      const page = await withInbox(io, options, (inbox) => inbox.list({ state, limit, after }))
+      if (io.json) return io.printJson(page)
+      if (page.entries.length === 0) io.print('there are no deliveries')
+      else printEntries(io, page.entries)
+      if (page.next !== undefined)
+        io.print(io.colours.dim(`there may be more: --after ${printable(page.next)}`))
+    })
 }
 
 export function createInboxShowCommand(io: Io): Command {
-  const command = new Command('show')
+  return new CliCommand('show')
     .summary('show one delivery with its headers and body')
     .description(
       'Shows everything about one delivery, and the first 16 KiB of a text body. ' +
         '"geohook inbox export" writes the exact bytes.',
     )
     .argument('<id>', 'id of the delivery', deliveryId)
-  addStoreOptions(command)
-  addExamples(command, ['geohook inbox show 5f1d0c2b9a4e4c6f8d7b3a2e1f0c9d8b --store inbox.db'])
-  return command.action(async (id: string, options: StoreOptions) => {
-    const item = await withInbox(io, options, (inbox) => inbox.get(id))
-    if (!item) throw deliveryNotFound(id)
-    if (io.json) io.printJson(toItemJson(io, item))
-    else printItem(io, item)
-  })
+    .with(addStoreOptions)
+    .examples('geohook inbox show 5f1d0c2b9a4e4c6f8d7b3a2e1f0c9d8b --store inbox.db')
+    .action(async (id: string, options: StoreOptions) => {
+      const item = await withInbox(io, options, (inbox) => inbox.get(id))
+      if (!item) throw deliveryNotFound(id)
+      io.printResult(toItemJson(io, item), () => printItem(io, item))
+    })
 }
 
-const COLUMNS = ['id', 'state', 'attempts', 'received', 'next or end', 'change types', 'size'] as const
+const COLUMNS = ['id', 'state', 'attempts', 'received', 'next or end', 'change types', 'size']
 
 const CHANGE_TYPES_LENGTH = 60
 
-/** Formats entries as a table. The last column contains the error, truncated to the width of the terminal. */
-function toEntryTable(io: Io, entries: readonly InboxEntry[]): Promise<string> {
-  const rows = entries.map((entry) => toRow(io, entry))
-  const length = io.restOfLine(widthOf(rows))
-  return toTable(
-    io,
-    [...COLUMNS, 'error'],
-    rows.map((row, index) => [...row, io.shortened(toOneLine(entries[index]?.error ?? ''), length)]),
-  )
+function printEntries(io: Io, entries: readonly InboxEntry[]): void {
+  const rows = entries.map(({ id, state, attempts, receivedAt, dueAt, endedAt, changeTypes, size }) => [
+    io.shortened(id),
+    state,
+    String(attempts),
+    receivedAt.toISOString(),
+    (dueAt ?? endedAt)?.toISOString() ?? '',
+    io.shortened(changeTypes.join(','), CHANGE_TYPES_LENGTH),
+    String(size),
+  ])
+  const errors = entries.map(({ error = '' }) => error.replace(/\s+/g, ' ').trim())
+  io.printTable(COLUMNS, rows, { head: 'error', cells: errors })
 }
-
-const toRow = (
-  io: Io,
-  { id, state, attempts, receivedAt, dueAt, endedAt, changeTypes, size }: InboxEntry,
-): string[] => [
-  io.shortened(id),
-  state,
-  String(attempts),
-  receivedAt.toISOString(),
-  (dueAt ?? endedAt)?.toISOString() ?? '',
-  io.shortened(changeTypes.join(','), CHANGE_TYPES_LENGTH),
-  String(size),
-]
-
-/** Returns the total width of all columns before the error, including the gaps. */
-const widthOf = (rows: readonly (readonly string[])[]): number =>
-  COLUMNS.reduce(
-    (sum, head, column) => sum + 2 + Math.max(head.length, ...rows.map((row) => row[column]?.length ?? 0)),
-    0,
-  )
-
-const toOneLine = (text: string): string => text.replace(/\s+/g, ' ').trim()
 
 /** Maximum number of body bytes to print. */
 const MAX_PRINTED = 16 * 1024

@@ -1,12 +1,12 @@
 import { open } from 'node:fs/promises'
-import type { Command } from 'commander'
 import type { DurableInbox } from '../../inbox/index.ts'
 import { WebhookError } from '../../index.ts'
 import { whyUnreachable } from '../../shared/connection-errors.ts'
 import { errorChain } from '../../shared/error-chain.ts'
 import { isSecretParameter } from '../../shared/redact.ts'
-import { CliError, EXIT, toCliError, usageError } from '../errors.ts'
+import { CliError, EXIT, failure, toCliError, usageError } from '../errors.ts'
 import { reasonOf } from '../io/files.ts'
+import type { CliCommand } from '../options/command.ts'
 import {
   addSecretOptions,
   readSecret,
@@ -29,7 +29,7 @@ export const withInbox = <T>(
   withStore(io, options, async (address, progress) => {
     let inbox: DurableInbox | undefined
     try {
-      inbox = await OPENERS[address.engine](address.text, options)
+      inbox = await openInbox(address, options)
       if (address.engine !== 'sqlite') await requireInboxOnServer(io, address, options)
       return await task(inbox, progress)
     } finally {
@@ -62,20 +62,18 @@ export async function withStore<T>(
 /** Ignores all notifications. Without an observer, the inbox would emit warnings about errors that commands print. */
 const observer = { failed() {}, dead() {}, trouble() {} }
 
-/** For each engine, a function that loads the engine and opens an inbox. */
-const OPENERS: Record<Engine, (text: string, options: StoreOptions) => Promise<DurableInbox>> = {
-  async sqlite(path) {
+async function openInbox({ engine, text }: StoreAddress, options: StoreOptions): Promise<DurableInbox> {
+  const { schema, queue, prefix } = options
+  if (engine === 'sqlite') {
     const { createSqliteInbox } = await import('../../inbox/sqlite/index.ts')
-    return createSqliteInbox({ path, observer })
-  },
-  async postgres(connectionString, { schema, queue }) {
+    return createSqliteInbox({ path: text, observer })
+  }
+  if (engine === 'postgres') {
     const { createPostgresInbox } = await import('../../inbox/postgres/index.ts')
-    return createPostgresInbox({ connectionString, schema, queue, observer })
-  },
-  async redis(url, { prefix, queue }) {
-    const { createRedisInbox } = await import('../../inbox/redis/index.ts')
-    return createRedisInbox({ url, prefix, queue, observer })
-  },
+    return createPostgresInbox({ connectionString: text, schema, queue, observer })
+  }
+  const { createRedisInbox } = await import('../../inbox/redis/index.ts')
+  return createRedisInbox({ url: text, prefix, queue, observer })
 }
 
 /** Values of the options that select an inbox, and of `--json`. */
@@ -93,25 +91,37 @@ const STORE = {
 } as const satisfies SecretKind
 
 /** Adds the options that select an inbox, and `--json`. */
-export function addStoreOptions(command: Command): Command {
-  return addSecretOptions(command, STORE)
+export function addStoreOptions(command: CliCommand): void {
+  addSecretOptions(command, STORE)
+  command
     .option('--schema <name>', 'PostgreSQL: schema of the inbox (default: geohook)')
     .option('--queue <name>', 'PostgreSQL and Redis: queue of the inbox (default: inbox)')
     .option('--prefix <text>', 'Redis: prefix of the keys in Redis (default: geohook)')
     .option('--json', 'print JSON')
 }
 
-const ENGINES_OF: readonly (readonly ['schema' | 'queue' | 'prefix', readonly Engine[]])[] = [
-  ['schema', ['postgres']],
-  ['queue', ['postgres', 'redis']],
-  ['prefix', ['redis']],
-]
+type Engine = 'sqlite' | 'postgres' | 'redis'
+
+/** The address of the database that stores an inbox. A URL can contain a password. */
+interface StoreAddress {
+  engine: Engine
+  /** File path or URL, including its secrets. */
+  text: string
+  /** Name for messages, with the host and port but without the user, password and path. */
+  displayName: string
+}
+
+/** For each engine: its name, the npm packages that it requires, and the options that apply to it. */
+const ENGINES: Readonly<Record<Engine, { name: string; packages: string[]; options: string[] }>> = {
+  sqlite: { name: 'the SQLite file', packages: ['better-sqlite3'], options: [] },
+  postgres: { name: 'PostgreSQL', packages: ['pg-boss', 'pg'], options: ['schema', 'queue'] },
+  redis: { name: 'Redis', packages: ['bullmq', 'ioredis'], options: ['queue', 'prefix'] },
+}
 
 /**
- * Reads the address of the store.
+ * Reads the address of the store. Error messages do not quote the address, because it can contain a password.
  *
  * @returns the address, and where it was given, for error messages
- * @throws {CliError} exit code 2
  */
 async function readStoreAddress(
   io: Io,
@@ -126,60 +136,27 @@ async function readStoreAddress(
     )
   }
   const address = parseStoreAddress(io, toText(secret, 'store'), secret.from)
-  for (const [name, engines] of ENGINES_OF) {
+  for (const name of ['schema', 'queue', 'prefix'] as const) {
     if (options[name] === undefined) continue
-    if (!engines.includes(address.engine)) throw usageError(`--${name} does not apply to this kind of store`)
+    if (!ENGINES[address.engine].options.includes(name))
+      throw usageError(`--${name} does not apply to this kind of store`)
     if (options[name] === '') throw usageError(`--${name} is empty`)
   }
   return { address, from: secret.from }
 }
 
-type Engine = 'sqlite' | 'postgres' | 'redis'
-
-/** The address of the database that stores an inbox. A URL can contain a password. */
-interface StoreAddress {
-  engine: Engine
-  /** File path or URL, including its secrets. */
-  text: string
-  /** Name for messages, with the host and port but without the user, password and path. */
-  displayName: string
-}
-
-const ENGINES: ReadonlyMap<string, Engine> = new Map([
-  ['postgres', 'postgres'],
-  ['postgresql', 'postgres'],
-  ['redis', 'redis'],
-  ['rediss', 'redis'],
-])
-
-/**
- * Parses the address of a store. Error messages do not quote the address, because it can contain a password.
- *
- * @param from where the address was given, for error messages
- * @throws {CliError} exit code 2
- */
 function parseStoreAddress(io: Io, text: string, from: string): StoreAddress {
   // A single letter before the colon is a Windows drive, not a scheme.
-  const [, scheme] = /^([a-z][a-z\d+.-]+):/i.exec(text) ?? []
-  if (scheme === undefined) return fileAddress(text)
-  if (scheme.toLowerCase() === 'sqlite') return fileAddress(text.slice('sqlite:'.length))
-  const engine = ENGINES.get(scheme.toLowerCase())
-  if (!engine) {
+  const scheme = /^([a-z][a-z\d+.-]+):/i.exec(text)?.[1]?.toLowerCase()
+  if (scheme === undefined || scheme === 'sqlite')
+    return { engine: 'sqlite', text: text.replace(/^sqlite:/i, ''), displayName: ENGINES.sqlite.name }
+  if (!/^(postgres(ql)?|rediss?)$/.test(scheme)) {
     throw usageError(
       `the store in ${from} has an unknown scheme`,
       'Give the path of a SQLite file, or a URL that begins with postgres:// or redis://.',
     )
   }
-  return serverAddress(io, engine, text, from)
-}
-
-const fileAddress = (path: string): StoreAddress => ({
-  engine: 'sqlite',
-  text: path,
-  displayName: 'the SQLite file',
-})
-
-function serverAddress(io: Io, engine: Engine, text: string, from: string): StoreAddress {
+  const engine = scheme.startsWith('postgres') ? 'postgres' : 'redis'
   const url = URL.canParse(text) ? new URL(text) : undefined
   // If the password contains an unescaped /, `URL` treats the rest of the password, and the host, as the path.
   if (!url || /@/.test(url.pathname + url.search + url.hash)) {
@@ -188,8 +165,8 @@ function serverAddress(io: Io, engine: Engine, text: string, from: string): Stor
       'Percent-encode special characters of its password, for example / as %2F.',
     )
   }
-  const name = engine === 'postgres' ? 'PostgreSQL' : 'Redis'
   for (const secret of [text, ...secretsOf(url, engine)]) io.keepSecret(secret)
+  const { name } = ENGINES[engine]
   return { engine, text, displayName: url.host ? `${name} at ${url.host}` : name }
 }
 
@@ -211,11 +188,7 @@ function decode(text: string): string {
 /** The bytes at the start of every SQLite file (sqlite.org/fileformat.html, section 1.3). */
 const MAGIC = 'SQLite format 3\0'
 
-/**
- * Checks that a SQLite file exists, because opening a missing one would create it.
- *
- * @throws {CliError} exit code 2
- */
+/** Checks that a SQLite file exists, because opening a missing one would create it. */
 async function requireSqliteFile(path: string, from: string): Promise<void> {
   const invalid = (why: string): CliError =>
     usageError(
@@ -236,13 +209,6 @@ async function requireSqliteFile(path: string, from: string): Promise<void> {
   if (start.toString('latin1') !== MAGIC) throw invalid('it is not a SQLite file')
 }
 
-/** Options that select an inbox on a server. */
-interface InboxNames {
-  schema?: string
-  queue?: string
-  prefix?: string
-}
-
 /** Timeout in milliseconds for connecting, and for each response. */
 const TIMEOUT = 5_000
 
@@ -255,25 +221,19 @@ const TIMEOUT = 5_000
 async function requireInboxOnServer(
   io: Io,
   { engine, text, displayName }: StoreAddress,
-  names: InboxNames,
+  options: StoreOptions,
 ): Promise<void> {
-  const exists = await (engine === 'postgres' ? existsInPostgres : existsInRedis)(
-    text,
-    names,
-    io.wait(TIMEOUT),
-  )
-  if (!exists) throw notFound(displayName)
-}
-
-const notFound = (displayName: string): CliError =>
-  usageError(
+  const exists = engine === 'postgres' ? existsInPostgres : existsInRedis
+  if (await exists(text, options, io.wait(TIMEOUT))) return
+  throw usageError(
     `no inbox with that name in ${displayName}`,
     'Check the database, --schema, --queue and --prefix. The process that receives deliveries creates the inbox.',
   )
+}
 
 async function existsInPostgres(
   connectionString: string,
-  { schema = 'geohook', queue = 'inbox' }: InboxNames,
+  { schema = 'geohook', queue = 'inbox' }: StoreOptions,
   timeout: number,
 ): Promise<boolean> {
   const { default: pg } = await import('pg')
@@ -297,7 +257,7 @@ async function existsInPostgres(
 
 async function existsInRedis(
   url: string,
-  { prefix = 'geohook', queue = 'inbox' }: InboxNames,
+  { prefix = 'geohook', queue = 'inbox' }: StoreOptions,
   timeout: number,
 ): Promise<boolean> {
   const { Redis } = await import('ioredis')
@@ -323,22 +283,15 @@ async function existsInRedis(
   }
 }
 
-/** The npm packages that each engine requires, as arguments of `npm install`. */
-const PACKAGES: Record<Engine, string> = {
-  sqlite: 'better-sqlite3',
-  postgres: 'pg-boss pg',
-  redis: 'bullmq ioredis',
-}
-
 /** Converts an error of a store to a CliError. */
 function toStoreError(thrown: unknown, { engine, displayName }: StoreAddress): CliError {
   if (thrown instanceof CliError) return thrown
   const errors = [...errorChain(thrown)]
   if (errors.some(isMissingPackage)) {
-    const names = PACKAGES[engine]
+    const { packages } = ENGINES[engine]
     return usageError(
-      `the packages of ${engine} are not installed: ${names.replace(' ', ', ')}`,
-      `npm install ${names}`,
+      `the packages of ${engine} are not installed: ${packages.join(', ')}`,
+      `npm install ${packages.join(' ')}`,
       'package_missing',
     )
   }
@@ -349,7 +302,7 @@ function toStoreError(thrown: unknown, { engine, displayName }: StoreAddress): C
     return new CliError(EXIT.unreachable, 'unreachable', `cannot reach ${displayName}: ${why}`, hint)
   }
   const message = errors.map((error) => error.message).find(Boolean) ?? 'it failed'
-  return new CliError(EXIT.failure, 'store_failed', `${displayName} reported: ${message}`)
+  return failure('store_failed', `${displayName} reported: ${message}`)
 }
 
 const isMissingPackage = ({ code }: NodeJS.ErrnoException): boolean =>

@@ -95,8 +95,6 @@ export interface CaptureFile extends Capture {
 /**
  * Creates the folder for captures if it is missing. Does not create its parents, because Node's recursive `mkdir`
  * never returns for a path in `/proc`.
- *
- * @throws {CliError} exit code 2
  */
 export async function requireFolder(path: string): Promise<void> {
   const invalid = (why: string): CliError =>

@@ -3,8 +3,6 @@ import type { Io } from '../terminal/io.ts'
 
 /**
  * Reads a file, or standard input if the name is `-`. Error messages contain the file name, so it must not be secret.
- *
- * @throws {CliError} exit code 2
  */
 export async function readInput(io: Io, name: string, maximum?: number): Promise<Buffer> {
   try {
@@ -46,7 +44,6 @@ export const unreadable = (name: string, error: unknown): CliError =>
  * Reads a JSON file. The error gives the position of invalid JSON but does not quote it, because seed files hold keys.
  *
  * @param maximum maximum size in bytes
- * @throws {CliError} exit code 2
  */
 export async function readJson(io: Io, name: string, maximum?: number): Promise<unknown> {
   const text = await readText(io, name, maximum)

@@ -4,7 +4,7 @@ import {
   isSendError,
   sendRequest as send,
 } from '../../shared/http.node.ts'
-import { CliError, EXIT, usageError } from '../errors.ts'
+import { CliError, EXIT, failure, usageError } from '../errors.ts'
 
 /**
  * Sends a request with the body and headers unchanged. Does not follow redirects.
@@ -23,7 +23,7 @@ export async function sendRequest(
     if (!isSendError(error)) throw error
     const { reason, message, hint } = error
     if (reason === 'invalid') throw usageError(message)
-    if (reason === 'too_large') throw new CliError(EXIT.failure, 'answer_too_large', message)
+    if (reason === 'too_large') throw failure('answer_too_large', message)
     throw new CliError(EXIT.unreachable, 'unreachable', message, hint)
   }
 }

@@ -28,9 +28,7 @@ export interface ServerOptions {
 /** Milliseconds for a TLS handshake. */
 const HANDSHAKE_TIMEOUT = 10_000
 
-/**
- * @throws {CliError} exit code 2 if the server cannot listen on the port
- */
+/** @throws {CliError} exit code 2 if the server cannot listen on the port */
 export async function startServer(
   listener: http.RequestListener,
   port: number,

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { Command, Option } from 'commander'
-import { createReceiver, type Delivery, type ReceiverOptions, type SignatureEncoding } from '../../index.ts'
+import { type Command, Option } from 'commander'
+import { createReceiver, type Delivery, type ReceiverOptions } from '../../index.ts'
 import type { InspectorHandler, Reception, ReceptionOptions } from '../../inspector/index.ts'
 import { nearest } from '../../options.ts'
 import { KNOWN_CHANGE_TYPES, subscriptionsOf, WILDCARD } from '../../payload/events.ts'
@@ -8,16 +8,11 @@ import { createTrust } from '../../shared/tls-trust.node.ts'
 import { usageError } from '../errors.ts'
 import { requireFolder } from '../io/captures.ts'
 import { startServer } from '../io/server.ts'
-import { type CaOptions, caOption, readCas } from '../options/ca.ts'
-import { addKeyOptions, type KeyOptions, readKeys, requireKeys } from '../options/secrets.ts'
-import {
-  acceptedEncodingOption,
-  type ProfileName,
-  profileOption,
-  toReceiverProof,
-} from '../options/signature.ts'
-import { byteSize, changeTypeList, headerName, httpUrl, port, wholeNumber } from '../options/values.ts'
-import { addExamples } from '../terminal/help.ts'
+import { addCaOption, type CaOptions, readCas } from '../options/ca.ts'
+import { CliCommand } from '../options/command.ts'
+import { addKeyListOptions, type KeyOptions, readKeys, requireKeys } from '../options/secrets.ts'
+import { addProofOptions, type ProofOptions, toReceiverProof } from '../options/signature.ts'
+import { byteSize, changeTypeList, httpUrl, port, wholeNumber } from '../options/values.ts'
 import type { Io } from '../terminal/io.ts'
 import { printable } from '../terminal/printable.ts'
 import { createReporter, printOtherPath } from './report.ts'
@@ -31,24 +26,24 @@ import {
 import { createTlsReporter, readCredentials, type TlsOptions } from './tls.ts'
 
 export function createListenCommand(io: Io): Command {
-  const command = new Command('listen')
+  return new CliCommand('listen')
     .summary('receive deliveries and print them')
     .description(
       'Starts a receiver, and prints each request when it arrives: verified, or refused with the reason. ' +
         'It can save requests, and forward the exact bytes to another address; the sender then gets the response ' +
         'of that address, or 502 without one.',
     )
-  addListenOptions(command)
-  addExamples(command, [
-    'geohook listen --key-file key.txt',
-    'geohook listen --port 8080 --key-file new.txt --key-file old.txt --save captures',
-    'geohook listen --key-env WEBHOOK_KEY --forward-to http://127.0.0.1:8000/hooks/parcels',
-    'geohook listen --key-file key.txt --events FeaturesCreated,FeaturesDeleted',
-    'geohook listen --key-file key.txt --answer 503 --delay 2000',
-    'geohook listen --key-file key.txt --inspect',
-    'geohook listen --key-file key.txt --tls-cert cert.pem --tls-key key.pem',
-  ])
-  return command.action((options) => listen(io, options))
+    .with(addListenOptions)
+    .examples(
+      'geohook listen --key-file key.txt',
+      'geohook listen --port 8080 --key-file new.txt --key-file old.txt --save captures',
+      'geohook listen --key-env WEBHOOK_KEY --forward-to http://127.0.0.1:8000/hooks/parcels',
+      'geohook listen --key-file key.txt --events FeaturesCreated,FeaturesDeleted',
+      'geohook listen --key-file key.txt --answer 503 --delay 2000',
+      'geohook listen --key-file key.txt --inspect',
+      'geohook listen --key-file key.txt --tls-cert cert.pem --tls-key key.pem',
+    )
+    .action((options) => listen(io, options))
 }
 
 /** Maximum milliseconds to wait for requests in flight after a stop. */
@@ -108,8 +103,7 @@ async function listen(io: Io, options: ListenOptions): Promise<void> {
     const url = server.url + (path ?? '/')
     inspection?.begin({ ...receiverOptions, title: `geohook listen ${url}`, resendTo: server.url, ca })
     // At once, because a script may stop the listener when it has read the address.
-    if (io.json) io.printEvent({ event: 'listening', url })
-    else io.print(`listening on ${io.colours.bold(url)}${io.colours.dim(' (Ctrl-C stops it)')}`)
+    io.printAddress('listening on', url)
     inspection?.print()
     if (forwardTo && isLoop(forwardTo, server.url)) {
       await server.close()
@@ -133,13 +127,10 @@ async function listen(io: Io, options: ListenOptions): Promise<void> {
   }
 }
 
-interface ListenOptions extends KeyOptions, TlsOptions, CaOptions {
+interface ListenOptions extends KeyOptions, ProofOptions, TlsOptions, CaOptions {
   port: number
   host: string
   path?: string
-  profile: ProfileName
-  signatureHeader?: string
-  encoding: SignatureEncoding
   limit: number
   unsigned: 'reject' | 'accept'
   save?: string
@@ -161,7 +152,7 @@ interface ListenOptions extends KeyOptions, TlsOptions, CaOptions {
  */
 const FORWARD_TIMEOUT = 8_000
 
-function addListenOptions(command: Command): void {
+function addListenOptions(command: CliCommand): void {
   command
     .option('--port <n>', 'port to listen on; 0 picks a free one', port, 3000)
     .option('--host <address>', 'address to listen on', '127.0.0.1')
@@ -171,25 +162,17 @@ function addListenOptions(command: Command): void {
       '--path <path>',
       'accept only this path, and respond to others with 404 (default: accept every path)',
     )
-    .addOption(profileOption())
-    .option(
-      '--signature-header <name>',
-      "header that contains the signature (default: the profile's)",
-      headerName,
-    )
-    .addOption(acceptedEncodingOption('encoding of signatures'))
+    .with(addProofOptions)
     .addOption(
       new Option('--limit <size>', 'maximum size of a body, for example 512kb')
         .argParser(byteSize)
         .default(1024 ** 2, '1mb'),
     )
-    .addOption(
-      new Option(
-        '--unsigned <what>',
-        'what to do with requests without a signature; senders before 11.2 do not sign',
-      )
-        .choices(['reject', 'accept'])
-        .default('reject'),
+    .choice(
+      '--unsigned <what>',
+      'what to do with requests without a signature; senders before 11.2 do not sign',
+      ['reject', 'accept'],
+      'reject',
     )
     .option('--save <folder>', 'save each request in this folder, as a capture for replay and explain')
     .option('--forward-to <url>', 'forward verified deliveries to this address, unchanged', httpUrl)
@@ -222,8 +205,8 @@ function addListenOptions(command: Command): void {
       port,
     )
     .option('--json', 'print a line of JSON for each request')
-  command.addOption(caOption())
-  addKeyOptions(command, { several: true })
+    .with(addCaOption)
+    .with(addKeyListOptions)
 }
 
 /** @throws {CliError} exit code 2 for invalid or contradictory options */

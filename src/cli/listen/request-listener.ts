@@ -1,4 +1,5 @@
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
+import { setTimeout } from 'node:timers/promises'
 import { webhook } from '../../adapters/node.ts'
 import { type Delivery, type Observer, type Outcome, type Receiver, WebhookError } from '../../index.ts'
 import { RECEIVER_PORT, type ReceiverPort, receiverPort } from '../../receiver/port.ts'
@@ -119,22 +120,18 @@ async function readBody(
   // Refuses a body whose content-length exceeds the limit, without reading it.
   const declared = (request.headers as IncomingHttpHeaders)['content-length']
   if (Number(declared) > limit) return new WebhookError('body_too_large')
-  const { promise: timeout, cancel } = rejectAfter(BODY_TIMEOUT)
+  const read = new AbortController()
+  const timeout = setTimeout(BODY_TIMEOUT, undefined, { signal: read.signal }).then(
+    () => new WebhookError('body_timeout'),
+    () => new WebhookError('body_aborted'), // never the result, because the body has been read
+  )
   try {
     return await Promise.race([request.read({ limit, onChunk() {} }), timeout])
   } catch (error) {
     return error instanceof WebhookError ? error : new WebhookError('body_aborted', { cause: error })
   } finally {
-    cancel()
+    read.abort()
   }
-}
-
-function rejectAfter(milliseconds: number): { promise: Promise<never>; cancel(): void } {
-  let timer: NodeJS.Timeout | undefined
-  const promise = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new WebhookError('body_timeout')), milliseconds)
-  })
-  return { promise, cancel: () => clearTimeout(timer) }
 }
 
 /** Passes the buffered body to the receiver, or throws the error that occurred when it was read. */
@@ -256,25 +253,14 @@ async function answerAfterDelay(
   { status, delay }: Answer,
   signal: AbortSignal,
 ): Promise<{ status: number; disconnected: boolean }> {
-  await untilDelayed(res, delay, signal)
-  const disconnected = res.destroyed || res.req.socket.destroyed
+  const { socket } = res.req
+  const closed = new AbortController()
+  const abort = (): void => closed.abort()
+  socket.setMaxListeners(0).once('close', abort)
+  if (!socket.destroyed)
+    await setTimeout(delay, undefined, { signal: AbortSignal.any([signal, closed.signal]) }).catch(() => {})
+  socket.off('close', abort)
+  const disconnected = res.destroyed || socket.destroyed
   await writeForwarded(res, { status, headers: [], body: Buffer.alloc(0) })
   return { status, disconnected }
-}
-
-/** Resolves after the delay, when the connection closes, or when `signal` aborts. */
-function untilDelayed(res: ServerResponse, delay: number, signal: AbortSignal): Promise<void> {
-  const { socket } = res.req
-  return new Promise((resolve) => {
-    const end = (): void => {
-      clearTimeout(timer)
-      signal.removeEventListener('abort', end)
-      socket.off('close', end)
-      resolve()
-    }
-    const timer = setTimeout(end, delay)
-    signal.addEventListener('abort', end)
-    socket.setMaxListeners(0).once('close', end)
-    if (signal.aborted || socket.destroyed) end()
-  })
 }

@@ -16,7 +16,6 @@ const MAX_BYTES = 1024 * 1024
  * Reads the certificate of the listener.
  *
  * @returns undefined without `--tls-cert` and `--tls-key`
- * @throws {CliError} exit code 2
  */
 export async function readCredentials(
   io: Io,

@@ -1,5 +1,5 @@
 import { basename } from 'node:path'
-import { Command, InvalidArgumentError } from 'commander'
+import { type Command, InvalidArgumentError } from 'commander'
 import type {
   GeoJsonCollection,
   MockService,
@@ -14,10 +14,10 @@ import type {
 import { type CliError, toCliError, usageError } from '../errors.ts'
 import { readJson, toRecord } from '../io/files.ts'
 import { toPortError } from '../io/server.ts'
-import { type CaOptions, caOption, readCas } from '../options/ca.ts'
-import { addWrittenSignatureOptions, choice, type WrittenSignature } from '../options/signature.ts'
+import { addCaOption, type CaOptions, readCas } from '../options/ca.ts'
+import { CliCommand } from '../options/command.ts'
+import { addWrittenSignatureOptions, type WrittenSignature } from '../options/signature.ts'
 import { collect, duration, port, wholeNumber } from '../options/values.ts'
-import { addExamples } from '../terminal/help.ts'
 import type { Io, Progress } from '../terminal/io.ts'
 import { printNotice, printStart } from './report.ts'
 import { openStateFile, type StateFile } from './state-file.ts'
@@ -41,23 +41,23 @@ A seed file:
 `
 
 export function createMockCommand(io: Io): Command {
-  const command = new Command('mock')
+  return new CliCommand('mock')
     .summary('run a mock service that stores webhooks and sends deliveries')
     .description(
       'Runs a mock of the service on this machine: it stores webhooks, supports the administration operations, and ' +
         'signs and sends real deliveries. Open its address in a browser to see them. Without a seed, it has the services Parcels.FeatureServer and ' +
         'Analysis.GPServer and no webhooks. With a state file, every acknowledged change survives a crash.',
     )
-  addMockOptions(command)
-  addExamples(command, [
-    'geohook mock',
-    'geohook mock --seed seed.json --state state.json',
-    'geohook mock --features parcels.geojson --features trees.geojson',
-    'geohook mock --port 0 --service-version 11.1 --json',
-    'geohook mock --like enterprise,omitted=reset,window=false',
-  ])
-  command.addHelpText('after', FIRST_STEPS)
-  return command.action((options) => runMock(io, options))
+    .with(addMockOptions)
+    .examples(
+      'geohook mock',
+      'geohook mock --seed seed.json --state state.json',
+      'geohook mock --features parcels.geojson --features trees.geojson',
+      'geohook mock --port 0 --service-version 11.1 --json',
+      'geohook mock --like enterprise,omitted=reset,window=false',
+    )
+    .addHelpText('after', FIRST_STEPS)
+    .action((options) => runMock(io, options))
 }
 
 async function runMock(io: Io, options: MockOptions): Promise<void> {
@@ -190,7 +190,7 @@ interface MockOptions extends WrittenSignature, CaOptions {
   quiet?: true
 }
 
-function addMockOptions(command: Command): Command {
+function addMockOptions(command: CliCommand): void {
   command
     .option('--port <n>', 'port to listen on; 0 picks a free one', port, 4000)
     .option('--seed <file>', 'JSON file with the initial services and webhooks; it can contain keys')
@@ -200,27 +200,25 @@ function addMockOptions(command: Command): Command {
       collect,
     )
     .option('--state <file>', 'save all changes in this file; once it exists, it replaces the seed')
-    .addOption(
-      choice(
-        '--service-version <version>',
-        'version of the service to imitate',
-        ['11.1', '11.2', '11.3'],
-        '11.3',
-      ),
+    .choice(
+      '--service-version <version>',
+      'version of the service to imitate',
+      ['11.1', '11.2', '11.3'],
+      '11.3',
     )
     .option(
       '--like <product>',
       'product to imitate: service, enterprise, online or portal. Members of the option like can follow, for example enterprise,omitted=reset (default: service)',
       like,
     )
-  return addWrittenSignatureOptions(command)
+    .with(addWrittenSignatureOptions)
     .option('--concurrency <n>', 'maximum number of concurrent attempts, 1 to 1000', wholeNumber(1, 1000), 50)
     .option(
       '--allow-host <name>',
       'host other than this machine to which webhooks may send; repeatable',
       collect,
     )
-    .addOption(caOption())
+    .with(addCaOption)
     .option('--users <file>', 'JSON file with a list of users; the administration then requires a token')
     .option('--quiet', 'print only the address')
     .option('--json', 'print a line of JSON for each attempt and change')
@@ -294,7 +292,7 @@ interface FeatureFile {
   service: ServiceSeed & { serviceType: 'FeatureServer' }
 }
 
-/** Reads GeoJSON files. Each becomes a service with one layer, both with the name of the file. @throws {CliError} exit code 2 */
+/** Reads GeoJSON files. Each becomes a service with one layer, both with the name of the file. */
 async function readFeatureFiles(io: Io, files: readonly string[]): Promise<FeatureFile[]> {
   const found: FeatureFile[] = []
   for (const file of files) {
@@ -308,7 +306,7 @@ async function readFeatureFiles(io: Io, files: readonly string[]): Promise<Featu
   return found
 }
 
-/** The seed checks the features later. @throws {CliError} exit code 2 */
+/** The seed checks the features later. */
 function toCollection(file: string, value: unknown): GeoJsonCollection {
   const { type } = toRecord(value) ?? {}
   if (type === 'FeatureCollection') return value as GeoJsonCollection

@@ -1,5 +1,4 @@
 import type { Attempt, Notice, Service, Snapshot } from '../../mock/index.ts'
-import { isSuccess } from '../../shared/status.ts'
 import { count } from '../../shared/words.ts'
 import type { Io } from '../terminal/io.ts'
 import { printable } from '../terminal/printable.ts'
@@ -9,8 +8,7 @@ const MAX_LISTED = 10
 
 /** Prints the address of the service, and its webhooks. */
 export function printStart(io: Io, url: string, { services, webhooks }: Snapshot, quiet: boolean): void {
-  if (io.json) io.printEvent({ event: 'listening', url })
-  else io.print(`mock service on ${io.colours.bold(url)}${io.colours.dim(' (Ctrl-C stops it)')}`)
+  io.printAddress('mock service on', url)
   if (io.json || quiet) return
   io.print(`${count(services.length, 'service')}, ${count(webhooks.length, 'webhook')}`)
   if (webhooks.length === 0) printFirst(io, services, nameOf)
@@ -49,9 +47,8 @@ function toChange(io: Io, notice: Exclude<Notice, { type: 'attempt' | 'restored'
 
 function toLine(io: Io, attempt: Attempt): string {
   const { answer, number, hookUrl, milliseconds = 0, error, fault } = attempt
-  const status = String(answer?.status ?? '---')
   return [
-    isSuccess(answer?.status) ? io.colours.green(status) : io.colours.red(status),
+    io.toStatus(answer?.status),
     `attempt ${number}`,
     printable(hookUrl),
     `${milliseconds} ms`,

@@ -1,8 +1,8 @@
-import { Option } from 'commander'
 import { createTrust, type Trust, toPems } from '../../shared/tls-trust.node.ts'
 import { usageError } from '../errors.ts'
 import { readInput } from '../io/files.ts'
 import type { Io } from '../terminal/io.ts'
+import type { CliCommand } from './command.ts'
 import { collect } from './values.ts'
 
 /** Value of `--ca`. */
@@ -10,12 +10,13 @@ export interface CaOptions {
   ca?: string[] | undefined
 }
 
-/** The option `--ca`. */
-export const caOption = (): Option =>
-  new Option(
+/** Adds `--ca`. */
+export const addCaOption = (command: CliCommand): unknown =>
+  command.option(
     '--ca <file>',
     'file with a CA certificate to trust for https, besides those of Node; repeatable',
-  ).argParser(collect)
+    collect,
+  )
 
 const MAX_BYTES = 1024 * 1024
 

@@ -1,9 +1,9 @@
 import { isUtf8 } from 'node:buffer'
-import type { Command } from 'commander'
 import { isLoopback } from '../../shared/loopback.ts'
 import { type CliError, usageError } from '../errors.ts'
 import { reasonOf } from '../io/files.ts'
 import type { Io } from '../terminal/io.ts'
+import type { CliCommand } from './command.ts'
 import { collect } from './values.ts'
 
 /** A secret and its source. Error messages name the source and never contain the secret. */
@@ -28,13 +28,13 @@ export type SecretOptions<Name extends string> = { [name in Name | `${Name}Env` 
 
 /** Adds `--<option>`, `--<option>-env` and `--<option>-file`. */
 export function addSecretOptions(
-  command: Command,
+  command: CliCommand,
   { option, noun, detail, variable, several }: SecretKind,
-): Command {
+): void {
   const repeat = several ? '; repeat it for older keys' : ''
   const description = detail ? `${noun}: ${detail}` : noun
   const fallback = variable ? ` (default: ${variable})` : ''
-  return command
+  command
     .option(`--${option} <text>`, `${description}; stays in your shell history${repeat}`, collect)
     .option(`--${option}-env <name>`, `environment variable that contains the ${noun}${fallback}`, collect)
     .option(
@@ -45,8 +45,8 @@ export function addSecretOptions(
 }
 
 /**
- * Reads secrets, and hides them in all later output of the command. The address of a store is not hidden here:
- * `parseStoreAddress` hides its password.
+ * Reads secrets, and hides them in all later output of the command. Does not hide the address of a store: the reader
+ * of the address hides its password.
  *
  * @throws {CliError} exit code 2 for mixed options, an unreadable file, or a variable that is not set
  */
@@ -136,24 +136,18 @@ export function toText({ from, bytes }: Secret, option: string): string {
 /** Values of `--key`, `--key-env` and `--key-file`. */
 export type KeyOptions = SecretOptions<'key'>
 
-const KEY = {
-  option: 'key',
-  noun: 'signature key',
-  variable: 'SIGNATURE_KEY',
-  several: true,
-} as const satisfies SecretKind
+const KEY: SecretKind = { option: 'key', noun: 'signature key', variable: 'SIGNATURE_KEY' }
+const KEY_LIST: SecretKind = { ...KEY, several: true }
+/** A webhook's new key. `SIGNATURE_KEY` is not its default. */
+const NEW_KEY: SecretKind = { option: 'key', noun: 'new signature key' }
 
-/** Adds `--key`, `--key-env` and `--key-file`. */
-export const addKeyOptions = (command: Command, { several = false }: { several?: boolean } = {}): Command =>
-  addSecretOptions(command, { ...KEY, several })
-
-/** Adds `--key`, `--key-env` and `--key-file` for a webhook's new key. `SIGNATURE_KEY` is not their default. */
-export const addNewKeyOptions = (command: Command): Command =>
-  addSecretOptions(command, { option: 'key', noun: 'new signature key' })
+export const addKeyOptions = (command: CliCommand): unknown => addSecretOptions(command, KEY)
+export const addKeyListOptions = (command: CliCommand): unknown => addSecretOptions(command, KEY_LIST)
+export const addNewKeyOptions = (command: CliCommand): unknown => addSecretOptions(command, NEW_KEY)
 
 /** Returns true if an option gives a key. */
 export const hasKeyOption = ({ key, keyEnv, keyFile }: KeyOptions): boolean =>
-  [key, keyEnv, keyFile].some((values) => values !== undefined)
+  (key ?? keyEnv ?? keyFile) !== undefined
 
 /**
  * Reads the keys, which the user gives newest first. Returns an empty list if no option and no variable has a key.
@@ -161,7 +155,7 @@ export const hasKeyOption = ({ key, keyEnv, keyFile }: KeyOptions): boolean =>
  * @throws {CliError} exit code 2 for an invalid key
  */
 export async function readKeys(io: Io, options: KeyOptions): Promise<string[]> {
-  return (await readSecrets(io, KEY, options)).map((secret) => toText(secret, 'key'))
+  return (await readSecrets(io, KEY_LIST, options)).map((secret) => toText(secret, 'key'))
 }
 
 /** @throws {CliError} exit code 2 if the key is missing or invalid */
@@ -179,17 +173,13 @@ export async function requireKey(io: Io, options: KeyOptions): Promise<string> {
   return key
 }
 
-/**
- * Reads keys without trimming or validating them, because `explain` diagnoses invalid keys.
- *
- * @param isOptional whether the list may be empty
- */
-export async function requireUncheckedKeys(
+/** Reads keys without trimming or validating them, because `explain` diagnoses invalid keys. */
+export async function readUncheckedKeys(
   io: Io,
   options: KeyOptions,
-  isOptional = false,
+  isOptional: boolean,
 ): Promise<(string | Buffer)[]> {
-  const secrets = await readSecrets(io, KEY, options)
+  const secrets = await readSecrets(io, KEY_LIST, options)
   if (secrets.length === 0 && !isOptional) throw missingKey()
   // Decodes UTF-8, because explain() detects white space only in strings.
   return secrets.map(({ bytes }) => (isUtf8(bytes) ? bytes.toString() : bytes))
@@ -205,29 +195,27 @@ const missingKey = (): CliError =>
 /** Values of `--token`, `--token-env` and `--token-file`. */
 export type TokenOptions = SecretOptions<'token'>
 
-const SERVICE: SecretKind = {
+const SERVICE_TOKEN: SecretKind = {
   option: 'token',
   noun: 'token',
   detail: 'required by some services',
   variable: 'GEOHOOK_TOKEN',
 }
-
-const INSPECTOR: SecretKind = {
+const INSPECTOR_TOKEN: SecretKind = {
   option: 'token',
   noun: 'token for the login page',
   detail: 'at least 16 characters',
   variable: 'GEOHOOK_INSPECTOR_TOKEN',
 }
 
-/** Adds the options for the token of a service. */
-export const addServiceTokenOptions = (command: Command): Command => addSecretOptions(command, SERVICE)
-
-/** Adds the options for the token of an inspector. */
-export const addInspectorTokenOptions = (command: Command): Command => addSecretOptions(command, INSPECTOR)
+export const addServiceTokenOptions = (command: CliCommand): unknown =>
+  addSecretOptions(command, SERVICE_TOKEN)
+export const addInspectorTokenOptions = (command: CliCommand): unknown =>
+  addSecretOptions(command, INSPECTOR_TOKEN)
 
 /** Reads the token of a service; undefined without one. @throws {CliError} exit code 2 for an invalid token */
 export async function readServiceToken(io: Io, options: TokenOptions): Promise<string | undefined> {
-  const secret = await readSecret(io, SERVICE, options)
+  const secret = await readSecret(io, SERVICE_TOKEN, options)
   return secret && toText(secret, 'token')
 }
 
@@ -241,12 +229,12 @@ export async function readInspectorToken(
   options: TokenOptions,
   host: string,
 ): Promise<string | undefined> {
-  const secret = await readSecret(io, INSPECTOR, options)
+  const secret = await readSecret(io, INSPECTOR_TOKEN, options)
   if (secret) return toText(secret, 'token')
   if (isLoopback(host)) return undefined
   throw usageError(
     'other machines can reach this --host, so the inspector needs a token',
-    `Set ${INSPECTOR.variable}, or give --token-file. "geohook key" creates one.`,
+    `Set ${INSPECTOR_TOKEN.variable}, or give --token-file. "geohook key" creates one.`,
     'token_missing',
   )
 }

@@ -1,4 +1,4 @@
-import { Command } from 'commander'
+import type { Command } from 'commander'
 import { service, sign } from '../../index.ts'
 import { endToEnd, type HeaderPairs } from '../../shared/headers.ts'
 import { isSuccess } from '../../shared/status.ts'
@@ -7,11 +7,10 @@ import { count } from '../../shared/words.ts'
 import { type CliError, EXIT, toCliError, usageError } from '../errors.ts'
 import { type CaptureFile, readCaptures } from '../io/captures.ts'
 import { sendRequest } from '../io/http.ts'
-import { type CaOptions, caOption, readTrust } from '../options/ca.ts'
+import { addCaOption, type CaOptions, readTrust } from '../options/ca.ts'
+import { CliCommand } from '../options/command.ts'
 import { addKeyOptions, hasKeyOption, type KeyOptions, requireKey } from '../options/secrets.ts'
-import { writtenEncodingOption } from '../options/signature.ts'
 import { headerName, httpUrl, wholeNumber } from '../options/values.ts'
-import { addExamples } from '../terminal/help.ts'
 import type { Io } from '../terminal/io.ts'
 import { printable } from '../terminal/printable.ts'
 
@@ -44,7 +43,7 @@ interface Result {
 }
 
 export function createReplayCommand(io: Io): Command {
-  const command = new Command('replay')
+  return new CliCommand('replay')
     .summary('send captures again, unchanged or re-signed')
     .description(
       'Sends captures again: the exact bytes with their original headers, or with a new signature. ' +
@@ -60,33 +59,28 @@ export function createReplayCommand(io: Io): Command {
       headerName,
       service.signatureHeader,
     )
-    .addOption(writtenEncodingOption())
+    .choice('--encoding <name>', 'encoding of the signature', ['hex', 'base64'], 'hex')
     .option('--prefix <text>', 'with --resign: text before the signature, for example sha256=')
     .option('--count <n>', 'how often to send each capture, 1 to 100000', wholeNumber(1, 100_000), 1)
     .option('--concurrency <n>', 'maximum number of concurrent requests, 1 to 100', wholeNumber(1, 100), 1)
     .option('--json', 'print JSON')
-  addKeyOptions(command)
-  command.addOption(caOption())
-  addExamples(command, [
-    'geohook replay captures --to http://127.0.0.1:3000/',
-    'geohook replay captures --to http://127.0.0.1:3000/ --resign --key-file key.txt',
-  ])
-  return command.action(async (paths: string[], options: Options) => {
-    const toHeaders = await createHeaders(io, options)
-    const trust = await readTrust(io, options)
-    const captures = await readCaptures(io, paths)
-    const results = await sendAll(io, captures, { toHeaders, trust }, options)
-    const failed = results.filter((result) => !isSuccess(result.status))
-    const succeeded = results.length - failed.length
-    if (io.json) io.printJson({ results: results.map(toJson) })
-    else
-      io.print(
-        io.colours.dim(
-          `${count(succeeded, 'response')} with 2xx, of ${results.length}${withoutHandler(results)}`,
-        ),
-      )
-    if (failed.length > 0) io.exitCode = failed.find(({ error }) => error)?.error?.exitCode ?? EXIT.failure
-  })
+    .with(addKeyOptions)
+    .with(addCaOption)
+    .examples(
+      'geohook replay captures --to http://127.0.0.1:3000/',
+      'geohook replay captures --to http://127.0.0.1:3000/ --resign --key-file key.txt',
+    )
+    .action(async (paths: string[], options: Options) => {
+      const toHeaders = await createHeaders(io, options)
+      const trust = await readTrust(io, options)
+      const captures = await readCaptures(io, paths)
+      const results = await sendAll(io, captures, { toHeaders, trust }, options)
+      const failed = results.filter((result) => !isSuccess(result.status))
+      const succeeded = results.length - failed.length
+      const text = `${count(succeeded, 'response')} with 2xx, of ${results.length}${withoutHandler(results)}`
+      io.printResult({ results: results.map(toJson) }, io.colours.dim(text))
+      if (failed.length > 0) io.exitCode = failed.find(({ error }) => error)?.error?.exitCode ?? EXIT.failure
+    })
 }
 
 /** How captures are sent. */
@@ -180,9 +174,8 @@ function withoutHandler(results: readonly Result[]): string {
 
 function printResult(io: Io, result: Result): void {
   const { file, status, outcome, error } = result
-  const colour = isSuccess(status) ? io.colours.green : io.colours.red
   const reason = error ? printable(error.message) : outcome && OUTCOMES[outcome]
-  io.print(`${colour(String(status ?? '---'))}  ${printable(file)}${reason ? `  ${reason}` : ''}`)
+  io.print(`${io.toStatus(status)}  ${printable(file)}${reason ? `  ${reason}` : ''}`)
 }
 
 const toJson = ({ error, ...result }: Result): object =>

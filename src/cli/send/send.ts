@@ -1,4 +1,4 @@
-import { Command, Option } from 'commander'
+import type { Command } from 'commander'
 import { arcgis, type ProfileName, portal, service } from '../../index.ts'
 import type { HeaderPairs } from '../../shared/headers.ts'
 import { PROFILE_OF } from '../../shared/senders.ts'
@@ -8,17 +8,16 @@ import { createPayload, createSigner, type PayloadDetails, type SignerOptions } 
 import { EXIT, usageError } from '../errors.ts'
 import { readInput, readText } from '../io/files.ts'
 import { sendRequest } from '../io/http.ts'
-import { type CaOptions, caOption, readTrust } from '../options/ca.ts'
+import { addCaOption, type CaOptions, readTrust } from '../options/ca.ts'
+import { CliCommand } from '../options/command.ts'
 import { addKeyOptions, type KeyOptions, requireKey } from '../options/secrets.ts'
 import {
   addWrittenSignatureOptions,
-  choice,
+  DIALECTS,
   type Dialect,
-  dialectOption,
   type WrittenSignature,
 } from '../options/signature.ts'
 import { collect, headerLine, httpUrl, wholeNumber } from '../options/values.ts'
-import { addExamples } from '../terminal/help.ts'
 import type { Io } from '../terminal/io.ts'
 
 interface Options extends KeyOptions, SenderOptions, CaOptions {
@@ -28,7 +27,7 @@ interface Options extends KeyOptions, SenderOptions, CaOptions {
 }
 
 export function createSendCommand(io: Io): Command {
-  const command = new Command('send')
+  return new CliCommand('send')
     .summary('sign a file and post it to a receiver')
     .description(
       'Signs the exact bytes of a file, or of a generated payload, and posts them, as services, hosted services or organizations do. ' +
@@ -42,40 +41,38 @@ export function createSendCommand(io: Io): Command {
     )
     .option('--header <line>', "additional header, as 'name: value'; repeatable", headerLine(io))
     .option('--json', 'print JSON')
-  addSenderOptions(command)
-  addKeyOptions(command)
-  command.addOption(caOption())
-  addExamples(command, [
-    'geohook send --change-type FeaturesCreated --to http://127.0.0.1:3000/ --key-file key.txt',
-    'geohook send --change-type FeaturesCreated --dialect hosted --form --to http://127.0.0.1:3000/ --key-file key.txt',
-    'geohook send --change-type add --dialect organization --to http://127.0.0.1:3000/ --key-file key.txt',
-    'geohook send body.json --to http://127.0.0.1:3000/ --key-file key.txt',
-  ])
-  return command.action(async (file: string | undefined, options: Options) => {
-    const { signer, details, secretHeader } = toSender(options)
-    const signatureKey = await requireKey(io, options)
-    const trust = await readTrust(io, options)
-    const payload = await readPayload(io, file, options, details)
-    const { method, headers, bytes } = await createSigner({ ...signer, signatureKey }).sign(payload)
-    if (secretHeader !== undefined) {
-      delete headers[service.signatureHeader]
-      headers[secretHeader] = Buffer.from(signatureKey).toString('latin1') // one character per byte
-    }
-    if (options.contentType !== undefined) headers['content-type'] = options.contentType
-    const lines = [...Object.entries(headers), ...(options.header ?? [])]
-    const answer = await io.withProgress(`waiting for ${options.to.origin}`, () =>
-      sendRequest(options.to, { method, headers: lines, body: bytes }, { trust }),
+    .with(addSenderOptions)
+    .with(addKeyOptions)
+    .with(addCaOption)
+    .examples(
+      'geohook send --change-type FeaturesCreated --to http://127.0.0.1:3000/ --key-file key.txt',
+      'geohook send --change-type FeaturesCreated --dialect hosted --form --to http://127.0.0.1:3000/ --key-file key.txt',
+      'geohook send --change-type add --dialect organization --to http://127.0.0.1:3000/ --key-file key.txt',
+      'geohook send body.json --to http://127.0.0.1:3000/ --key-file key.txt',
     )
-    const { status } = answer
-    const text = answer.body.toString()
-    if (io.json) io.printJson({ status, bytes: bytes.length, answer: text })
-    else {
-      const colour = isSuccess(status) ? io.colours.green : io.colours.red
-      io.print(`${colour(status)}  ${io.shortened(text, 200)}`.trimEnd())
-      io.print(io.colours.dim(`sent ${count(bytes.length, 'byte')}`))
-    }
-    if (!isSuccess(status)) io.exitCode = EXIT.failure
-  })
+    .action(async (file: string | undefined, options: Options) => {
+      const { signer, details, secretHeader } = toSender(options)
+      const signatureKey = await requireKey(io, options)
+      const trust = await readTrust(io, options)
+      const payload = await readPayload(io, file, options, details)
+      const { method, headers, bytes } = await createSigner({ ...signer, signatureKey }).sign(payload)
+      if (secretHeader !== undefined) {
+        delete headers[service.signatureHeader]
+        headers[secretHeader] = Buffer.from(signatureKey).toString('latin1') // one character per byte
+      }
+      if (options.contentType !== undefined) headers['content-type'] = options.contentType
+      const lines = [...Object.entries(headers), ...(options.header ?? [])]
+      const answer = await io.withProgress(`waiting for ${options.to.origin}`, () =>
+        sendRequest(options.to, { method, headers: lines, body: bytes }, { trust }),
+      )
+      const { status } = answer
+      const text = answer.body.toString()
+      io.printResult({ status, bytes: bytes.length, answer: text }, () => {
+        io.print(`${io.toStatus(status)}  ${io.shortened(text, 200)}`.trimEnd())
+        io.print(io.colours.dim(`sent ${count(bytes.length, 'byte')}`))
+      })
+      if (!isSuccess(status)) io.exitCode = EXIT.failure
+    })
 }
 
 async function readPayload(
@@ -115,34 +112,33 @@ const layerIds = (value: string, previous: readonly number[] = []): number[] => 
 ]
 
 /** Adds the options for the payload and the signature. */
-function addSenderOptions(command: Command): void {
+function addSenderOptions(command: CliCommand): void {
   command
     .option(
       '--change-type <name>',
       'generate a payload with this event instead of reading a file; repeatable',
       collect,
     )
-    .addOption(
-      dialectOption('format of the generated payload, which also sets the profile (default: by profile)'),
+    .choice(
+      '--dialect <name>',
+      'format of the generated payload, which also sets the profile (default: by profile)',
+      DIALECTS,
     )
     .option('--service-name <name>', 'name of the service in the generated payload')
-    .addOption(
-      choice('--service-type <type>', 'type of the service in the generated payload', [
-        'FeatureServer',
-        'GPServer',
-      ]),
-    )
+    .choice('--service-type <type>', 'type of the service in the generated payload', [
+      'FeatureServer',
+      'GPServer',
+    ])
     .option('--folder <name>', 'folder of the service in the generated payload')
     .option('--layer-id <n>', 'with --dialect hosted: layer with the event; repeatable', layerIds)
-    .addOption(choice('--payload-format <name>', 'layout of the generated JSON', ['json', 'pjson']))
-    .addOption(
-      new Option(
-        '--profile <name>',
-        'kind of sender: service signs in x-service, arcgis in x-esriHook-Signature; portal sends the key itself in the header secret, and signs nothing (default: by dialect)',
-      ).choices(['service', 'arcgis', 'portal']),
+    .choice('--payload-format <name>', 'layout of the generated JSON', ['json', 'pjson'])
+    .choice(
+      '--profile <name>',
+      'kind of sender: service signs in x-service, arcgis in x-esriHook-Signature; portal sends the key itself in the header secret, and signs nothing (default: by dialect)',
+      ['service', 'arcgis', 'portal'],
     )
     .option('--form', 'send a form with the JSON in its field payload')
-  addWrittenSignatureOptions(command)
+    .with(addWrittenSignatureOptions)
 }
 
 /** How a sender of each profile signs, as far as the options do not say it. */
@@ -192,33 +188,29 @@ function toSender(options: SenderOptions): Sender {
 const defined = <T extends object>(options: T): Partial<T> =>
   Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined)) as Partial<T>
 
-const requires = (option: string, other: string): never => {
-  throw usageError(`--${option} requires --${other}`)
-}
+/** Names of options that describe a generated payload. */
+const PAYLOAD_OPTIONS = ['payloadFormat', 'serviceName', 'serviceType', 'folder', 'layerId'] as const
+/** Names of options that describe a signature. */
+const SIGNATURE_OPTIONS = ['signatureHeader', 'encoding', 'prefix', 'signatureIn', 'percentEncoded'] as const
+
+/** Returns the first of these options that is given, as the user writes it. */
+const firstGiven = (options: SenderOptions, names: readonly (keyof SenderOptions)[]): string | undefined =>
+  names.find((name) => options[name] !== undefined)?.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)
 
 function requireConsistent(options: SenderOptions): void {
-  const { changeType, dialect, form, signatureIn, formPayload, layerId, payloadFormat } = options
+  const { changeType, dialect, form, signatureIn, formPayload, layerId } = options
+  const requires = (option: string, other: string): never => {
+    throw usageError(`--${option} requires --${other}`)
+  }
   if (signatureIn === 'field' && !form) requires('signature-in field', 'form')
   if (formPayload !== undefined && !form) requires('form-payload', 'form')
   if (layerId !== undefined && dialect !== 'hosted') requires('layer-id', 'dialect hosted')
-  if (changeType) return
-  if (payloadFormat !== undefined) requires('payload-format', 'change-type')
-  if (options.serviceName !== undefined) requires('service-name', 'change-type')
-  if (options.serviceType !== undefined) requires('service-type', 'change-type')
-  if (options.folder !== undefined) requires('folder', 'change-type')
-  if (layerId !== undefined) requires('layer-id', 'change-type')
+  const option = changeType ? undefined : firstGiven(options, PAYLOAD_OPTIONS)
+  if (option !== undefined) requires(option, 'change-type')
 }
 
 function requireNoSignature(options: SenderOptions): void {
-  const { signatureHeader, encoding, prefix, signatureIn, percentEncoded } = options
-  const [option] =
-    Object.entries({
-      'signature-header': signatureHeader,
-      encoding,
-      prefix,
-      'signature-in': signatureIn,
-      'percent-encoded': percentEncoded,
-    }).find(([, value]) => value !== undefined) ?? []
+  const option = firstGiven(options, SIGNATURE_OPTIONS)
   if (option !== undefined)
     throw usageError(
       `--${option} contradicts the profile portal, whose senders do not sign`,

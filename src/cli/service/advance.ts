@@ -1,26 +1,25 @@
-import { Command } from 'commander'
+import type { Command } from 'commander'
+import { CliCommand } from '../options/command.ts'
 import { duration } from '../options/values.ts'
-import { addExamples } from '../terminal/help.ts'
 import type { Io } from '../terminal/io.ts'
 import { addClientOptions, type ClientOptions, createClient, notAService } from './client.ts'
 
 export function createAdvanceCommand(io: Io): Command {
-  const command = new Command('advance')
+  return new CliCommand('advance')
     .summary('advance the clock of a mock service')
     .description(
       'Advances the clock of a running mock: its windows close, and its retries and handshakes are made, as if the ' +
         'time had passed. Prints the time that the clock then shows.',
     )
     .argument('<duration>', 'for example 90s, 15m, 12h or 7d', duration)
-  addClientOptions(command)
-  addExamples(command, ['geohook advance 1h', 'geohook advance 30s --url http://127.0.0.1:4001'])
-  return command.action(async (advance: number, options: ClientOptions) => {
-    const client = await createClient(io, options)
-    const { now } = await io.withProgress('waiting for deliveries', () =>
-      client.postJson('/_mock/clock', { advance }),
-    )
-    if (typeof now !== 'number') throw notAService('the response has no time')
-    if (io.json) io.printJson({ now })
-    else io.print(new Date(now).toISOString())
-  })
+    .with(addClientOptions)
+    .examples('geohook advance 1h', 'geohook advance 30s --url http://127.0.0.1:4001')
+    .action(async (advance: number, options: ClientOptions) => {
+      const client = await createClient(io, options)
+      const { now } = await io.withProgress('waiting for deliveries', () =>
+        client.postJson('/_mock/clock', { advance }),
+      )
+      if (typeof now !== 'number') throw notAService('the response has no time')
+      io.printResult({ now }, new Date(now).toISOString())
+    })
 }

@@ -1,8 +1,8 @@
-import type { Command } from 'commander'
-import { CliError, EXIT, usageError } from '../errors.ts'
+import { type CliError, failure, usageError } from '../errors.ts'
 import { toRecord } from '../io/files.ts'
 import { sendRequest } from '../io/http.ts'
-import { type CaOptions, caOption, readTrust } from '../options/ca.ts'
+import { addCaOption, type CaOptions, readTrust } from '../options/ca.ts'
+import type { CliCommand } from '../options/command.ts'
 import { addServiceTokenOptions, readServiceToken, type TokenOptions } from '../options/secrets.ts'
 import { httpUrl } from '../options/values.ts'
 import type { Io } from '../terminal/io.ts'
@@ -38,11 +38,12 @@ const MAX_RESPONSE = 64 * 1024 * 1024
 const DEFAULT_URL = 'http://127.0.0.1:4000'
 
 /** Adds `--url`, `--ca`, the token options and `--json`. */
-export function addClientOptions(command: Command): Command {
+export function addClientOptions(command: CliCommand): void {
   command
     .option('--url <url>', `base address of the service (default: GEOHOOK_URL, or ${DEFAULT_URL})`, httpUrl)
-    .addOption(caOption())
-  return addServiceTokenOptions(command).option('--json', 'print JSON')
+    .with(addCaOption)
+    .with(addServiceTokenOptions)
+    .option('--json', 'print JSON')
 }
 
 /** Creates a client. @throws {CliError} exit code 2 for an invalid token or URL */
@@ -116,8 +117,7 @@ function parseResponse(status: number, text: string, { origin, pathname }: URL):
   const reason = messages.filter((message) => typeof message === 'string').join('; ')
   const { code: number } = error ?? response
   const code = typeof number === 'number' ? number : status
-  throw new CliError(
-    EXIT.failure,
+  throw failure(
     `service_${code}`,
     `the service answered ${code} for ${pathname}: ${reason || 'no reason given'}`,
     HINTS.get(code),
@@ -134,8 +134,7 @@ const HINTS: ReadonlyMap<number, string> = new Map([
 
 /** Creates the error for a response that does not come from a webhook service. */
 export const notAService = (message: string): CliError =>
-  new CliError(
-    EXIT.failure,
+  failure(
     'no_service',
     message,
     'Check that this is the base address of the service. "geohook mock" starts a mock service.',

@@ -1,10 +1,10 @@
-import { Command, InvalidArgumentError } from 'commander'
+import { type Command, InvalidArgumentError } from 'commander'
 import type { GeoJsonCollection } from '../../mock/index.ts'
 import { count } from '../../shared/words.ts'
 import { EXIT, toCliError, usageError } from '../errors.ts'
 import { readJson, toRecord } from '../io/files.ts'
+import { CliCommand } from '../options/command.ts'
 import { collect, wholeNumber } from '../options/values.ts'
-import { addExamples } from '../terminal/help.ts'
 import type { Io } from '../terminal/io.ts'
 import {
   addClientOptions,
@@ -23,13 +23,6 @@ interface Options extends ClientOptions {
   delete?: number[]
 }
 
-/** The edits of a request. */
-interface Edits {
-  adds: object[]
-  updates: object[]
-  deletes: number[]
-}
-
 function objectIds(value: string, previous: readonly number[] = []): number[] {
   const ids = value.split(',').map((id) => id.trim())
   if (ids.every((id) => /^\d{1,15}$/.test(id))) return [...previous, ...ids.map(Number)]
@@ -37,7 +30,7 @@ function objectIds(value: string, previous: readonly number[] = []): number[] {
 }
 
 export function createEditFeaturesCommand(io: Io): Command {
-  const command = new Command('edit-features')
+  return new CliCommand('edit-features')
     .summary('edit the features of a feature service')
     .description(
       'Adds, updates and deletes features of a layer in one request, and prints the result of each. ' +
@@ -50,60 +43,43 @@ export function createEditFeaturesCommand(io: Io): Command {
     .option('--add <json>', 'features to add, or @file; repeatable', collect)
     .option('--update <json>', 'features to update, with their object ids, or @file; repeatable', collect)
     .option('--delete <ids>', 'object ids of features to delete, separated by commas; repeatable', objectIds)
-  addClientOptions(command)
-  addExamples(command, [
-    'geohook edit-features Parcels --add @parcels.geojson',
-    `geohook edit-features Parcels --update '{"attributes": {"OBJECTID": 3, "name": "Oak"}}' --delete 4,5`,
-  ])
-  return command.action(async (service: ServicePath, options: Options) => {
-    const given = await readOptions(io, options)
-    const client = await createClient(io, options)
-    const path = featureServerPath(service)
-    const { layer: layerId } = options
-    const { results, generation } = await io.withProgress(`asking ${client.origin}`, async () => {
-      const edits = await createEdits(client, `${path}/${layerId}`, given, options)
-      const response = await client.postForm(`${path}/${layerId}/applyEdits`, toForm(edits))
-      return { results: parseResults(response), generation: await getGeneration(client, path, layerId) }
+    .with(addClientOptions)
+    .examples(
+      'geohook edit-features Parcels --add @parcels.geojson',
+      `geohook edit-features Parcels --update '{"attributes": {"OBJECTID": 3, "name": "Oak"}}' --delete 4,5`,
+    )
+    .action(async (service: ServicePath, options: Options) => {
+      const { layer: layerId, add, update, delete: deletes = [] } = options
+      if ((add ?? update ?? options.delete) === undefined)
+        throw usageError('there is nothing to edit', 'Give --add, --update or --delete.')
+      const added = await readRows(io, '--add', add)
+      const updated = await readRows(io, '--update', update)
+      const client = await createClient(io, options)
+      const path = featureServerPath(service)
+      const { results, generation } = await io.withProgress(`asking ${client.origin}`, async () => {
+        // Only the layer tells in which attribute the id of a GeoJSON feature belongs.
+        const needsName = updated.some(({ isGeoJson }) => isGeoJson)
+        const objectIdField = needsName ? await getObjectIdField(client, `${path}/${layerId}`) : undefined
+        const form = toForm(await toRows(added, objectIdField), await toRows(updated, objectIdField), deletes)
+        const response = await client.postForm(`${path}/${layerId}/applyEdits`, form)
+        return { results: parseResults(response), generation: await getGeneration(client, path, layerId) }
+      })
+      io.printResult({ layerId, ...results, generation }, () => {
+        printResults(io, results)
+        if (generation !== undefined) io.print(`generation ${generation}`)
+      })
+      if (!areAllApplied(results)) io.exitCode = EXIT.failure
     })
-    if (io.json) io.printJson({ layerId, ...results, generation })
-    else {
-      printResults(io, results)
-      if (generation !== undefined) io.print(`generation ${generation}`)
-    }
-    if (!areAllApplied(results)) io.exitCode = EXIT.failure
-  })
-}
-
-/** @throws {CliError} exit code 2 */
-async function readOptions(
-  io: Io,
-  { add, update, delete: ids }: Options,
-): Promise<Record<'add' | 'update', GivenRows[]>> {
-  if ((add ?? update ?? ids) === undefined)
-    throw usageError('there is nothing to edit', 'Give --add, --update or --delete.')
-  return { add: await readRows(io, '--add', add), update: await readRows(io, '--update', update) }
-}
-
-/** @param path of the layer */
-async function createEdits(
-  client: ServiceClient,
-  path: string,
-  { add, update }: Record<'add' | 'update', GivenRows[]>,
-  { delete: deletes = [] }: Options,
-): Promise<Edits> {
-  // Only the layer tells in which attribute the id of a GeoJSON feature belongs.
-  const needsName = update.some(({ isGeoJson }) => isGeoJson)
-  const objectIdField = needsName ? await getObjectIdField(client, path) : undefined
-  return { adds: await toRows(add, objectIdField), updates: await toRows(update, objectIdField), deletes }
 }
 
 /** Leaves out empty lists, because some services refuse them. */
-function toForm({ adds, updates, deletes }: Edits): Record<string, string> {
-  return {
-    ...(adds.length > 0 ? { adds: JSON.stringify(adds) } : {}),
-    ...(updates.length > 0 ? { updates: JSON.stringify(updates) } : {}),
-    ...(deletes.length > 0 ? { deletes: deletes.join(',') } : {}),
-  }
+function toForm(
+  adds: readonly object[],
+  updates: readonly object[],
+  deletes: readonly number[],
+): Record<string, string> {
+  const lists = { adds: JSON.stringify(adds), updates: JSON.stringify(updates), deletes: deletes.join(',') }
+  return Object.fromEntries(Object.entries(lists).filter(([, text]) => text !== '[]' && text !== ''))
 }
 
 /** Parses the name of a feature service; its type can be left out. */
@@ -154,7 +130,7 @@ interface GivenRows {
   isGeoJson: boolean
 }
 
-/** Reads the values of an option: JSON, or the name of a file after `@`. @throws {CliError} exit code 2 */
+/** Reads the values of an option: JSON, or the name of a file after `@`. */
 async function readRows(io: Io, option: string, texts: readonly string[] = []): Promise<GivenRows[]> {
   const rows: GivenRows[] = []
   for (const text of texts) {
@@ -167,7 +143,6 @@ async function readRows(io: Io, option: string, texts: readonly string[] = []): 
   return rows
 }
 
-/** @throws {CliError} exit code 2 */
 function parse(option: string, text: string): unknown {
   try {
     return JSON.parse(text)
@@ -180,7 +155,6 @@ function parse(option: string, text: string): unknown {
  * Converts values to a list of features in Esri JSON.
  *
  * @param objectIdField the attribute for ids of GeoJSON features
- * @throws {CliError} exit code 2
  */
 export async function toRows(
   given: readonly GivenRows[],

@@ -1,8 +1,8 @@
-import { Command } from 'commander'
-import { CliError, EXIT, toCliError, usageError } from '../errors.ts'
+import type { Command } from 'commander'
+import { failure, toCliError, usageError } from '../errors.ts'
 import { toRecord } from '../io/files.ts'
-import { httpUrl } from '../options/values.ts'
-import { addExamples } from '../terminal/help.ts'
+import { CliCommand } from '../options/command.ts'
+import { collect, httpUrl } from '../options/values.ts'
 import type { Io } from '../terminal/io.ts'
 import {
   addClientOptions,
@@ -27,7 +27,7 @@ import {
 } from './webhooks.ts'
 
 export function createEditCommand(io: Io): Command {
-  const command = new Command('edit')
+  return new CliCommand('edit')
     .summary('change a webhook')
     .description(
       'Changes a webhook, and prints what changed. Also sends the current values of members that you do not give, ' +
@@ -37,13 +37,14 @@ export function createEditCommand(io: Io): Command {
     .argument('<webhook>', 'id or name of the webhook')
     .option('--name <text>', 'new name')
     .option('--hook-url <url>', 'new payload URL', httpUrl)
-  addClientOptions(addWebhookOptions(command, 'new change types that trigger it, separated by commas'))
-  addExamples(command, [
-    "geohook edit Parcels.FeatureServer 'parcel edits' --hook-url http://127.0.0.1:3000/v2",
-    "geohook edit Parcels.FeatureServer 'parcel edits' --key-file new-key.txt",
-  ])
-  return command.action(
-    async (service: ServicePath, idOrName: string, options: ClientOptions & WebhookOptions) => {
+    .option('--change-types <names>', 'new change types that trigger it, separated by commas', collect)
+    .with(addWebhookOptions)
+    .with(addClientOptions)
+    .examples(
+      "geohook edit Parcels.FeatureServer 'parcel edits' --hook-url http://127.0.0.1:3000/v2",
+      "geohook edit Parcels.FeatureServer 'parcel edits' --key-file new-key.txt",
+    )
+    .action(async (service: ServicePath, idOrName: string, options: ClientOptions & WebhookOptions) => {
       const changes = await readWebhookOptions(io, options)
       if (Object.keys(changes).length === 0) {
         throw usageError(
@@ -61,15 +62,13 @@ export function createEditCommand(io: Io): Command {
       if (io.json) io.printJson({ ...redactKeys(edited.after), edit: { changed, different, unknown } })
       else printEdited(io, edited)
       if (different?.length) {
-        throw new CliError(
-          EXIT.failure,
+        throw failure(
           'edit_differs',
           `the webhook is not as requested: ${different.join(', ')}`,
           'The service may ignore or adjust these members, or another client edited the webhook at the same time.',
         )
       }
-    },
-  )
+    })
 }
 
 /** The members that an edit can set (docs/specification.md, "Edit a webhook"). */
@@ -114,7 +113,7 @@ async function edit(
   await client.postForm(`${path}/edit`, Object.fromEntries(form))
   const after = await read(client, path, id).catch((error: unknown) => {
     const message = `the service accepted the edit, but did not show the result: ${toCliError(error).message}`
-    throw new CliError(EXIT.failure, 'edit_unverified', message, '"geohook list" shows the webhooks.')
+    throw failure('edit_unverified', message, '"geohook list" shows the webhooks.')
   })
   const names = new Set([...PARAMETERS, ...Object.keys(before), ...Object.keys(after)])
   // Geoprocessing webhooks have no schedule.
@@ -169,8 +168,7 @@ function requireShown(
   ] as const
   const hidden = required.filter(([name]) => !(name in changes) && !isShown(name, webhook[name]))
   if (hidden.length === 0) return
-  throw new CliError(
-    EXIT.failure,
+  throw failure(
     'member_hidden',
     `the service does not show ${hidden.map(([name]) => name).join(', ')}, which the edit could erase`,
     `Give the current or a new value with ${hidden.map(([, option]) => option).join(', ')}.`,

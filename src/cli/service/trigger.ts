@@ -1,4 +1,4 @@
-import { Command, Option } from 'commander'
+import type { Command } from 'commander'
 import type { FaultName } from '../../mock/index.ts'
 import { nearest } from '../../options.ts'
 import {
@@ -10,8 +10,8 @@ import {
 import { isSuccess } from '../../shared/status.ts'
 import { CliError, EXIT, usageError } from '../errors.ts'
 import { toRecord } from '../io/files.ts'
+import { CliCommand } from '../options/command.ts'
 import { wholeNumber } from '../options/values.ts'
-import { addExamples } from '../terminal/help.ts'
 import type { Io } from '../terminal/io.ts'
 import {
   addClientOptions,
@@ -50,7 +50,7 @@ const layer = (value: string, previous: readonly number[] = []): number[] => [
 ]
 
 export function createTriggerCommand(io: Io): Command {
-  const command = new Command('trigger')
+  return new CliCommand('trigger')
     .summary('trigger an event on a mock service')
     .description(
       'Triggers events on a service of a running mock, and waits for the responses of its webhooks. ' +
@@ -65,52 +65,51 @@ export function createTriggerCommand(io: Io): Command {
     .option('--job-id <id>', 'geoprocessing: id of the finished job')
     .option('--task-name <name>', 'geoprocessing: task of the job')
     .option('--layer <n>', 'layer of the event; repeatable', layer)
-    .addOption(
-      new Option(
-        '--fault <name>',
-        'fault to inject once: into the next delivery, or into the change extraction that follows it',
-      ).choices(FAULT_NAMES),
+    .choice(
+      '--fault <name>',
+      'fault to inject once: into the next delivery, or into the change extraction that follows it',
+      FAULT_NAMES,
     )
     .option('--delay <ms>', 'with --fault: its delay in milliseconds', wholeNumber(0, 86_400_000))
     .option('--no-wait', 'do not wait for deliveries')
     .option('--any', 'allow change types that are not listed below')
-  addClientOptions(command)
-  addExamples(command, [
-    'geohook trigger Parcels.FeatureServer FeaturesCreated',
-    'geohook trigger Analysis.GPServer esriJobSucceeded --job-id j42',
-    'geohook trigger Parcels.FeatureServer FeaturesCreated --fault delayed --delay 2000',
-  ])
-  command.addHelpText(
-    'after',
-    [
-      'Change types of a feature service:',
-      ...FEATURE_CHANGE_TYPES.map((name) => `  ${name}`),
-      '',
-      'Change types of a geoprocessing service, for the end of a job:',
-      ...JOB_CHANGE_TYPES.map((name) => `  ${name}`),
-    ].join('\n'),
-  )
-  return command.action(async (service: ServicePath, changeTypes: string[], options: Options) => {
-    const { jobId, taskName, layer: layerIds, wait } = options
-    if (options.delay !== undefined && !options.fault) throw usageError('--delay requires --fault')
-    if (!options.any) requireKnown(changeTypes)
-    const client = await createClient(io, options)
-    const events = changeTypes.map((changeType) => ({ ...service, changeType, jobId, taskName, layerIds }))
-    const { deliveries, notSent = [] } = await io.withProgress('waiting for the responses', () =>
-      withFault(client, options, () => client.postJson('/_mock/trigger', { events, wait })),
+    .with(addClientOptions)
+    .examples(
+      'geohook trigger Parcels.FeatureServer FeaturesCreated',
+      'geohook trigger Analysis.GPServer esriJobSucceeded --job-id j42',
+      'geohook trigger Parcels.FeatureServer FeaturesCreated --fault delayed --delay 2000',
     )
-    if (!Array.isArray(deliveries)) throw notAService('the response has no deliveries')
-    const attempts = deliveries.flatMap((delivery) => parseAttempt(delivery) ?? [])
-    const stopped = Array.isArray(notSent) ? notSent.flatMap((entry) => parseStopped(entry) ?? []) : []
-    if (attempts.length === 0 && stopped.length === 0) await requireSent(io, client, service, changeTypes)
-    if (io.json) io.printJson({ attempts, ...(stopped.length > 0 ? { notSent: stopped } : {}) })
-    else printAttempts(io, attempts, wait)
-    if (!io.json)
-      for (const { webhookId, reason } of stopped)
-        io.print(`not sent to ${toPrintable(webhookId)}: its handshake failed: ${toPrintable(reason)}`)
-    if ((wait && attempts.length === 0) || stopped.length > 0 || !areAllDelivered(attempts))
-      io.exitCode = EXIT.failure
-  })
+    .addHelpText(
+      'after',
+      [
+        'Change types of a feature service:',
+        ...FEATURE_CHANGE_TYPES.map((name) => `  ${name}`),
+        '',
+        'Change types of a geoprocessing service, for the end of a job:',
+        ...JOB_CHANGE_TYPES.map((name) => `  ${name}`),
+      ].join('\n'),
+    )
+    .action(async (service: ServicePath, changeTypes: string[], options: Options) => {
+      const { jobId, taskName, layer: layerIds, wait } = options
+      if (options.delay !== undefined && !options.fault) throw usageError('--delay requires --fault')
+      if (!options.any) requireKnown(changeTypes)
+      const client = await createClient(io, options)
+      const events = changeTypes.map((changeType) => ({ ...service, changeType, jobId, taskName, layerIds }))
+      const { deliveries, notSent = [] } = await io.withProgress('waiting for the responses', () =>
+        withFault(client, options, () => client.postJson('/_mock/trigger', { events, wait })),
+      )
+      if (!Array.isArray(deliveries)) throw notAService('the response has no deliveries')
+      const attempts = deliveries.flatMap((delivery) => parseAttempt(delivery) ?? [])
+      const stopped = Array.isArray(notSent) ? notSent.flatMap((entry) => parseStopped(entry) ?? []) : []
+      if (attempts.length === 0 && stopped.length === 0) await requireSent(io, client, service, changeTypes)
+      if (io.json) io.printJson({ attempts, ...(stopped.length > 0 ? { notSent: stopped } : {}) })
+      else printAttempts(io, attempts, wait)
+      if (!io.json)
+        for (const { webhookId, reason } of stopped)
+          io.print(`not sent to ${toPrintable(webhookId)}: its handshake failed: ${toPrintable(reason)}`)
+      if ((wait && attempts.length === 0) || stopped.length > 0 || !areAllDelivered(attempts))
+        io.exitCode = EXIT.failure
+    })
 }
 
 /** @throws {CliError} exit code 2 for a change type that is not known, because a misspelt one reaches no webhook */
@@ -179,9 +178,8 @@ function printAttempts(io: Io, attempts: readonly Attempt[], wait: boolean): voi
   else if (attempts.length === 0) io.print('no delivery was sent')
   for (const attempt of attempts) {
     const { status, number, hookUrl, error, milliseconds } = attempt
-    const colour = isSuccess(status) ? io.colours.green : io.colours.red
     const cells = [
-      colour(String(status ?? '---')),
+      io.toStatus(status),
       `attempt ${number}`,
       toPrintable(hookUrl),
       `${Math.round(milliseconds)} ms`,

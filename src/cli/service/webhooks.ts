@@ -1,9 +1,9 @@
-import { type Command, InvalidArgumentError, Option } from 'commander'
+import { InvalidArgumentError } from 'commander'
 import { HIDDEN, isSecretMember } from '../../shared/redact.ts'
-import { CliError, EXIT, usageError } from '../errors.ts'
+import { failure, usageError } from '../errors.ts'
 import { toRecord } from '../io/files.ts'
+import type { CliCommand } from '../options/command.ts'
 import { addNewKeyOptions, hasKeyOption, type KeyOptions, requireKey } from '../options/secrets.ts'
-import { collect } from '../options/values.ts'
 import type { Io } from '../terminal/io.ts'
 import { printable } from '../terminal/printable.ts'
 import { notAService, type ServiceClient, type ServiceResponse } from './client.ts'
@@ -71,15 +71,10 @@ export function findWebhook(webhooks: readonly ListedWebhook[], idOrName: string
   if (found && (found.id === idOrName || named.length === 1)) return found
   if (found) {
     const ids = named.map(({ id }) => id).join(', ')
-    throw new CliError(
-      EXIT.failure,
-      'ambiguous',
-      `${named.length} webhooks are named ${idOrName}`,
-      `Give an id: ${ids}.`,
-    )
+    throw failure('ambiguous', `${named.length} webhooks are named ${idOrName}`, `Give an id: ${ids}.`)
   }
   const message = `webhook ${idOrName} not found`
-  throw new CliError(EXIT.failure, 'not_found', message, '"geohook list" shows the webhooks.')
+  throw failure('not_found', message, '"geohook list" shows the webhooks.')
 }
 
 /** Replaces keys and other secrets at any depth of a response with `***`. */
@@ -129,25 +124,17 @@ export interface WebhookOptions extends KeyOptions {
   schedule?: string
 }
 
-/** Adds all options except `--name` and `--hook-url`, which `create` requires. */
-export function addWebhookOptions(command: Command, changeTypesDescription: string): Command {
+/** Adds all options that `create` and `edit` describe alike. */
+export function addWebhookOptions(command: CliCommand): void {
   command
-    .option('--change-types <names>', changeTypesDescription, collect)
-    .addOption(new Option('--active <boolean>', 'whether events trigger it').choices(['true', 'false']))
-    .addOption(
-      new Option('--content-type <type>', 'content type of its deliveries').choices([
-        'application/json',
-        'application/x-www-form-urlencoded',
-      ]),
-    )
-    .addOption(
-      new Option('--payload-format <name>', 'format of its payloads; pjson is indented JSON').choices([
-        'json',
-        'pjson',
-      ]),
-    )
+    .choice('--active <boolean>', 'whether events trigger it', ['true', 'false'])
+    .choice('--content-type <type>', 'content type of its deliveries', [
+      'application/json',
+      'application/x-www-form-urlencoded',
+    ])
+    .choice('--payload-format <name>', 'format of its payloads; pjson is indented JSON', ['json', 'pjson'])
     .option('--schedule <json>', 'scheduleInfo as a JSON object, or some of its members')
-  return addNewKeyOptions(command)
+    .with(addNewKeyOptions)
 }
 
 /** Converts the given options to the form parameters of a service. @throws {CliError} exit code 2 if one is invalid */

@@ -1,32 +1,24 @@
-import { Command, InvalidArgumentError, Option } from 'commander'
+import { type Command, InvalidArgumentError } from 'commander'
 import { ERROR_CODES } from '../../errors.ts'
-import { type Diagnosis, type ErrorCode, explain, type SignatureEncoding } from '../../index.ts'
+import { type Diagnosis, type ErrorCode, explain } from '../../index.ts'
 import { nearest } from '../../options.ts'
 import type { HeaderPairs } from '../../shared/headers.ts'
 import { EXIT, usageError } from '../errors.ts'
 import { noteOnSecretHeader, readCaptures } from '../io/captures.ts'
 import { readInput } from '../io/files.ts'
-import { addKeyOptions, type KeyOptions, requireUncheckedKeys } from '../options/secrets.ts'
-import {
-  acceptedEncodingOption,
-  type ProfileName,
-  profileOption,
-  toReceiverProof,
-} from '../options/signature.ts'
-import { byteSize, duration, headerLine, headerName } from '../options/values.ts'
-import { addExamples } from '../terminal/help.ts'
+import { CliCommand } from '../options/command.ts'
+import { addKeyListOptions, type KeyOptions, readUncheckedKeys } from '../options/secrets.ts'
+import { addProofOptions, type ProofOptions, toReceiverProof } from '../options/signature.ts'
+import { byteSize, duration, headerLine } from '../options/values.ts'
 import type { Io } from '../terminal/io.ts'
 import { printable } from '../terminal/printable.ts'
 
-interface Options extends KeyOptions {
+interface Options extends KeyOptions, ProofOptions {
   body?: string
   header?: HeaderPairs
   method?: string
   url?: string
   code?: ErrorCode
-  signatureHeader?: string
-  profile: ProfileName
-  encoding: SignatureEncoding
   limit?: number
   maxAge?: number
   unsigned: 'reject' | 'accept'
@@ -53,7 +45,7 @@ interface StoredRequest {
 }
 
 export function createExplainCommand(io: Io): Command {
-  const command = new Command('explain')
+  return new CliCommand('explain')
     .summary('find out why a request was refused')
     .description(
       'Tests known mistakes of senders and receivers. Names a cause only if it is proved: for a wrong signature, by ' +
@@ -70,54 +62,49 @@ export function createExplainCommand(io: Io): Command {
     .option('--method <name>', 'with --body: method of the request (default: POST)', methodName)
     .option('--url <url>', 'with --body: path and query of the request')
     .option('--code <code>', 'code with which the receiver refused the request', codeName)
-    .option(
-      '--signature-header <name>',
-      "header that should contain the signature (default: the profile's)",
-      headerName,
-    )
-    .addOption(profileOption())
-    .addOption(acceptedEncodingOption('encoding of signatures'))
+    .with(addProofOptions)
     .option('--limit <size>', "the receiver's limit, for example 512kb (default: not checked)", byteSize)
     .option('--max-age <duration>', "the receiver's maxAge, for example 15m (default: not checked)", duration)
-    .addOption(
-      new Option('--unsigned <what>', 'what the receiver does with requests without a signature')
-        .choices(['reject', 'accept'])
-        .default('reject'),
+    .choice(
+      '--unsigned <what>',
+      'what the receiver does with requests without a signature',
+      ['reject', 'accept'],
+      'reject',
     )
     .option(
       '--thorough',
       'do 64 times as much work, also for bodies of up to 1 MiB; can take ten seconds and 0.5 GB of memory',
     )
     .option('--json', 'print JSON')
-  addKeyOptions(command, { several: true })
-  addExamples(command, [
-    'geohook explain captures --key-file key.txt',
-    "geohook explain --body body.json --header 'x-service: 3f1c0a9b' --key-file key.txt",
-  ])
-  return command.action(async (paths: string[], options: Options) => {
-    if (options.code && paths.length === 0 && options.body === undefined)
-      return explainCode(io, options.code, options)
-    const isOptional = options.unsigned === 'accept'
-    const signatureKey = await requireUncheckedKeys(io, options, isOptional)
-    const requests = await readRequests(io, paths, options)
-    requests.forEach(requireExplainable)
-    const diagnoses: FileDiagnosis[] = []
-    await io.withProgress('explaining', async (progress) => {
-      for (const { file, receivedAt = Date.now(), ...request } of requests) {
-        progress.update(`explaining ${diagnoses.length + 1} of ${requests.length}`)
-        const diagnosis = await explain({
-          ...request,
-          ...(signatureKey.length > 0 ? { signatureKey } : {}),
-          ...receiverOptions(options),
-          clock: () => receivedAt,
-        })
-        diagnoses.push({ file, ...diagnosis, note: noteOnSecretHeader(diagnosis, request.headers) })
-      }
+    .with(addKeyListOptions)
+    .examples(
+      'geohook explain captures --key-file key.txt',
+      "geohook explain --body body.json --header 'x-service: 3f1c0a9b' --key-file key.txt",
+    )
+    .action(async (paths: string[], options: Options) => {
+      if (options.code && paths.length === 0 && options.body === undefined)
+        return explainCode(io, options.code, options)
+      const isOptional = options.unsigned === 'accept'
+      const signatureKey = await readUncheckedKeys(io, options, isOptional)
+      const requests = await readRequests(io, paths, options)
+      requests.forEach(requireExplainable)
+      const diagnoses: FileDiagnosis[] = []
+      await io.withProgress('explaining', async (progress) => {
+        for (const { file, receivedAt = Date.now(), ...request } of requests) {
+          progress.update(`explaining ${diagnoses.length + 1} of ${requests.length}`)
+          const diagnosis = await explain({
+            ...request,
+            ...(signatureKey.length > 0 ? { signatureKey } : {}),
+            ...receiverOptions(options),
+            clock: () => receivedAt,
+          })
+          diagnoses.push({ file, ...diagnosis, note: noteOnSecretHeader(diagnosis, request.headers) })
+        }
+      })
+      if (io.json) io.printJson({ diagnoses })
+      else for (const diagnosis of diagnoses) printDiagnosis(io, diagnosis)
+      if (diagnoses.some(({ ok }) => !ok)) io.exitCode = EXIT.failure
     })
-    if (io.json) io.printJson({ diagnoses })
-    else for (const diagnosis of diagnoses) printDiagnosis(io, diagnosis)
-    if (diagnoses.some(({ ok }) => !ok)) io.exitCode = EXIT.failure
-  })
 }
 
 const receiverOptions = ({ limit, maxAge, unsigned, thorough, ...proof }: Options) => ({

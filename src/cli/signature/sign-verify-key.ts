@@ -1,21 +1,21 @@
 import { randomBytes } from 'node:crypto'
 import { writeFile } from 'node:fs/promises'
-import { Command } from 'commander'
-import { type SignatureEncoding, sign, type Verdict, verify } from '../../index.ts'
+import type { Command } from 'commander'
+import { sign, type Verdict, verify } from '../../index.ts'
 import type { HeaderPairs } from '../../shared/headers.ts'
 import { textsOf } from '../../shared/redact.ts'
 import { EXIT, usageError } from '../errors.ts'
 import { readInput } from '../io/files.ts'
-import { addKeyOptions, type KeyOptions, requireKey, requireKeys } from '../options/secrets.ts'
+import { CliCommand } from '../options/command.ts'
 import {
-  acceptedEncodingOption,
-  type ProfileName,
-  profileOption,
-  toReceiverProof,
-  writtenEncodingOption,
-} from '../options/signature.ts'
-import { headerLine, headerName, wholeNumber } from '../options/values.ts'
-import { addExamples } from '../terminal/help.ts'
+  addKeyListOptions,
+  addKeyOptions,
+  type KeyOptions,
+  requireKey,
+  requireKeys,
+} from '../options/secrets.ts'
+import { addProofOptions, type ProofOptions, toReceiverProof } from '../options/signature.ts'
+import { headerLine, wholeNumber } from '../options/values.ts'
 import type { Io } from '../terminal/io.ts'
 
 interface SignOptions extends KeyOptions {
@@ -24,36 +24,32 @@ interface SignOptions extends KeyOptions {
 }
 
 export function createSignCommand(io: Io): Command {
-  const command = new Command('sign')
+  return new CliCommand('sign')
     .summary('print the signature of a file')
     .description('Prints the HMAC-SHA256 signature of the exact bytes of a file.')
     .argument('<file>', 'file that contains the body; - reads standard input')
-    .addOption(writtenEncodingOption())
+    .choice('--encoding <name>', 'encoding of the signature', ['hex', 'base64'], 'hex')
     .option('--prefix <text>', 'text before the signature, for example sha256=')
     .option('--json', 'print JSON')
-  addKeyOptions(command)
-  addExamples(command, [
-    'geohook sign body.json --key-file key.txt',
-    "geohook sign - --key-env WEBHOOK_KEY --encoding base64 --prefix 'sha256='",
-  ])
-  return command.action(async (file: string, { encoding, prefix, ...keys }: SignOptions) => {
-    const signatureKey = await requireKey(io, keys)
-    const signature = await sign({ body: await readInput(io, file), signatureKey, encoding, prefix })
-    if (io.json) io.printJson({ signature })
-    else io.print(signature)
-  })
+    .with(addKeyOptions)
+    .examples(
+      'geohook sign body.json --key-file key.txt',
+      "geohook sign - --key-env WEBHOOK_KEY --encoding base64 --prefix 'sha256='",
+    )
+    .action(async (file: string, { encoding, prefix, ...keys }: SignOptions) => {
+      const signatureKey = await requireKey(io, keys)
+      const signature = await sign({ body: await readInput(io, file), signatureKey, encoding, prefix })
+      io.printResult({ signature }, signature)
+    })
 }
 
-interface VerifyOptions extends KeyOptions {
+interface VerifyOptions extends KeyOptions, ProofOptions {
   signature?: string
   header?: HeaderPairs
-  profile: ProfileName
-  signatureHeader?: string
-  encoding: SignatureEncoding
 }
 
 export function createVerifyCommand(io: Io): Command {
-  const command = new Command('verify')
+  return new CliCommand('verify')
     .summary('check the signature of a file')
     .description(
       'Checks whether a signature matches the exact bytes of a file and one of the keys. ' +
@@ -67,34 +63,27 @@ export function createVerifyCommand(io: Io): Command {
       "header that contains the signature, as 'x-service: …'; repeatable, other headers are ignored",
       headerLine(io),
     )
-    .option(
-      '--signature-header <name>',
-      "name of the header that contains the signature (default: the profile's)",
-      headerName,
-    )
-    .addOption(profileOption())
-    .addOption(acceptedEncodingOption('encoding of the signature'))
+    .with(addProofOptions)
     .option('--json', 'print JSON')
-  addKeyOptions(command, { several: true })
-  addExamples(command, [
-    'geohook verify body.json --key-file key.txt --signature 3f1c0a9b',
-    "geohook verify body.json --key-file new.txt --key-file old.txt --header 'x-service: 3f1c0a9b'",
-  ])
-  return command.action(async (file: string, options: VerifyOptions) => {
-    const proof = toReceiverProof(options)
-    const isSigned = 'signatureHeader' in proof
-    const value = isSigned
-      ? signatureIn(options, proof.signatureHeader)
-      : secretIn(options, proof.profile.secretHeader)
-    const signatureKey = await requireKeys(io, options)
-    const body = await readInput(io, file)
-    const verdict = isSigned
-      ? await verify({ body, signature: value, signatureKey, encoding: proof.encoding })
-      : compare(value, signatureKey)
-    if (io.json) io.printJson(verdict)
-    else printVerdict(io, verdict, signatureKey.length, isSigned)
-    if (!verdict.ok) io.exitCode = EXIT.failure
-  })
+    .with(addKeyListOptions)
+    .examples(
+      'geohook verify body.json --key-file key.txt --signature 3f1c0a9b',
+      "geohook verify body.json --key-file new.txt --key-file old.txt --header 'x-service: 3f1c0a9b'",
+    )
+    .action(async (file: string, options: VerifyOptions) => {
+      const proof = toReceiverProof(options)
+      const isSigned = 'signatureHeader' in proof
+      const value = isSigned
+        ? signatureIn(options, proof.signatureHeader)
+        : secretIn(options, proof.profile.secretHeader)
+      const signatureKey = await requireKeys(io, options)
+      const body = await readInput(io, file)
+      const verdict = isSigned
+        ? await verify({ body, signature: value, signatureKey, encoding: proof.encoding })
+        : compare(value, signatureKey)
+      io.printResult(verdict, () => printVerdict(io, verdict, signatureKey.length, isSigned))
+      if (!verdict.ok) io.exitCode = EXIT.failure
+    })
 }
 
 function signatureIn({ signature, header }: VerifyOptions, signatureHeader: string): string | undefined {
@@ -140,7 +129,7 @@ interface KeyCommandOptions {
 }
 
 export function createKeyCommand(io: Io): Command {
-  const command = new Command('key')
+  return new CliCommand('key')
     .summary('generate a strong signature key')
     .description(
       'Generates a random signature key in hex, because the specification requires alphanumeric text. ' +
@@ -149,18 +138,13 @@ export function createKeyCommand(io: Io): Command {
     .option('--bytes <n>', 'number of random bytes, 16 to 512', wholeNumber(16, 512), 32)
     .option('--out <path>', 'write the key to a new file that only you can read, instead of printing it')
     .option('--json', 'print JSON')
-  addExamples(command, ['geohook key', 'geohook key --out key.txt'])
-  return command.action(async ({ bytes, out }: KeyCommandOptions) => {
-    const signatureKey = randomBytes(bytes).toString('hex')
-    if (out === undefined) {
-      if (io.json) io.printJson({ signatureKey })
-      else io.print(signatureKey)
-      return
-    }
-    await writeKey(out, signatureKey)
-    if (io.json) io.printJson({ file: out })
-    else io.print(`wrote a new key to ${out}`)
-  })
+    .examples('geohook key', 'geohook key --out key.txt')
+    .action(async ({ bytes, out }: KeyCommandOptions) => {
+      const signatureKey = randomBytes(bytes).toString('hex')
+      if (out === undefined) return io.printResult({ signatureKey }, signatureKey)
+      await writeKey(out, signatureKey)
+      io.printResult({ file: out }, `wrote a new key to ${out}`)
+    })
 }
 
 async function writeKey(path: string, key: string): Promise<void> {

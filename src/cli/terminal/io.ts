@@ -1,6 +1,7 @@
 import { createReadStream } from 'node:fs'
-import pico from 'picocolors'
+import { styleText } from 'node:util'
 import { createRedactor, type Redactor, type Secret } from '../../shared/redact.ts'
+import { isSuccess } from '../../shared/status.ts'
 import { type CliError, EXIT, type ExitCode } from '../errors.ts'
 import { printable, toPrintableJson } from './printable.ts'
 
@@ -33,13 +34,17 @@ export interface Progress {
   stop(): void
 }
 
-type Colours = ReturnType<typeof pico.createColors>
+const COLOURS = ['bold', 'dim', 'red', 'green', 'yellow', 'cyan'] as const
+type Colours = Record<(typeof COLOURS)[number], (text: string) => string>
 
 /**
  * Default maximum size in bytes, larger than any webhook body. Without a limit, reading `/dev/zero` or a disk by
  * mistake would exhaust the memory.
  */
 const MAX_BYTES = 64 * 1024 * 1024
+
+/** Space between the columns of a table. */
+const GAP = '  '
 
 /** Milliseconds until the first report. The intervals are the milliseconds between later reports. */
 const DELAY = 1_000
@@ -68,7 +73,16 @@ export class Io {
     const { FORCE_COLOR, NO_COLOR, TERM } = this.host.env
     const isForced = FORCE_COLOR !== undefined && FORCE_COLOR !== '' && FORCE_COLOR !== '0'
     const isOff = (NO_COLOR !== undefined && NO_COLOR !== '') || FORCE_COLOR === '0' || TERM === 'dumb'
-    return pico.createColors(isForced || (isTTY === true && !isOff))
+    const isOn = isForced || (isTTY === true && !isOff)
+    const colours = COLOURS.map((name) => {
+      return [name, (text: string) => (isOn ? styleText(name, text, { validateStream: false }) : text)]
+    })
+    return Object.fromEntries(colours)
+  }
+
+  /** Formats the status of a response; undefined means that there was no response. */
+  toStatus(status: number | undefined): string {
+    return isSuccess(status) ? this.colours.green(`${status}`) : this.colours.red(`${status ?? '---'}`)
   }
 
   /** Prints text. The caller must escape text from files or the network with `printable`. */
@@ -80,9 +94,22 @@ export class Io {
     this.host.stdout.write(`${this.toJson(value, 2)}\n`)
   }
 
+  /** Prints the result of a command: `value` with `--json`, otherwise `text`. */
+  printResult(value: unknown, text: string | (() => void)): void {
+    if (this.json) this.printJson(value)
+    else if (typeof text === 'string') this.print(text)
+    else text()
+  }
+
   /** Prints an event as a line of JSON. */
   printEvent(value: object): void {
     this.host.stdout.write(`${this.toJson(value)}\n`)
+  }
+
+  /** Prints the address of a server that runs until Ctrl-C. */
+  printAddress(what: string, url: string): void {
+    if (this.json) this.printEvent({ event: 'listening', url })
+    else this.print(`${what} ${this.colours.bold(url)}${this.colours.dim(' (Ctrl-C stops it)')}`)
   }
 
   /** Prints text to standard error, for example a warning. */
@@ -137,10 +164,30 @@ export class Io {
     return toPrintableJson(value, (text) => this.hide(text), indent)
   }
 
-  /** Returns the space for the last column of a table: the rest of the terminal, or `length` elsewhere. */
-  restOfLine(used: number, length = 80): number {
+  /**
+   * Prints a table without borders, with columns aligned by display width. Takes linear time, because a large service can
+   * have thousands of webhooks.
+   *
+   * @param rows rows of cells, without line breaks
+   * @param last cells of one more column, which are shortened to the rest of the terminal, or to 80 characters elsewhere
+   */
+  printTable(
+    head: readonly string[],
+    rows: readonly (readonly string[])[],
+    last?: { head: string; cells: readonly string[] },
+  ): void {
+    const widths = head.map((name, column) =>
+      rows.reduce((widest, row) => Math.max(widest, displayWidth(row[column] ?? '')), name.length),
+    )
     const { isTTY, columns } = this.host.stdout
-    return isTTY ? Math.max(20, (columns || length) - used) : length
+    const used = widths.reduce((sum, width) => sum + width + GAP.length, 0)
+    const rest = isTTY ? Math.max(20, (columns || 80) - used) : 80
+    const toLine = (cells: readonly string[], more = ''): string =>
+      [...cells.map((cell, column) => cell + ' '.repeat((widths[column] ?? 0) - displayWidth(cell))), more]
+        .join(GAP)
+        .trimEnd()
+    const lines = rows.map((row, index) => toLine(row, this.shortened(last?.cells[index] ?? '', rest)))
+    this.print([this.colours.dim(toLine(head, last?.head)), ...lines].join('\n'))
   }
 
   /**
@@ -223,4 +270,19 @@ export class Io {
       else signal.addEventListener('abort', () => resolve(), { once: true })
     })
   }
+}
+
+const GRAPHEMES = new Intl.Segmenter()
+const INVISIBLE = /^[\p{Mark}\p{Cf}]*$/u
+/** Emoji, and the wide and full-width characters of East Asian scripts (Unicode Standard Annex 11). */
+const WIDE =
+  /\p{Emoji_Presentation}|\ufe0f|[\u1100-\u115f\u2329\u232a\u2e80-\u303e\u3041-\u4dbf\u4e00-\ua4cf\ua960-\ua97c\uac00-\ud7a3\uf900-\ufaff\ufe10-\ufe19\ufe30-\ufe6f\uff01-\uff60\uffe0-\uffe6\u{16fe0}-\u{18dff}\u{1b000}-\u{1b2ff}\u{1f200}-\u{1f2ff}\u{20000}-\u{3fffd}]/u
+
+/** Returns the number of columns that a text takes in a terminal. */
+function displayWidth(text: string): number {
+  if (/^[\x20-\x7e]*$/.test(text)) return text.length
+  let width = 0
+  for (const { segment } of GRAPHEMES.segment(text))
+    width += INVISIBLE.test(segment) ? 0 : WIDE.test(segment) ? 2 : 1
+  return width
 }
