@@ -2,7 +2,7 @@ import type { AttemptContext, Receiver, StoredDelivery } from 'geohook'
 import type { DeliveryHandler } from 'geohook/inbox'
 import type { ReceiverPort } from '../../src/receiver/port.ts'
 
-export type { ReceiverRequest } from '../../src/receiver/types.ts'
+export type { NextResult, ReceiverRequest } from '../../src/receiver/types.ts'
 
 /** Returns what adapters and inboxes use of a receiver, to pass requests that no framework would send. */
 export const receiverPort = (receiver: Receiver<never> | Receiver): ReceiverPort =>

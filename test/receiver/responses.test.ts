@@ -1,16 +1,9 @@
-import {
-  arcgis,
-  createReceiver,
-  type NextResult,
-  type Outcome,
-  type ReceiverOptions,
-  type ReceiverRequest,
-} from 'geohook'
+import { arcgis, createReceiver, type Outcome, type ReceiverOptions } from 'geohook'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { deliver, JSON_TYPE, KEY, payloadOf, signatureOf } from '../helpers/deliver.ts'
 import { createGate } from '../helpers/gate.ts'
 import { CASES } from '../helpers/outcomes.ts'
-import { receiverPort } from '../helpers/receiver-port.ts'
+import { type NextResult, type ReceiverRequest, receiverPort } from '../helpers/receiver-port.ts'
 import { createRecorder } from '../helpers/recorder.ts'
 import { warningsOf } from '../helpers/warnings.ts'
 

@@ -5,13 +5,12 @@ import {
   explain,
   type KeyFunction,
   type ReceiverOptions,
-  type ReceiverRequest,
   type RequestHead,
 } from 'geohook'
 import { createMemoryDuplicates, createMemoryInbox } from 'geohook/inbox'
 import { describe, expect, it } from 'vitest'
 import { FORM_TYPE, JSON_TYPE, KEY, payloadOf, signatureOf } from '../helpers/deliver.ts'
-import { receiverPort } from '../helpers/receiver-port.ts'
+import { type ReceiverRequest, receiverPort } from '../helpers/receiver-port.ts'
 import { createRecorder } from '../helpers/recorder.ts'
 import { warningsOf } from '../helpers/warnings.ts'
 

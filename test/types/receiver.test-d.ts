@@ -5,7 +5,6 @@ import {
   createReceiver,
   type Delivery,
   type HostedPayload,
-  type JobEvent,
   type Observer,
   type OrganizationPayload,
   type Outcome,
@@ -21,6 +20,7 @@ import { createOtelObserver } from 'geohook/otel'
 import * as v from 'valibot'
 import { expectTypeOf, it } from 'vitest'
 import { z } from 'zod'
+import type { JobEvent } from '../../src/payload/events.ts'
 
 const receiver = createReceiver({ signatureKey: 'k' })
 
