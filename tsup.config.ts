@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync, rmSync } from 'node:fs'
 import { dirname, relative, resolve } from 'node:path'
 import { defineConfig, type Options } from 'tsup'
-import { bundledPackages, bundlePackages } from './scripts/bundled-packages.mjs'
+import { bundledPackages, bundlePackages } from './scripts/bundle-packages.ts'
 import entry from './scripts/entries.json' with { type: 'json' }
 
 const withTypes = !process.argv.includes('--no-dts')

@@ -3,7 +3,7 @@
 // packages that the build copies. Prints the versions of all these packages, and known advisories.
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
-import { PACKAGES } from './bundled-packages.mjs'
+import bundledPackages from './bundled-packages.json' with { type: 'json' }
 import { run } from './run.mjs'
 
 /** Licences that permit use in any product and require no more than keeping their text. */
@@ -38,7 +38,7 @@ const locked = lockedDependencies()
 const production = components.filter((component) => locked.includes(nameOf(component)))
 assert.deepEqual(production.map(nameOf).sort(), locked, 'the SBOM lacks packages of package-lock.json')
 const { packages } = JSON.parse(readFileSync('package-lock.json', 'utf8'))
-const bundled = Object.keys(PACKAGES).map((name) => {
+const bundled = Object.keys(bundledPackages).map((name) => {
   const exact = `${name}@${packages[`node_modules/${name}`].version}`
   return components.find((component) => nameOf(component) === exact) ?? assert.fail(`the SBOM lacks ${exact}`)
 })

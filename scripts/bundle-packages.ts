@@ -1,44 +1,20 @@
-// The packages that the build copies, minified, into dist/packages, so that users install only raw-body.
+// Copies packages, minified, into dist/packages, so that users install only raw-body. bundled-packages.json names what
+// geohook uses of each, so that esbuild can leave out the rest.
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { build } from 'esbuild'
-
-/** What geohook uses of each package. Naming it lets esbuild leave out the rest. */
-export const PACKAGES = {
-  '@terraformer/arcgis': ['geojsonToArcGIS'],
-  commander: ['Command', 'CommanderError', 'InvalidArgumentError', 'Option'],
-  diff: ['diffArrays'],
-  zod: [
-    'array',
-    'base64',
-    'boolean',
-    'custom',
-    'enum',
-    'int',
-    'literal',
-    'looseObject',
-    'null',
-    'number',
-    'object',
-    'record',
-    'strictObject',
-    'string',
-    'toJSONSchema',
-    'tuple',
-    'union',
-    'unknown',
-  ],
-}
+import { build, type Plugin } from 'esbuild'
+import packages from './bundled-packages.json' with { type: 'json' }
 
 const EXTENSIONS = { esm: 'js', cjs: 'cjs' }
-const fileOf = (name) => name.replace(/^@|\/.*$/g, '')
+type Format = keyof typeof EXTENSIONS
+const fileOf = (name: string): string => name.replace(/^@|\/.*$/g, '')
 
 /** An esbuild plugin that imports the packages from `dist/packages`. */
-export const bundledPackages = {
+export const bundledPackages: Plugin = {
   name: 'bundled-packages',
   setup({ initialOptions, onResolve }) {
-    const extension = EXTENSIONS[initialOptions.format]
-    const filter = new RegExp(`^(${Object.keys(PACKAGES).join('|')})$`)
+    const extension = EXTENSIONS[initialOptions.format as Format]
+    const filter = new RegExp(`^(${Object.keys(packages).join('|')})$`)
     onResolve({ filter }, ({ path }) => ({ path: `./packages/${fileOf(path)}.${extension}`, external: true }))
   },
 }
@@ -47,10 +23,10 @@ export const bundledPackages = {
 const REQUIRE = 'import { createRequire } from "node:module"; const require = createRequire(import.meta.url)'
 
 /** Writes the packages as ES and CommonJS modules, and their licences, to `dist/packages`. */
-export async function bundlePackages() {
-  const inputs = new Set()
-  for (const [format, extension] of Object.entries(EXTENSIONS))
-    for (const [name, used] of Object.entries(PACKAGES)) {
+export async function bundlePackages(): Promise<void> {
+  const inputs = new Set<string>()
+  for (const [format, extension] of Object.entries(EXTENSIONS) as [Format, string][])
+    for (const [name, used] of Object.entries(packages)) {
       // People write `z.string()`, and many of zod's functions have names of types or keywords.
       const contents =
         name === 'zod'
@@ -84,5 +60,5 @@ export async function bundlePackages() {
   writeFileSync('dist/packages/LICENSES.txt', texts.join(`\n${'-'.repeat(80)}\n\n`))
 }
 
-const foldersOf = (inputs) =>
+const foldersOf = (inputs: ReadonlySet<string>): string[] =>
   [...new Set([...inputs].flatMap((path) => /^.*node_modules\/(?:@[^/]+\/)?[^/]+/.exec(path) ?? []))].sort()
