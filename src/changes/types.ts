@@ -156,7 +156,7 @@ export interface ChangesObserver {
 /** Reason for copying a service: see `resync` in the options of `catchUp`. `requested` if `changes.resync` was called. */
 export type ResyncReason = 'first_start' | 'purged' | 'reset' | 'requested'
 
-/** Second argument of a {@link CopyService} function. */
+/** Second argument of `copyService`. */
 export interface ResyncContext {
   reason: ResyncReason
   /** Aborted when `catchUp` is closed, or by the signal passed to `changes.resync`. */

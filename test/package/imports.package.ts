@@ -5,7 +5,6 @@ import { builtinsOf, builtinsOnDemand, closureOf, type Format, type Loaded, load
 /** Packages that an entry may load, including their dependencies. Entries not listed must not load any package. */
 const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   otel: ['@opentelemetry/api'],
-  mock: ['dayjs'],
 }
 const FORMATS: readonly Format[] = ['esm', 'cjs']
 
