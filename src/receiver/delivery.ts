@@ -27,17 +27,6 @@ export function requireStored(stored: Partial<StoredDelivery> | null | undefined
 }
 
 /**
- * Checks the deliveries that a caller of `handleTogether()` has stored.
- *
- * @throws {WebhookError} `config_invalid`
- */
-export function requireStoredList(stored: readonly Partial<StoredDelivery>[]): void {
-  if (!Array.isArray(stored) || stored.length === 0)
-    throw configInvalid('handleTogether(stored): stored must be an array with at least one delivery')
-  for (const one of stored) requireStored(one)
-}
-
-/**
  * Handles a delivery unless it has already been handled.
  *
  * @throws {WebhookError} `delivery_in_progress`; `inbox_unavailable` if the store fails before `handle` is called

@@ -12,7 +12,7 @@ import type {
  * The member of a receiver that adapters and inboxes use, and applications do not see. Its symbol is registered, so that
  * the ES and the CommonJS build of geohook fit together.
  */
-export const RECEIVER_PORT: unique symbol = Symbol.for('geohook.receiver')
+export const RECEIVER_PORT: unique symbol = /* @__PURE__ */ Symbol.for('geohook.receiver')
 
 /** What adapters and inboxes need of a receiver, in addition to what applications see. */
 export interface ReceiverPort {

@@ -5,7 +5,7 @@ import { malformed } from '../payload/json.ts'
 import { parse } from '../payload/parse.ts'
 import { toBinary, utf8 } from '../shared/bytes.ts'
 import { encodeSignature } from '../signature/signature.ts'
-import { CAUGHT_UP, handleOnce, requireStored, requireStoredList } from './delivery.ts'
+import { CAUGHT_UP, handleOnce, requireStored } from './delivery.ts'
 import { Dispatcher } from './dispatch.ts'
 import type { Seen } from './observer.ts'
 import { type Config, readOptions, validate, warnOfUnsigned } from './options.ts'
@@ -83,6 +83,18 @@ class HookReceiver<Payload> implements Receiver<Payload> {
     this.#config = config
     this.#countBytes = createByteBudget(config)
     this.on = this.on.bind(this)
+    const port: ReceiverPort = {
+      receive: this.#receive,
+      handles: (changeType) => this.#handlers.handles(changeType),
+      handleTogether: async (stored, context) => {
+        stored.forEach(requireStored)
+        this.#requireHandlers()
+        const deliveries = await Promise.all(stored.map((one) => this.#toDelivery(one)))
+        return this.#handlers.dispatchTogether(deliveries, context)
+      },
+    }
+    // Not a member of the class: bundlers keep a class whose member has a computed name, even if nobody uses it.
+    Object.defineProperty(this, RECEIVER_PORT, { value: port })
   }
 
   on<const T extends ChangeType>(changeTypes: T | readonly T[], handler: Handler<T, Payload>): this {
@@ -90,21 +102,10 @@ class HookReceiver<Payload> implements Receiver<Payload> {
     return this
   }
 
-  readonly [RECEIVER_PORT]: ReceiverPort = {
-    receive: (request, respond) => this.#receive(request, respond),
-    handles: (changeType) => this.#handlers.handles(changeType),
-    handleTogether: async (stored, context) => {
-      requireStoredList(stored)
-      this.#requireHandlers()
-      const deliveries = await Promise.all(stored.map((one) => this.#toDelivery(one)))
-      return this.#handlers.dispatchTogether(deliveries, context)
-    },
-  }
-
   fetch: Receiver['fetch'] = async (request, context) =>
     toResponse(await this.#receive(await toReceiverRequest(request, context)))
 
-  async #receive(request: ReceiverRequest, respond?: (outcome: Outcome) => unknown): Promise<Outcome> {
+  readonly #receive: ReceiverPort['receive'] = async (request, respond) => {
     const isAwaited = !this.#closed // close() does not wait for requests that arrive after it
     if (isAwaited) this.#inFlight++
     try {
