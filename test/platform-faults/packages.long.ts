@@ -7,7 +7,6 @@ const CREATE = {
   createRedisInbox: `createRedisInbox({ url: 'redis://127.0.0.1:9' })`,
   createRedisDuplicates: `createRedisDuplicates({ url: 'redis://127.0.0.1:9' })`,
   'work() with coalesce': `createMemoryInbox().work(createReceiver({ signatureKey: 'parcels2026' }), { coalesce: { by: 'service' } })`,
-  createChanges: `createChanges({ origins: ['http://127.0.0.1:9'] })`,
 }
 
 const hooks = new URL('./apps/print-imports.mjs', import.meta.url).href
@@ -20,7 +19,6 @@ it.each<[keyof typeof CREATE, entries: string, parts: readonly RegExp[]]>([
   ['createRedisInbox', 'geohook/redis', [/^import ioredis$/m, /^import bullmq$/m]],
   ['createRedisDuplicates', 'geohook/redis', [/^import ioredis$/m]],
   ['work() with coalesce', 'geohook geohook/inbox', [/^import \.\/join-events-\w+\.js$/m]],
-  ['createChanges', 'geohook/changes', [/^import \.\/engine-\w+\.js$/m]],
 ])('%s loads its parts before the first delivery', async (name, entries, parts) => {
   const imports = entries.split(' ').map((entry) => `...await import('${entry}')`)
   const names = CREATE[name].match(/create\w+/g)
