@@ -249,11 +249,9 @@ function like(value: string): ProductOptions {
   const members = value.split(',').map((part): [string, unknown] => {
     const [name = '', text] = part.trim().split('=', 2)
     if (text === undefined) return ['product', toMember('product', name)]
-    // Both bounds are those of the option of the mock.
-    if (name === 'handshake' && /^\d/.test(text))
-      return [name, { every: within(duration(text), 60_000, 7 * 86_400_000) }]
-    if (name === 'window' && /^\d/.test(text))
-      return [name, { length: within(duration(text), 1_000, 86_400_000) }]
+    // The bounds are those of the option of the mock.
+    if (name === 'handshake' && /^\d/.test(text)) return [name, { every: within(name, text, '1m', '7d') }]
+    if (name === 'window' && /^\d/.test(text)) return [name, { length: within(name, text, '1s', '1d') }]
     return [name, toMember(name, text)]
   })
   return Object.fromEntries(members)
@@ -264,12 +262,15 @@ function toMember(name: string, text: string): unknown {
     throw new InvalidArgumentError(`must have only the members ${Object.keys(LIKE).join(', ')}`)
   const values = LIKE[name as keyof typeof LIKE]
   if (Object.hasOwn(values, text)) return values[text]
-  throw new InvalidArgumentError(`must have one of ${Object.keys(values).join(', ')} as ${name}`)
+  const orDuration = name === 'handshake' || name === 'window' ? ', or a duration like 90s' : ''
+  throw new InvalidArgumentError(`${name} must be one of ${Object.keys(values).join(', ')}${orDuration}`)
 }
 
-function within(milliseconds: number, minimum: number, maximum: number): number {
-  if (milliseconds >= minimum && milliseconds <= maximum) return milliseconds
-  throw new InvalidArgumentError('has a duration out of bounds')
+/** Parses a duration between two others. Returns milliseconds. */
+function within(name: string, text: string, minimum: string, maximum: string): number {
+  const milliseconds = duration(text)
+  if (milliseconds >= duration(minimum) && milliseconds <= duration(maximum)) return milliseconds
+  throw new InvalidArgumentError(`${name} must be from ${minimum} to ${maximum}`)
 }
 
 /** Converts the command's options to options of the mock service, except those that name files. */
