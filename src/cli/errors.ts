@@ -1,7 +1,7 @@
 import { CommanderError } from 'commander'
 import { WebhookError } from '../index.ts'
 
-/** Exit codes; the last two of `trigger`, and `undecided` of `check` only. The help and docs/cli.md describe them. */
+/** Exit codes. Only `trigger` uses `noSubscription` and `inactive`, and only `check` uses `undecided`. */
 export const EXIT = {
   success: 0,
   failure: 1,

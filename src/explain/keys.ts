@@ -132,7 +132,7 @@ function* invisible({ characters: key }: Source): Generator<Variant> {
   }
 }
 
-/** Changes of a body's text that keys do not suffer. */
+/** Matches changes that are tested for the text of a body only. */
 const LOST = /^without its non-ASCII|character references$/
 
 function* charsets(source: Source): Generator<Variant> {

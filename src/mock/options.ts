@@ -20,8 +20,8 @@ export interface MockServiceOptions {
   /** Users who may administer webhooks. Default: anyone. */
   auth?: Auth | undefined
   /**
-   * The product to imitate, or how it behaves: the name of a product, or an object with members that differ from it
-   * (docs/mock.md, "Products"). Default `'service'`, the service of docs/specification.md.
+   * The product to imitate: its name, or an object with the members that differ from it (docs/mock.md, "Products").
+   * Default `'service'`, the service of docs/specification.md.
    */
   like?: Product | ProductOptions | undefined
   /** Attempts, timeout, retry gap and deactivation; members left out have their defaults. */

@@ -10,8 +10,8 @@ import type { NewWebhook, Webhook, WebhookChanges } from './state/webhooks.ts'
 /** The operations on webhooks as methods of a mock service. */
 export interface WebhookMethods {
   /**
-   * Creates a webhook of a service, with the checks and defaults of the operation `create`. A webhook of a portal is
-   * first announced to its payload URL.
+   * Creates a webhook of a service, with the checks and defaults of the operation `create`. A portal first announces the
+   * webhook to its payload URL.
    *
    * @returns a copy
    * @throws {WebhookError} `config_invalid` for an unknown service, or a value that the operation refuses
@@ -25,7 +25,11 @@ export interface WebhookMethods {
    * @throws {WebhookError} `config_invalid` for an unknown webhook, or a value that the operation refuses
    */
   edit(id: string, changes: WebhookChanges): Promise<Webhook>
-  /** @throws {WebhookError} `config_invalid` for an unknown webhook */
+  /**
+   * Deletes a webhook.
+   *
+   * @throws {WebhookError} `config_invalid` for an unknown webhook
+   */
   delete(id: string): Promise<void>
   /**
    * Returns copies of all webhooks, or of those of a service, in the order of creation.

@@ -9,12 +9,12 @@ import type {
 } from './types.ts'
 
 /**
- * The member of a receiver that adapters and inboxes use, and applications do not see. Its symbol is registered, so that
- * the ES and the CommonJS build of geohook fit together.
+ * The member of a receiver that adapters, inboxes and tools use, and that its type hides from applications. The symbol
+ * is registered, so that a receiver of the ES build works with an adapter or inbox of the CommonJS build.
  */
 export const RECEIVER_PORT: unique symbol = /* @__PURE__ */ Symbol.for('geohook.receiver')
 
-/** What adapters and inboxes need of a receiver, in addition to what applications see. */
+/** The methods of a receiver for adapters, inboxes and tools. */
 export interface ReceiverPort {
   /**
    * Processes one request, from verification to handlers. No request can make the returned promise reject.

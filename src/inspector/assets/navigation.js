@@ -62,7 +62,7 @@ document.addEventListener('submit', (event) => {
 /** @returns {NodeListOf<HTMLInputElement | HTMLSelectElement>} */
 const filterFields = () => document.querySelectorAll('#filters [name]')
 
-/** Shows the filters of the address. @returns true if they were others */
+/** Shows the filters of the address. @returns true if they have changed */
 function restoreFilters() {
   const query = new URLSearchParams(location.search)
   let hasChanged = false
