@@ -1,7 +1,8 @@
 import { WILDCARD } from '../../payload/events.ts'
+import { isObject, tryJson } from '../../shared/json.ts'
 import { AdminError, quote } from '../http/errors.ts'
 import type { ParameterDescription, Parameters } from '../http/operation.ts'
-import { parseJson, readEach, readParameter, single } from '../http/request.ts'
+import { readEach, readParameter, single } from '../http/request.ts'
 import { HOOK_URL_RULE, isHookUrl, MAX_KEY, MAX_NAME, MAX_URL, scheduleSchema } from '../schemas.ts'
 import type { Service } from '../state/services.ts'
 import type { ResolvedWindow, ScheduleInfo, Webhook, WebhookChanges } from '../state/webhooks.ts'
@@ -39,7 +40,7 @@ function splitNames(value: string): string[] {
       .map((name) => name.trim())
       .filter((name) => name !== '')
   }
-  const names = parseJson(value)
+  const names = tryJson(value)
   if (Array.isArray(names) && names.every((name) => typeof name === 'string')) return names
   throw new AdminError(400, 'changeTypes must be comma-separated or a JSON array of texts')
 }
@@ -56,7 +57,7 @@ function readSchedule(
 ): Partial<ScheduleInfo> | undefined {
   const value = single(parameters, name)
   if (value === undefined) return undefined
-  const schedule = parseJson(value)
+  const schedule = tryJson(value)
   if (!isObject(schedule)) throw new AdminError(400, `${name} must be a JSON object`)
   if (serviceType === 'GPServer') return undefined
   for (const [member, memberValue] of Object.entries(schedule)) {
@@ -81,9 +82,6 @@ function withRecurrence(
   const length = frequency === 'second' ? Math.max(interval, minimumSeconds) : interval
   return { ...others, recurrenceInfo: { interval: length, frequency } }
 }
-
-const isObject = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
 
 /** The properties of a request that determine which parameters are required, and which values are valid. */
 export interface Subject {

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { isDeepStrictEqual } from 'node:util'
+import { isObject } from '../../shared/json.ts'
 import {
   type AttachmentAdd,
   type AttachmentContent,
@@ -150,9 +151,6 @@ function readRow(row: unknown): {
   if (!isObject(attributes)) throw new EditError(1000, 'attributes must be an object.')
   return { attributes, geometry, hasGeometry: geometry !== undefined }
 }
-
-const isObject = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
 
 /** Checks whether the service has room for the bytes that the edits add. */
 export type RequireRoom = (bytes: number) => void

@@ -1,9 +1,10 @@
 import type { ServerResponse } from 'node:http'
+import { tryJson } from '../../shared/json.ts'
 import type { Context } from '../admin/operation.ts'
 import type { User } from '../admin/tokens.ts'
 import { AdminError } from '../http/errors.ts'
 import type { Method, OperationDescription, ParameterDescription, Parameters } from '../http/operation.ts'
-import { parseJson, readBoolean, single, type UploadedFile } from '../http/request.ts'
+import { readBoolean, single, type UploadedFile } from '../http/request.ts'
 import type { ServiceEvent } from '../state/events.ts'
 import type { Service } from '../state/services.ts'
 import type { AttachmentAdd, AttachmentEdits, AttachmentUpdate, EditContext, LayerEdits } from './edits.ts'
@@ -69,7 +70,7 @@ export function layerOf({ data, path }: FeatureCall): Layer {
 /** Reads JSON. */
 export function readJson(parameters: Parameters, name: string): unknown {
   const value = single(parameters, name)
-  const json = value === undefined ? undefined : parseJson(value)
+  const json = value === undefined ? undefined : tryJson(value)
   if (value !== undefined && json === undefined) throw new AdminError(400, `${name} is not valid JSON`)
   return json
 }

@@ -1,6 +1,7 @@
+import { tryJson } from '../../shared/json.ts'
 import { AdminError } from '../http/errors.ts'
 import { optional, type Parameters, READ_METHODS } from '../http/operation.ts'
-import { parseJson, readBoolean, readInteger, single } from '../http/request.ts'
+import { readBoolean, readInteger, single } from '../http/request.ts'
 import type { Service } from '../state/services.ts'
 import type { FeatureData } from './feature-data.ts'
 import { isSameReference } from './geometry.ts'
@@ -267,7 +268,7 @@ function refuseUnsupported(parameters: Parameters, layer: Layer): void {
 /** Reads a spatial reference: a number, or JSON with `wkid`. */
 export function readWkid(text: string): number | undefined {
   if (/^\d{1,9}$/.test(text)) return Number(text)
-  const { wkid } = (parseJson(text) ?? {}) as { wkid?: unknown }
+  const { wkid } = (tryJson(text) ?? {}) as { wkid?: unknown }
   return typeof wkid === 'number' ? wkid : undefined
 }
 

@@ -259,15 +259,6 @@ export const readAll = (
 ): Record<string, unknown> =>
   readEach(descriptions.map((given) => [given.name, () => readParameter(parameters, given)]))
 
-/** @returns undefined for invalid JSON */
-export function parseJson(value: string): unknown {
-  try {
-    return JSON.parse(value)
-  } catch {
-    return undefined
-  }
-}
-
 /** JSON, indented JSON, or an HTML page that shows the JSON. */
 export type Format = 'json' | 'pjson' | 'html'
 

@@ -1,8 +1,10 @@
 import { randomUUID } from 'node:crypto'
 import { WILDCARD } from '../../../payload/events.ts'
+import { tryJson } from '../../../shared/json.ts'
+import { isSuccess } from '../../../shared/status.ts'
 import { AdminError, quote } from '../../http/errors.ts'
 import { optional, type ParameterDescription, type Parameters, required } from '../../http/operation.ts'
-import { parseJson, readAll, readParameter, single } from '../../http/request.ts'
+import { readAll, readParameter, single } from '../../http/request.ts'
 import {
   type DeliverySettings,
   MAX_KEY,
@@ -98,14 +100,11 @@ export type PortalWebhooks = Page & { webhooks: PortalWebhook[] }
 /** An attempt as `notificationStatus` of a portal writes it. */
 export const toNotification = ({ webhookId, sentAt, request, answer, error }: RecordedAttempt): object => ({
   id: webhookId,
-  isInvoked: answer !== undefined && isSuccess(answer),
+  isInvoked: isSuccess(answer?.status),
   invokedTimestamp: new Date(sentAt).toISOString().replace('T', ' ').replace('Z', ''),
   responseText: answer?.body ?? error ?? '',
   payload: Buffer.from(request.body).toString(),
 })
-
-/** True for any 2xx status (docs/decisions.md). */
-export const isSuccess = ({ status }: { status: number }): boolean => status >= 200 && status < 300
 
 const MAX_TRIGGERS = 100
 const MAX_TRIGGER = 256
@@ -132,7 +131,7 @@ function readPortalChanges(
 function readConfig(parameters: Parameters): PortalConfig | undefined {
   const value = single(parameters, 'config')
   if (value === undefined) return undefined
-  const config = value.length <= MAX_CONFIG ? parseJson(value) : undefined
+  const config = value.length <= MAX_CONFIG ? tryJson(value) : undefined
   const result = portalConfigSchema.safeParse(config)
   if (result.success) return result.data as unknown as PortalConfig
   throw new AdminError(
@@ -162,7 +161,7 @@ function readTriggers(parameters: Parameters): string[] | undefined {
 
 /** Splits text with commas, or a JSON array. The released client writes `ALL` for every event. */
 function splitTriggers(value: string): string[] {
-  const parsed = value.trimStart().startsWith('[') ? parseJson(value) : undefined
+  const parsed = value.trimStart().startsWith('[') ? tryJson(value) : undefined
   const names = Array.isArray(parsed) ? parsed.map(toTrigger) : value.split(',')
   return names
     .map((name) => name.trim())
@@ -225,7 +224,7 @@ export const SUCCESS = { success: true } as const
 /** Announces a webhook, and requires a response with a 2xx status. */
 async function requireRegistered(context: Context, webhook: Readonly<Webhook>): Promise<void> {
   const { answer, error = 'it gave no response' } = await context.register(webhook)
-  if (answer && isSuccess(answer)) return
+  if (isSuccess(answer?.status)) return
   const reason = answer ? `it answered ${answer.status}` : error
   throw new AdminError(400, `url must accept a registration with a 2xx status: ${reason}`)
 }

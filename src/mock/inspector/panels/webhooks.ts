@@ -3,6 +3,7 @@ import { type Html, html, renderFacts, toCount, toDuration } from '../../../insp
 import { InspectorError } from '../../../inspector/http.ts'
 import type { Done, Field, Panel, PanelTools, Values } from '../../../inspector/source.ts'
 import { JOB_CHANGE_TYPES } from '../../../payload/events.ts'
+import { count } from '../../../shared/words.ts'
 import { createFields, editFields } from '../../admin/fields.ts'
 import { type Administration, createAdministration } from '../../admin/routes.ts'
 import { needsHandshake } from '../../delivery/handshakes.ts'
@@ -89,7 +90,7 @@ export function createWebhooksPanel(mock: Mock, runOperation: RunOperation): Pan
     async summary() {
       const { length } = state.webhooks.list()
       const stopped = state.webhooks.list().filter(({ id }) => mock.engine.handshakes?.hasFailed(id)).length
-      return `${length} webhook${length === 1 ? '' : 's'}${stopped > 0 ? `, ${stopped} stopped` : ''}`
+      return `${count(length, 'webhook')}${stopped > 0 ? `, ${stopped} stopped` : ''}`
     },
     render: async (tools) => renderServices(mock, tools),
     actions: [
@@ -226,7 +227,7 @@ function scheduleText({ engine }: Mock, id: string): string {
 }
 
 function windowText({ events, remaining }: OpenWindow): string {
-  const gathered = `${events} event${events === 1 ? '' : 's'} gathered`
+  const gathered = `${count(events, 'event')} gathered`
   return remaining === Infinity
     ? `${gathered}; it never closes`
     : `${gathered}; closes in ${toDuration(remaining)}`
