@@ -221,7 +221,7 @@ const WRITERS: readonly (readonly [name: string, cost: number, escapes: Escapes]
   ['PHP', 0, { units: ASCII, hasSlashes: true }],
   ['Go', 1, { units: /[<>&\u2028\u2029]/g }],
   ['Gson', 1, { units: /[<>&='\u2028\u2029]/g }],
-  ['.NET', 1, { units: /[<>&'+`"\x7f-\uffff]/g, isUpper: true }],
+  ['System.Text.Json', 1, { units: /[<>&'+`"\x7f-\uffff]/g, isUpper: true }],
   ['PHP with JSON_UNESCAPED_UNICODE', 1, { units: LINES, hasSlashes: true }],
   ['Jackson with ESCAPE_NON_ASCII', 2, { units: ASCII, isUpper: true }],
   ['Gson without HTML escapes', 2, { units: LINES }],

@@ -59,7 +59,7 @@ export function describeRows(title: string, rows: readonly Row[]): void {
     })
 
     it('has no duplicate rows', () => {
-      expect(new Set(rows.map(({ name }) => name)).size).toBe(rows.length)
+      expect(new Set(rows.map(({ cause, name }) => `${cause}: ${name}`)).size).toBe(rows.length)
     })
   })
 }
