@@ -1,7 +1,7 @@
 import type { HttpRequest, HttpResponseInit } from '@azure/functions'
 import type { Receiver, ReceiverOptions } from '../receiver/types.ts'
 import { toReceiverRequest } from '../receiver/web.ts'
-import { toReceiver } from './to-receiver.ts'
+import { toLastReceiver } from './to-receiver.ts'
 
 const HINT = 'Pass the request to geohook before any call of request.json() or request.text().'
 
@@ -12,7 +12,7 @@ const HINT = 'Pass the request to geohook before any call of request.json() or r
  * Senders have no function key, so `authLevel` must be `'anonymous'`: the signature authenticates them. For a profile
  * with a handshake, add `'GET'` to the methods.
  *
- * @param receiver the result of `createReceiver`, or its options
+ * @param receiver the result of `createReceiver`, or its options with an inbox
  * @throws {WebhookError} `config_invalid`
  * @example
  * ```ts
@@ -27,7 +27,7 @@ const HINT = 'Pass the request to geohook before any call of request.json() or r
 export function webhook(
   receiver: Receiver | ReceiverOptions,
 ): (request: HttpRequest) => Promise<HttpResponseInit> {
-  const { receive } = toReceiver(receiver, webhook)
+  const { receive } = toLastReceiver(receiver, webhook)
 
   return async function webhook(request) {
     // The second argument is the context, from which route parameters are read: Azure stores them in the request's

@@ -7,7 +7,7 @@ import type {
   ReceiverRequest,
   RequestHead,
 } from '../receiver/types.ts'
-import { toReceiver } from './to-receiver.ts'
+import { toLastReceiver } from './to-receiver.ts'
 
 /** The response for API Gateway, function URLs and load balancers. */
 export interface LambdaResult {
@@ -26,7 +26,7 @@ export interface LambdaResult {
  * For a REST API, set `binaryMediaTypes` so that it covers every media type. Otherwise API Gateway replaces bytes that
  * are not valid UTF-8.
  *
- * @param receiver the result of `createReceiver`, or its options
+ * @param receiver the result of `createReceiver`, or its options with an inbox
  * @throws {WebhookError} `config_invalid`
  * @example
  * ```ts
@@ -38,7 +38,7 @@ export interface LambdaResult {
  * ```
  */
 export function webhook(receiver: Receiver | ReceiverOptions): (event: unknown) => Promise<LambdaResult> {
-  const { receive } = toReceiver(receiver, webhook)
+  const { receive } = toLastReceiver(receiver, webhook)
 
   return async function webhook(invocation) {
     const event = (invocation ?? {}) as LambdaEvent

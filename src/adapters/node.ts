@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Receiver, ReceiverOptions } from '../receiver/types.ts'
 import { preloadRawBody, serve } from './node-http.ts'
-import { toReceiver } from './to-receiver.ts'
+import { toLastReceiver } from './to-receiver.ts'
 
 export { closeOnSignal, type ShutdownOptions } from './shutdown.ts'
 
@@ -18,7 +18,7 @@ const parsers = {
  * In Google Cloud Functions, the host reads the body before geohook does, and stores the bytes in `req.rawBody`. The
  * host applies its own limits and rejects bodies that it cannot parse.
  *
- * @param receiver the result of `createReceiver`, or its options
+ * @param receiver the result of `createReceiver`, or its options with an inbox
  * @throws {WebhookError} `config_invalid`
  * @example
  * ```ts
@@ -41,7 +41,7 @@ const parsers = {
 export function webhook(
   receiver: Receiver | ReceiverOptions,
 ): (req: IncomingMessage, res: ServerResponse) => Promise<void> {
-  const { receive } = toReceiver(receiver, webhook)
+  const { receive } = toLastReceiver(receiver, webhook)
   preloadRawBody()
 
   return function webhook(req, res) {

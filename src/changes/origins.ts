@@ -60,6 +60,6 @@ export function readOrigin(origin: unknown): string {
   return url.origin
 }
 
-/** True for https, and for http to this machine by a name that does not need DNS. */
+/** True for https, and for http to this machine. */
 export const isSecure = ({ protocol, hostname }: URL): boolean =>
-  protocol === 'https:' || (isLoopback(hostname) && !/.\.localhost/.test(hostname))
+  protocol === 'https:' || isLoopback(hostname)

@@ -166,7 +166,7 @@ const optionsSchema = z.strictObject({
 function toBehavior(like: MockServiceOptions['like'] = 'service'): Behavior {
   if (typeof like !== 'object')
     return toBehavior({ product: check<Product>(productSchema, like, 'options.like') })
-  requireKnownOptions(like, behaviorSchema.shape, 'option of like')
+  requireKnownOptions(like, behaviorSchema.shape, 'like option')
   const given = withoutUndefined(check<ProductOptions>(behaviorSchema, like, 'options.like'))
   const { product = 'service', window, handshake, signature, ...changes } = given
   const preset = PRODUCTS[product]

@@ -3,6 +3,7 @@ import { type OptionNames, requireKnownOptions } from '../options.ts'
 import { createAdministration, type Values } from './admin/routes.ts'
 import { warn } from './event-listeners.ts'
 import { orConfigInvalid } from './http/errors.ts'
+import { withoutUndefined } from './schemas.ts'
 import type { Mock } from './service.ts'
 import type { ServiceReference } from './state/services.ts'
 import type { NewWebhook, Webhook, WebhookChanges } from './state/webhooks.ts'
@@ -51,6 +52,16 @@ const CHANGES: OptionNames<WebhookChanges> = {
   config: true,
 }
 
+const MEMBERS: OptionNames<NewWebhook> = {
+  ...CHANGES,
+  serviceName: true,
+  serviceType: true,
+  folderName: true,
+}
+
+/** Members that the webhooks of a portal do not have. */
+const NOT_OF_PORTALS = ['contentType', 'payloadFormat', 'scheduleInfo']
+
 /** The operations on webhooks as methods, which run the operations of the administration. */
 export function createWebhookMethods(mock: Mock): WebhookMethods {
   const { services, webhooks } = mock.state
@@ -69,16 +80,18 @@ export function createWebhookMethods(mock: Mock): WebhookMethods {
   }
 
   return {
-    async create({ serviceName, serviceType, folderName, ...values }) {
-      requireKnownOptions(values, CHANGES, 'member')
+    async create(webhook) {
+      requireKnownOptions(webhook ?? null, MEMBERS, 'member')
+      const { serviceName, serviceType, folderName, ...values } = webhook
       const service = services.resolve({ serviceName, serviceType, folderName })
       return save(administration.create(service, toValues(values, service)))
     },
     async edit(id, changes) {
-      requireKnownOptions(changes, CHANGES, 'member')
+      requireKnownOptions(changes ?? null, CHANGES, 'member')
       const webhook = find(id)
       const { name, hookUrl, changeTypes } = webhook
-      return save(administration.edit(webhook, toValues({ name, hookUrl, changeTypes, ...changes }, webhook)))
+      const values = { name, hookUrl, changeTypes, ...withoutUndefined(changes) }
+      return save(administration.edit(webhook, toValues(values, webhook)))
     },
     async delete(id) {
       await save(administration.delete(find(id)))
@@ -90,15 +103,23 @@ export function createWebhookMethods(mock: Mock): WebhookMethods {
   }
 }
 
-/** Converts members to parameters of the operations. */
+/**
+ * Converts members to parameters of the operations.
+ *
+ * @throws {WebhookError} `config_invalid`
+ */
 function toValues(changes: WebhookChanges, { serviceType }: { serviceType: Webhook['serviceType'] }): Values {
-  const values: Values = Object.fromEntries(
-    Object.entries(changes).map(([name, value]) => [
-      name,
-      typeof value === 'string' ? value : JSON.stringify(value),
-    ]),
-  )
-  if (serviceType !== 'Portal') return values
+  const isPortal = serviceType === 'Portal'
+  const values: Record<string, string> = {}
+  for (const [name, value] of Object.entries(withoutUndefined(changes))) {
+    if (isPortal && NOT_OF_PORTALS.includes(name)) throw configInvalid(`webhooks of a portal have no ${name}`)
+    if (name === 'active' && typeof value !== 'boolean') throw configInvalid('active must be true or false')
+    if (name !== 'active' && (value === null || !['string', 'object'].includes(typeof value)))
+      throw configInvalid(`${name} must be a text, a list or an object`)
+    if (Array.isArray(value) && value.length === 0) throw configInvalid(`${name} must not be empty`)
+    values[name] = typeof value === 'string' ? value : JSON.stringify(value)
+  }
+  if (!isPortal) return values
   const { hookUrl: url, signatureKey: secret, changeTypes: events, ...others } = values
   return { ...others, url, secret, events }
 }

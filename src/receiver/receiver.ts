@@ -94,7 +94,7 @@ class HookReceiver<Payload> implements Receiver<Payload> {
       },
     }
     // Not a member of the class: bundlers keep a class whose member has a computed name, even if nobody uses it.
-    Object.defineProperty(this, RECEIVER_PORT, { value: port })
+    Object.assign(this, { [RECEIVER_PORT]: port })
   }
 
   on<const T extends ChangeType>(changeTypes: T | readonly T[], handler: Handler<T, Payload>): this {

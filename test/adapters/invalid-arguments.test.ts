@@ -18,11 +18,25 @@ describe.each<[string, (options: never) => unknown]>([
   ['koa', koa],
   ['hono', hono],
   ['h3', h3],
-  ['node', node],
-  ['lambda', lambda],
-  ['azure', azure],
 ])('webhook() of geohook/%s', (_, webhook) => {
   it.each(INVALID)('rejects %j', (options) => {
     expect(() => webhook(options as never)).toThrow(invalid)
+  })
+})
+
+describe.each<[string, (options: never) => unknown]>([
+  ['node', node],
+  ['lambda', lambda],
+  ['azure', azure],
+])('webhook() of geohook/%s, which has no next handler,', (_, webhook) => {
+  it.each([...INVALID, { signatureKey: 'parcels2026' }])('rejects %j', (options) => {
+    expect(() => webhook(options as never)).toThrow(invalid)
+    expect(() => webhook(options as never)).toThrow('createReceiver(), or options with an inbox')
+  })
+
+  it('accepts options with an inbox', () => {
+    expect(webhook({ signatureKey: 'parcels2026', inbox: { put: async () => {} } } as never)).toBeTypeOf(
+      'function',
+    )
   })
 })

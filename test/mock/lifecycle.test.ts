@@ -119,7 +119,7 @@ describe('options', () => {
   it.each<[object | null, RegExp]>([
     [null, /^the options must be an object$/],
     [{ setings: {} }, /^unknown option setings: did you mean settings\?$/],
-    [{ like: { omited: 'keep' } }, /^unknown option of like omited: did you mean omitted\?$/],
+    [{ like: { omited: 'keep' } }, /^unknown like option omited: did you mean omitted\?$/],
     [{ version: '11.4' }, /options\.version/],
     [{ allowHosts: 'a.example' }, /options\.allowHosts/],
     [{ allowHosts: ['a.example:80'] }, /options\.allowHosts\.0: must be a host/],

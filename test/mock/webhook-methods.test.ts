@@ -49,12 +49,26 @@ describe('create', () => {
     [{ active: 'maybe' }, /^active must be/],
     [{ scheduleInfo: { state: 'off' } }, /^scheduleInfo.state has a wrong value$/],
     [{ serviceName: 'Nothing' }, /^there is no service Nothing$/],
+    [{ changeTypes: [] }, /^changeTypes must not be empty$/],
+    [{ active: 0 }, /^active must be true or false$/],
+    [{ signatureKey: null }, /^signatureKey must be a text, a list or an object$/],
+    [{ hookUrl: 5 }, /^hookUrl must be a text, a list or an object$/],
+    [
+      { serviceType: 'Portal', serviceName: 'self', contentType: 'application/json' },
+      /^webhooks of a portal have no contentType$/,
+    ],
     [{ signatureKeys: 'x' }, /^unknown member signatureKeys: did you mean signatureKey\?$/],
   ])('refuses %j', async (changes, message) => {
     const mock = service()
     const before = mock.snapshot()
     await expect(mock.create({ ...NEW, ...changes })).rejects.toEqual(invalid(message))
     expect(mock.snapshot()).toEqual(before)
+  })
+
+  it.each([undefined, null, []])('refuses %j in place of the members', async (webhook) => {
+    await expect(service().create(webhook as never)).rejects.toEqual(
+      invalid(/^the members must be an object$/),
+    )
   })
 
   it('announces a webhook of a portal, and refuses one that does not accept this', async () => {
@@ -66,7 +80,13 @@ describe('create', () => {
     expect(receiver.requests[0]?.body.toString()).toContain('WebhookRegistry')
     const edited = await mock.edit(webhook.id, { active: false, changeTypes: ['/groups'] })
     expect(edited).toMatchObject({ active: false, changeTypes: ['/groups'], signatureKey: 'tell' })
-    expect(await mock.edit(webhook.id, { active: true })).toMatchObject({ active: true })
+    expect(await mock.edit(webhook.id, { active: true, name: undefined as never })).toMatchObject({
+      active: true,
+    })
+    await expect(mock.edit(webhook.id, { payloadFormat: 'pjson' })).rejects.toEqual(
+      invalid(/^webhooks of a portal have no payloadFormat$/),
+    )
+    expect(await mock.create({ ...portal, name: 'off', active: false })).toMatchObject({ active: false })
     const refused = mock.create({ ...portal, name: 'other', hookUrl: NOWHERE })
     await expect(refused).rejects.toEqual(invalid(/^url must accept a registration with a 2xx status/))
   })

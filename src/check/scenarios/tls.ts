@@ -10,7 +10,8 @@ const MIN_DAYS = 14
 const isHttps = ({ url }: Probe): boolean => url.protocol === 'https:'
 
 /** True for this machine, also by the addresses that listen on all interfaces. */
-const isLocal = ({ hostname }: URL): boolean => isLoopback(hostname) || /^(0\.0\.0\.0|\[::\])$/.test(hostname)
+const isLocal = ({ hostname }: URL): boolean =>
+  isLoopback(hostname) || /^(0\.0\.0\.0|\[::\]|(.+\.)?localhost\.?)$/.test(hostname)
 
 const withTls =
   (judge: (report: TlsReport, probe: Probe) => Finding): Scenario['run'] =>

@@ -247,13 +247,17 @@ const LIKE: Readonly<Record<Exclude<keyof ProductOptions, 'signature'>, Record<s
 /** Parses a product and members of the option `like`, for example `enterprise,omitted=reset`. */
 function like(value: string): ProductOptions {
   const members = value.split(',').map((part): [string, unknown] => {
-    const [name = '', text] = part.trim().split('=', 2)
+    const [name = '', text, rest] = part.trim().split('=')
+    if (rest !== undefined) throw new InvalidArgumentError(`${name} has two equals signs`)
     if (text === undefined) return ['product', toMember('product', name)]
     // The bounds are those of the option of the mock.
     if (name === 'handshake' && /^\d/.test(text)) return [name, { every: within(name, text, '1m', '7d') }]
     if (name === 'window' && /^\d/.test(text)) return [name, { length: within(name, text, '1s', '1d') }]
     return [name, toMember(name, text)]
   })
+  const names = members.map(([name]) => name)
+  const repeated = names.find((name, index) => names.indexOf(name) !== index)
+  if (repeated !== undefined) throw new InvalidArgumentError(`${repeated} occurs twice`)
   return Object.fromEntries(members)
 }
 

@@ -19,7 +19,8 @@ export function createAdvanceCommand(io: Io): Command {
       const { now } = await io.withProgress('waiting for deliveries', () =>
         client.postJson('/_mock/clock', { advance }),
       )
-      if (typeof now !== 'number') throw notAService('the response has no time')
+      if (typeof now !== 'number' || Number.isNaN(new Date(now).getTime()))
+        throw notAService('the response has no time')
       io.printResult({ now }, new Date(now).toISOString())
     })
 }

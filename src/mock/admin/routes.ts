@@ -100,9 +100,15 @@ export function createAdministration(context: Context): Administration {
   })
   return {
     async create(service, values) {
-      const { run } = service.serviceType === 'Portal' ? createPortalWebhook : createWebhook
-      const { body } = await run({ ...toCall(values), service })
-      return webhooks.get((body as { id: string }).id) as Webhook
+      const isPortal = service.serviceType === 'Portal'
+      const { body } = await (isPortal ? createPortalWebhook : createWebhook).run({
+        ...toCall(values),
+        service,
+      })
+      const { id } = body as { id: string }
+      const webhook = webhooks.get(id) as Webhook
+      if (isPortal && values.active === 'false') await deactivatePortalWebhook.run({ ...toCall({}), webhook })
+      return webhooks.get(id) as Webhook
     },
     async edit(webhook, { active, ...values }) {
       if (webhook.serviceType !== 'Portal') {
