@@ -13,9 +13,10 @@ const fileOf = (name: string): string => name.replace(/^@|\/.*$/g, '')
 export const bundledPackages: Plugin = {
   name: 'bundled-packages',
   setup({ initialOptions, onResolve }) {
-    const extension = EXTENSIONS[initialOptions.format as Format]
+    // Not the format: tsup makes CommonJS from ES modules, to have shared chunks.
+    const extension = initialOptions.outExtension?.['.js'] ?? '.js'
     const filter = new RegExp(`^(${Object.keys(packages).join('|')})$`)
-    onResolve({ filter }, ({ path }) => ({ path: `./packages/${fileOf(path)}.${extension}`, external: true }))
+    onResolve({ filter }, ({ path }) => ({ path: `./packages/${fileOf(path)}${extension}`, external: true }))
   },
 }
 
@@ -27,6 +28,7 @@ export async function bundlePackages(): Promise<void> {
   const inputs = new Set<string>()
   for (const [format, extension] of Object.entries(EXTENSIONS) as [Format, string][])
     for (const [name, used] of Object.entries(packages)) {
+      if (name === 'commander' && format === 'cjs') continue // the command line is an ES module
       // People write `z.string()`, and many of zod's functions have names of types or keywords.
       const contents =
         name === 'zod'
@@ -41,7 +43,7 @@ export async function bundlePackages(): Promise<void> {
         platform: 'node',
         mainFields: ['module', 'main'],
         legalComments: 'none', // in LICENSES.txt
-        banner: format === 'esm' && name === 'commander' ? { js: REQUIRE } : {},
+        banner: name === 'commander' ? { js: REQUIRE } : {},
         outfile: `dist/packages/${fileOf(name)}.${extension}`,
         metafile: true,
       })

@@ -52,7 +52,8 @@ function neededBy({ exports, imports, bin }) {
   for (let path = queue.pop(); path !== undefined; path = queue.pop()) {
     if (needed.has(path)) continue
     needed.add(path)
-    if (/^(bin|dist)\//.test(path)) queue.push(...importsOf(path))
+    // Each of dist/packages is one file with all it needs.
+    if (/^(bin\/|dist\/(?!packages\/))/.test(path)) queue.push(...importsOf(path))
   }
   return needed
 }
