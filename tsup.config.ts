@@ -55,11 +55,8 @@ const joinChunks: NonNullable<Options['esbuildPlugins']>[number] = {
       const from = relative('.', importer)
       const isCopied =
         (/^src[\\/](inspector|mock|changes)[\\/]/.test(from) &&
-          /\/(explain\/explain|receiver\/(delivery|log))\.ts$/.test(path)) ||
-        (/^src[\\/]explain[\\/](?!explain)/.test(from) &&
-          /\/(nearest|signature\/(bytes|encoding|form-field|keyring|profiles)|payload\/(media-type|limits|utf8))\.ts$/.test(
-            path,
-          ))
+          /\/(explain\/explain|receiver\/delivery)\.ts$/.test(path)) ||
+        (/^src[\\/]explain[\\/](?!explain)/.test(from) && /\/signature\/(keyring|profiles)\.ts$/.test(path))
       return isCopied ? { path: resolve(resolveDir, path), suffix: '?copy' } : undefined
     })
   },

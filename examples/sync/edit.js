@@ -1,4 +1,4 @@
-// Adds, changes and deletes trees of the mock. Start it beside the mock:
+// Adds, changes and deletes trees in the mock service, which must be running:
 //   node edit.js
 const {
   SERVICE_URL = 'http://127.0.0.1:4000/rest/services/Parcels/FeatureServer',

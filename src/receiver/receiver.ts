@@ -93,7 +93,7 @@ class HookReceiver<Payload> implements Receiver<Payload> {
         return this.#handlers.dispatchTogether(deliveries, context)
       },
     }
-    // Not a member of the class: bundlers keep a class whose member has a computed name, even if nobody uses it.
+    // The class does not declare it: with a computed name in it, bundlers could not leave out the class.
     Object.assign(this, { [RECEIVER_PORT]: port })
   }
 
