@@ -152,7 +152,7 @@ describe('geohook changes reports', () => {
 
   it('a job that does not end within --timeout', async () => {
     const service = await startService({ extractChanges: { answer: 'job', polls: 1000 } })
-    const args = ['changes', service.origin + PATH, '--timeout', '10s', '--json']
+    const args = ['changes', service.origin + PATH, '--timeout', '4s', '--json']
     expect(errorOf(await geohook(args, { env }))).toMatchObject({
       exit: 3,
       code: 'changes_timeout',

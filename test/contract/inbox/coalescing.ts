@@ -1,10 +1,10 @@
 import { createReceiver, type Delivery, type HandlerContext, type Receiver, type WebhookEvent } from 'geohook'
 import type { DurableInbox } from 'geohook/inbox'
-import { describe, expect, it } from 'vitest'
+import { describe, expect } from 'vitest'
 import { deliver, KEY } from '../../helpers/deliver.ts'
 import { createGate } from '../../helpers/gate.ts'
 import type { InboxEngineKind } from './engine.ts'
-import { until, useEngine } from './fixture.ts'
+import { testInbox, until } from './fixture.ts'
 
 const ROOT = 'https://gis.example.com/rest/services'
 let generation = 1_000
@@ -32,7 +32,7 @@ const windowOf = (event: WebhookEvent): number[] => JSON.parse(parametersOf(even
 /** Tests the option `coalesce`. */
 export function describeCoalescing(kind: InboxEngineKind): void {
   describe('coalescing', () => {
-    const { open } = useEngine(kind)
+    const it = testInbox(kind)
 
     interface Call {
       event: WebhookEvent
@@ -66,7 +66,7 @@ export function describeCoalescing(kind: InboxEngineKind): void {
     const isActive = (inbox: DurableInbox, count: number) =>
       until(async () => (await inbox.stats()).active === count)
 
-    it('never handles deliveries of two tenants together', async () => {
+    it('never handles deliveries of two tenants together', async ({ open }) => {
       const inbox = open()
       const { calls } = coalesce(inbox, 1_000)
       const body = edit()
@@ -83,7 +83,9 @@ export function describeCoalescing(kind: InboxEngineKind): void {
       expect(new Set(calls.map(({ delivery }) => delivery.tenant))).toEqual(new Set(['a', 'b', undefined]))
     })
 
-    it('handles 50 deliveries of a service in one call, whose window covers all of them', async () => {
+    it('handles 50 deliveries of a service in one call, whose window covers all of them', async ({
+      open,
+    }) => {
       const ended: string[] = []
       const inbox = open({ observer: { handled: ({ delivery }) => ended.push(delivery.id) } })
       const { calls } = coalesce(inbox, 4_000)
@@ -92,7 +94,7 @@ export function describeCoalescing(kind: InboxEngineKind): void {
       await until(() => ended.length === 50)
       expect(calls.map(({ size }) => size)).toEqual([50])
       const [{ event, context }] = calls as [Call]
-      expect(windowOf(event)).toEqual([min, generation])
+      expect(windowOf(event)).toEqual([min, min + 50])
       expect(context.together?.events.map(({ changeType }) => changeType)).toEqual(
         times(50, () => 'FeaturesCreated'),
       )
@@ -100,7 +102,9 @@ export function describeCoalescing(kind: InboxEngineKind): void {
       expect(await inbox.stats()).toMatchObject({ waiting: 0, active: 0, done: 50, dead: 0 })
     })
 
-    it('records all deliveries of a failed call as failed, and retries each of them alone', async () => {
+    it('records all deliveries of a failed call as failed, and retries each of them alone', async ({
+      open,
+    }) => {
       const failed: unknown[] = []
       const observer = { failed: ({ error }: { error: unknown }) => failed.push(error) }
       const inbox = open({ retryDelay: 600_000, maxRetryDelay: 600_000, observer })
@@ -121,7 +125,7 @@ export function describeCoalescing(kind: InboxEngineKind): void {
       ])
     })
 
-    it('moves only the delivery that always fails to the dead letters', async () => {
+    it('moves only the delivery that always fails to the dead letters', async ({ open }) => {
       const inbox = open({ attempts: 3 })
       const bodies = times(6, edit)
       const poison = bodies[3]
@@ -136,7 +140,7 @@ export function describeCoalescing(kind: InboxEngineKind): void {
       expect(new TextDecoder().decode((await inbox.get(entry?.id ?? ''))?.delivery.rawBody)).toBe(poison)
     })
 
-    it('handles the groups of two services at the same time', async () => {
+    it('handles the groups of two services at the same time', async ({ open }) => {
       const { gate, release } = createGate()
       const inbox = open()
       const { calls } = coalesce(inbox, 2_000, () => {
@@ -148,7 +152,7 @@ export function describeCoalescing(kind: InboxEngineKind): void {
       expect(calls.map(({ size }) => size).sort()).toEqual([3, 5])
     })
 
-    it('handles the deliveries that arrive during a call in one following call', async () => {
+    it('handles the deliveries that arrive during a call in one following call', async ({ open }) => {
       const { gate, release } = createGate()
       const inbox = open()
       const { calls } = coalesce(inbox, 1_000, () => gate)
@@ -162,7 +166,7 @@ export function describeCoalescing(kind: InboxEngineKind): void {
       expect(calls.map(({ size }) => size)).toEqual([1, 10])
     })
 
-    it('calls a handler of several change types once', async () => {
+    it('calls a handler of several change types once', async ({ open }) => {
       const inbox = open()
       const { calls } = coalesce(inbox, 2_000, () => {}, 'FeaturesEdited')
       const min = generation
@@ -173,11 +177,11 @@ export function describeCoalescing(kind: InboxEngineKind): void {
       ])
       await isDone(inbox, 3)
       expect(calls.length).toBe(1)
-      expect(windowOf((calls[0] as Call).event)).toEqual([min, generation])
+      expect(windowOf((calls[0] as Call).event)).toEqual([min, min + 3])
       expect(calls[0]?.context.together?.events.length).toBe(4)
     })
 
-    it('asks for attachments if one of the events is about attachments', async () => {
+    it('asks for attachments if one of the events is about attachments', async ({ open }) => {
       const inbox = open()
       const { calls } = coalesce(inbox, 2_000)
       await sendAll(inbox, [edit(['AttachmentsCreated'])])
@@ -187,7 +191,7 @@ export function describeCoalescing(kind: InboxEngineKind): void {
       expect(parametersOf((calls[0] as Call).event).get('returnattachments')).toBe('true')
     })
 
-    it('handles deliveries without a changesUrl and undecodable ones alone', async () => {
+    it('handles deliveries without a changesUrl and undecodable ones alone', async ({ open }) => {
       const inbox = open({ attempts: 1 })
       const { calls } = coalesce(inbox, 2_000)
       await sendAll(
@@ -200,7 +204,9 @@ export function describeCoalescing(kind: InboxEngineKind): void {
       expect(calls.map(({ size, event }) => [size, event.changesUrl])).toEqual(times(3, () => [1, undefined]))
     })
 
-    it('runs the functions passed to onSuccess once for a group, before its deliveries are done', async () => {
+    it('runs the functions passed to onSuccess once for a group, before its deliveries are done', async ({
+      open,
+    }) => {
       const inbox = open()
       const done: number[] = []
       const { calls } = coalesce(inbox, 2_000, ({ context }) =>
@@ -211,7 +217,7 @@ export function describeCoalescing(kind: InboxEngineKind): void {
       expect([calls.length, done]).toEqual([1, [0]])
     })
 
-    it('handles a gathering group at once when its workers are closed', async () => {
+    it('handles a gathering group at once when its workers are closed', async ({ open }) => {
       const inbox = open()
       const { calls, workers } = coalesce(inbox, 60_000)
       await sendAll(inbox, times(5, edit))
@@ -223,7 +229,7 @@ export function describeCoalescing(kind: InboxEngineKind): void {
       expect(await inbox.stats()).toMatchObject({ waiting: 0, active: 0, done: 5 })
     })
 
-    it('fails the whole group at the timeout of the attempt', async () => {
+    it('fails the whole group at the timeout of the attempt', async ({ open }) => {
       const failed: unknown[] = []
       const observer = { failed: ({ error }: { error: unknown }) => failed.push(String(error)) }
       const inbox = open({ timeout: 300, observer })

@@ -1,31 +1,17 @@
-import { createReceiver, type DuplicateStore } from 'geohook'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { createReceiver } from 'geohook'
+import { describe, expect } from 'vitest'
 import { deliver, KEY } from '../../helpers/deliver.ts'
 import { createGate } from '../../helpers/gate.ts'
-import type { DuplicatesEngine, DuplicatesEngineKind } from './engine.ts'
-import { uniquePayload, until } from './fixture.ts'
+import type { DuplicatesEngineKind } from './engine.ts'
+import { testWith, uniquePayload, until } from './fixture.ts'
 
 /** The contract of a duplicate store. Every engine must pass it. */
 export function describeDuplicates(kind: DuplicatesEngineKind): void {
-  describe(`duplicates in ${kind.name}`, { timeout: 40_000 }, () => {
-    let engine: DuplicatesEngine
-    let stores: { close(): Promise<void> }[] = []
-    beforeEach(async () => {
-      engine = await kind.create()
-      stores = []
-    })
-    afterEach(async () => {
-      await Promise.all(stores.map((store) => store.close()))
-      await engine.remove()
-    })
-    const open = (options?: { lease?: number; retention?: number }): DuplicateStore => {
-      const store = engine.open(options)
-      stores.push(store)
-      return store
-    }
+  describe(`duplicates in ${kind.name}`, { concurrent: true, timeout: 40_000 }, () => {
+    const it = testWith(kind)
     const id = 'ab'.repeat(16)
 
-    it('returns claimed, then busy, then done', async () => {
+    it('returns claimed, then busy, then done', async ({ open }) => {
       const store = open()
       expect(await store.claim(id)).toBe('claimed')
       expect(await store.claim(id)).toBe('busy')
@@ -34,14 +20,14 @@ export function describeDuplicates(kind: DuplicatesEngineKind): void {
       expect(await store.claim('cd'.repeat(16))).toBe('claimed')
     })
 
-    it('can be claimed again after a release', async () => {
+    it('can be claimed again after a release', async ({ open }) => {
       const store = open()
       await store.claim(id)
       await store.release(id)
       expect(await store.claim(id)).toBe('claimed')
     })
 
-    it('ignores a release after done', async () => {
+    it('ignores a release after done', async ({ open }) => {
       const store = open()
       await store.claim(id)
       await store.done(id)
@@ -49,14 +35,14 @@ export function describeDuplicates(kind: DuplicatesEngineKind): void {
       expect(await store.claim(id)).toBe('done')
     })
 
-    it('gives the delivery to exactly one of many concurrent claims', async () => {
+    it('gives the delivery to exactly one of many concurrent claims', async ({ open }) => {
       const store = open()
       const claims = await Promise.all(Array.from({ length: 50 }, () => store.claim(id)))
       expect(claims.filter((claim) => claim === 'claimed').length).toBe(1)
       expect(claims.filter((claim) => claim === 'busy').length).toBe(49)
     })
 
-    it('forgets a done delivery after its retention', async () => {
+    it('forgets a done delivery after its retention', async ({ open }) => {
       const store = open({ retention: 2_000 })
       await store.claim(id)
       await store.done(id)
@@ -64,15 +50,17 @@ export function describeDuplicates(kind: DuplicatesEngineKind): void {
       await until(async () => (await store.claim(id)) === 'claimed')
     })
 
-    it.each([
+    it.for<[string, number]>([
       ['lease', 999],
       ['lease', 2 ** 31],
       ['retention', 0],
-    ])('rejects a %s of %d', (name, value) => {
+    ])('rejects a %s of %d', ([name, value], { open }) => {
       expect(() => open({ [name]: value })).toThrow(expect.objectContaining({ code: 'config_invalid' }))
     })
 
-    it('runs the handler once for two concurrent requests, and again for the retry of a failure', async () => {
+    it('runs the handler once for two concurrent requests, and again for the retry of a failure', async ({
+      open,
+    }) => {
       const { gate, release } = createGate()
       let runs = 0
       const receiver = createReceiver({
@@ -97,7 +85,7 @@ export function describeDuplicates(kind: DuplicatesEngineKind): void {
     })
 
     if (kind.isShared) {
-      it('shares claims among processes', async () => {
+      it('shares claims among processes', async ({ open }) => {
         const [first, second] = [open(), open()]
         expect(await first.claim(id)).toBe('claimed')
         expect(await second.claim(id)).toBe('busy')
@@ -107,7 +95,7 @@ export function describeDuplicates(kind: DuplicatesEngineKind): void {
         expect(await second.claim(id)).toBe('done')
       })
 
-      it('renews a claim as long as its process is alive', async () => {
+      it('renews a claim as long as its process is alive', async ({ open }) => {
         const [store, other] = [open({ lease: 3_000 }), open({ lease: 3_000 })]
         await other.claim('cd'.repeat(16)) // connects
         expect(await store.claim(id)).toBe('claimed')
@@ -118,8 +106,8 @@ export function describeDuplicates(kind: DuplicatesEngineKind): void {
         } while (Date.now() < end)
       })
 
-      it('lets the claims of a dead process expire after their lease', async () => {
-        const [first, second] = [engine.open({ lease: 3_000 }), open({ lease: 3_000 })]
+      it('lets the claims of a dead process expire after their lease', async ({ open }) => {
+        const [first, second] = [open({ lease: 3_000 }), open({ lease: 3_000 })]
         await second.claim('cd'.repeat(16)) // connects
         expect(await first.claim(id)).toBe('claimed')
         await first.close() // keeps the claims, as if the process had exited

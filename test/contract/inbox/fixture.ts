@@ -1,19 +1,14 @@
 import { createReceiver, type Delivery, type Handler, type Receiver } from 'geohook'
 import type { DurableInbox, InboxOptions, WorkOptions } from 'geohook/inbox'
-import { afterEach, beforeEach, vi } from 'vitest'
+import { it, vi } from 'vitest'
 import { deliver, KEY, payloadOf } from '../../helpers/deliver.ts'
-import type { InboxEngine, InboxEngineKind } from './engine.ts'
+import type { InboxEngineKind } from './engine.ts'
 
-/** Short delays for tests. */
-const QUICK: InboxOptions = { retryDelay: 50, maxRetryDelay: 200 }
-
-/** Creates a store for each test. After the test, closes the inboxes and removes the store. */
-export interface Fixture {
-  open(options?: InboxOptions): DurableInbox
-  /** Sends a signed delivery to a receiver that uses the inbox. Returns the response status and the delivery's id. */
-  send(inbox: DurableInbox, changeType?: string): Promise<{ status: number; id: string }>
-  /** Starts workers with one handler for all change types. */
-  work(inbox: DurableInbox, handler: Handler, options?: WorkOptions): ReturnType<DurableInbox['work']>
+/** Short delays. Without an observer, failures would fill the output with warnings. */
+const QUICK: InboxOptions = {
+  retryDelay: 50,
+  maxRetryDelay: 200,
+  observer: { failed() {}, dead() {}, trouble() {} },
 }
 
 let number = 0
@@ -22,42 +17,50 @@ let number = 0
 export const uniquePayload = (changeType = 'FeaturesCreated'): string =>
   JSON.stringify({ ...JSON.parse(payloadOf(changeType)), number: number++ })
 
-export function useEngine(kind: InboxEngineKind): Fixture {
-  let engine: InboxEngine
-  let inboxes: DurableInbox[] = []
-  beforeEach(async () => {
-    engine = await kind.create()
-    inboxes = []
-  })
-  afterEach(async () => {
-    await Promise.all(inboxes.map((inbox) => inbox.close()))
-    await engine.remove()
+/** Tests with `open`, which opens a store for this test only. After the test, closes and removes it. */
+export const testWith = <Options, Store extends { close(): Promise<void> }>(
+  kind: { create(): Promise<{ open(options?: Options): Store; remove(): Promise<void> }> },
+  defaults?: Options,
+) =>
+  it.extend<{ open(options?: Options): Store }>({
+    async open({ onTestFinished }, use) {
+      const engine = await kind.create()
+      const stores: Store[] = []
+      onTestFinished(async () => {
+        await Promise.all(stores.map((store) => store.close()))
+        await engine.remove()
+      })
+      await use((options) => {
+        const store = engine.open({ ...defaults, ...options } as Options)
+        stores.push(store)
+        return store
+      })
+    },
   })
 
-  return {
-    open(options) {
-      // Without an observer, failures would fill the output with warnings.
-      const observer = { failed() {}, dead() {}, trouble() {} }
-      const inbox = engine.open({ ...QUICK, observer, ...options })
-      inboxes.push(inbox)
-      return inbox
+/** Tests with inboxes. */
+export const testInbox = (kind: InboxEngineKind) => testWith<InboxOptions, DurableInbox>(kind, QUICK)
+
+/** Sends a signed delivery to a receiver that uses the inbox. Returns the response status and the delivery's id. */
+export async function send(
+  inbox: DurableInbox,
+  changeType?: string,
+): Promise<{ status: number; id: string }> {
+  let id = ''
+  const observer = {
+    accepted({ delivery }: { delivery: Delivery }) {
+      id = delivery.id
     },
-    async send(inbox, changeType) {
-      let id = ''
-      const observer = {
-        accepted({ delivery }: { delivery: Delivery }) {
-          id = delivery.id
-        },
-        failed() {},
-      }
-      const receiver: Receiver = createReceiver({ signatureKey: KEY, inbox, observer })
-      const { status } = await deliver(receiver, uniquePayload(changeType))
-      return { status, id }
-    },
-    work: (inbox, handler, options) =>
-      inbox.work(createReceiver({ signatureKey: KEY }).on('*', handler), options),
+    failed() {},
   }
+  const receiver: Receiver = createReceiver({ signatureKey: KEY, inbox, observer })
+  const { status } = await deliver(receiver, uniquePayload(changeType))
+  return { status, id }
 }
+
+/** Starts workers with one handler for all change types. */
+export const work = (inbox: DurableInbox, handler: Handler, options?: WorkOptions) =>
+  inbox.work(createReceiver({ signatureKey: KEY }).on('*', handler), options)
 
 /** Polls until a condition is true. */
 export const until = (check: () => Promise<boolean> | boolean, milliseconds = 60_000): Promise<void> =>

@@ -1,22 +1,23 @@
-import { describe, expect, it } from 'vitest'
+import type { DurableInbox } from 'geohook/inbox'
+import { describe, expect } from 'vitest'
 import type { InboxEngineKind } from './engine.ts'
-import { useEngine } from './fixture.ts'
+import { send, testInbox } from './fixture.ts'
 
 const SERVICE = 'https://gis.example.com/server/rest/services/Parcels/FeatureServer'
 
 /** Tests the generations of feature services. */
 export function describeGenerations(kind: InboxEngineKind): void {
   describe('generations', () => {
-    const { open, send } = useEngine(kind)
+    const it = testInbox(kind)
     /** The last handled generations of the service in the order of the layers. */
-    const read = async ({ generations }: ReturnType<typeof open>, service = SERVICE) =>
+    const read = async ({ generations }: DurableInbox, service = SERVICE) =>
       [...(await generations.get(service))].sort(([a], [b]) => a - b)
 
-    it('are empty for an unknown service', async () => {
+    it('are empty for an unknown service', async ({ open }) => {
       expect(await read(open())).toEqual([])
     })
 
-    it('are raised layer by layer, and never lowered', async () => {
+    it('are raised layer by layer, and never lowered', async ({ open }) => {
       const inbox = open()
       await inbox.generations.raise(
         SERVICE,
@@ -42,7 +43,7 @@ export function describeGenerations(kind: InboxEngineKind): void {
       ])
     })
 
-    it('are replaced by lower ones, and forgotten', async () => {
+    it('are replaced by lower ones, and forgotten', async ({ open }) => {
       const inbox = open()
       const { generations } = inbox
       await generations.raise(
@@ -62,7 +63,7 @@ export function describeGenerations(kind: InboxEngineKind): void {
       expect(await read(inbox, `${SERVICE}/other`)).toEqual([[1, 1]])
     })
 
-    it('are exact up to the largest and the smallest safe integer', async () => {
+    it('are exact up to the largest and the smallest safe integer', async ({ open }) => {
       const inbox = open()
       const { MAX_SAFE_INTEGER: max, MIN_SAFE_INTEGER: min } = Number
       await inbox.generations.raise(
@@ -87,7 +88,7 @@ export function describeGenerations(kind: InboxEngineKind): void {
       ])
     })
 
-    it('accept the longest URL and the characters of every URL', async () => {
+    it('accept the longest URL and the characters of every URL', async ({ open }) => {
       const inbox = open()
       const prefix = 'https://gis.example.com/a\'b%00"$1:*?[{~}]/'
       // Random, because PostgreSQL compresses repeated text before it checks the length of an index entry.
@@ -98,7 +99,7 @@ export function describeGenerations(kind: InboxEngineKind): void {
       expect(await read(inbox, service.slice(0, -1))).toEqual([])
     })
 
-    it.each([
+    it.for([
       ['an empty service', '', [[0, 1]]],
       ['a service with 2,001 characters', 'a'.repeat(2_001), [[0, 1]]],
       ['a service with a space', 'https://gis.example.com/a b', [[0, 1]]],
@@ -106,7 +107,7 @@ export function describeGenerations(kind: InboxEngineKind): void {
       ['a generation that is not an integer', SERVICE, [[0, 1.5]]],
       ['a generation that is not safe', SERVICE, [[0, 2 ** 53]]],
       ['a generation that is text', SERVICE, [[0, '1']]],
-    ] as [string, string, [number, number][]][])('reject %s', async (_, service, list) => {
+    ] as [string, string, [number, number][]][])('reject %s', async ([_, service, list], { open }) => {
       const { generations } = open()
       const wrong =
         service === SERVICE ? "generations must map a layer's id" : 'service must be a URL of at most'
@@ -120,7 +121,7 @@ export function describeGenerations(kind: InboxEngineKind): void {
       else expect(await generations.get(service)).toEqual(new Map())
     })
 
-    it('must be a Map', async () => {
+    it('must be a Map', async ({ open }) => {
       const { generations } = open()
       for (const change of [generations.raise, generations.replace])
         await expect(change(SERVICE, [[0, 1]] as never)).rejects.toMatchObject({
@@ -129,7 +130,7 @@ export function describeGenerations(kind: InboxEngineKind): void {
         })
     })
 
-    it('end at the highest of many concurrent raises', async () => {
+    it('end at the highest of many concurrent raises', async ({ open }) => {
       const inboxes = kind.isShared ? [open(), open(), open()] : [open()]
       // Each layer has its highest generation in another raise, and the order of the layers differs.
       const raises = Array.from({ length: 60 }, (_, number) => {
@@ -148,7 +149,7 @@ export function describeGenerations(kind: InboxEngineKind): void {
       for (const inbox of inboxes) expect(await read(inbox)).toEqual(expected)
     })
 
-    it('are those of one replacement after several concurrent ones', async () => {
+    it('are those of one replacement after several concurrent ones', async ({ open }) => {
       const inboxes = kind.isShared ? [open(), open()] : [open()]
       const lists = Array.from({ length: 30 }, (_, number) =>
         Array.from({ length: 1 + (number % 5) }, (_, layer): [number, number] => [layer, number]),
@@ -158,10 +159,10 @@ export function describeGenerations(kind: InboxEngineKind): void {
           inboxes[index % inboxes.length]?.generations.replace(SERVICE, new Map(list)),
         ),
       )
-      expect(lists).toContainEqual(await read(inboxes[0] as ReturnType<typeof open>))
+      expect(lists).toContainEqual(await read(inboxes[0] as DurableInbox))
     })
 
-    it('are not changed by deliveries', async () => {
+    it('are not changed by deliveries', async ({ open }) => {
       const inbox = open()
       await inbox.generations.raise(SERVICE, new Map([[0, 3]]))
       await send(inbox)
@@ -171,7 +172,7 @@ export function describeGenerations(kind: InboxEngineKind): void {
       expect(await inbox.stats()).toMatchObject({ waiting: 1, active: 0, done: 0, dead: 0 })
     })
 
-    it('are unavailable after the inbox is closed', async () => {
+    it('are unavailable after the inbox is closed', async ({ open }) => {
       const inbox = open()
       await inbox.generations.raise(SERVICE, new Map([[0, 3]]))
       await inbox.close()
@@ -181,7 +182,7 @@ export function describeGenerations(kind: InboxEngineKind): void {
     })
 
     if (kind.isShared) {
-      it('are shared by inboxes, and survive closing', async () => {
+      it('are shared by inboxes, and survive closing', async ({ open }) => {
         const [first, second] = [open(), open()]
         await first.generations.raise(SERVICE, new Map([[0, 3]]))
         await second.generations.raise(SERVICE, new Map([[1, 4]]))

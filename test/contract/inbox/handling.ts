@@ -1,17 +1,17 @@
 import { createReceiver, type Delivery, type HandlerContext } from 'geohook'
 import type { AttemptEnded } from 'geohook/inbox'
-import { describe, expect, it } from 'vitest'
+import { describe, expect } from 'vitest'
 import { KEY } from '../../helpers/deliver.ts'
 import { createGate } from '../../helpers/gate.ts'
 import type { InboxEngineKind } from './engine.ts'
-import { until, useEngine } from './fixture.ts'
+import { send, testInbox, until, work } from './fixture.ts'
 
 /** Tests handlers, retries and dead letters. */
 export function describeHandling(kind: InboxEngineKind): void {
   describe('workers', () => {
-    const { open, send, work } = useEngine(kind)
+    const it = testInbox(kind)
 
-    it('passes each decoded delivery to the handlers, with the number of the attempt', async () => {
+    it('passes each decoded delivery to the handlers, with the number of the attempt', async ({ open }) => {
       const seen: [string, Delivery, HandlerContext][] = []
       const ended: unknown[] = []
       const inbox = open({
@@ -35,7 +35,7 @@ export function describeHandling(kind: InboxEngineKind): void {
       expect(await inbox.get(id)).toMatchObject({ state: 'done', attempts: 1, endedAt: expect.any(Date) })
     })
 
-    it('reports a delivery without a handler as unhandled, and records it as done', async () => {
+    it('reports a delivery without a handler as unhandled, and records it as done', async ({ open }) => {
       const ended: unknown[] = []
       const note =
         (name: string) =>
@@ -49,7 +49,7 @@ export function describeHandling(kind: InboxEngineKind): void {
       expect(await inbox.get(id)).toMatchObject({ state: 'done', attempts: 1 })
     })
 
-    it('handles deliveries that arrive while workers run', async () => {
+    it('handles deliveries that arrive while workers run', async ({ open }) => {
       const inbox = open()
       const handled: string[] = []
       work(inbox, (_, { id }) => handled.push(id))
@@ -59,7 +59,7 @@ export function describeHandling(kind: InboxEngineKind): void {
       expect(handled.sort()).toEqual(ids.sort())
     })
 
-    it('retries a failed delivery, and reports the error of each attempt', async () => {
+    it('retries a failed delivery, and reports the error of each attempt', async ({ open }) => {
       const failures: [number, unknown][] = []
       const inbox = open({ observer: { failed: ({ attempt, error }) => failures.push([attempt, error]) } })
       const { id } = await send(inbox)
@@ -75,7 +75,7 @@ export function describeHandling(kind: InboxEngineKind): void {
       expect(await inbox.get(id)).toMatchObject({ attempts: 3 })
     })
 
-    it('lists the due time of the next attempt and the last error', async () => {
+    it('lists the due time of the next attempt and the last error', async ({ open }) => {
       const inbox = open({ retryDelay: 600_000, maxRetryDelay: 600_000 })
       const { id } = await send(inbox)
       work(inbox, () => {
@@ -89,7 +89,9 @@ export function describeHandling(kind: InboxEngineKind): void {
       expect((await inbox.stats()).oldest).toEqual(entry?.receivedAt)
     })
 
-    it('moves a delivery to the dead letters after its last attempt; retry() gives it all attempts again', async () => {
+    it('moves a delivery to the dead letters after its last attempt; retry() gives it all attempts again', async ({
+      open,
+    }) => {
       const dead: number[] = []
       const errors: unknown[] = []
       const inbox = open({
@@ -133,7 +135,7 @@ export function describeHandling(kind: InboxEngineKind): void {
       expect([await inbox.retry(id), await inbox.discard(id)]).toEqual([false, false])
     })
 
-    it('discards a dead letter and a waiting delivery, but not an active one', async () => {
+    it('discards a dead letter and a waiting delivery, but not an active one', async ({ open }) => {
       const inbox = open({ attempts: 1 })
       const bad = await send(inbox, 'Bad')
       const { gate, release } = createGate()
@@ -157,7 +159,7 @@ export function describeHandling(kind: InboxEngineKind): void {
       expect(await inbox.stats()).toMatchObject({ waiting: 0, active: 0, done: 1, dead: 0 })
     })
 
-    it('retry() makes a waiting delivery due now', async () => {
+    it('retry() makes a waiting delivery due now', async ({ open }) => {
       const inbox = open({ retryDelay: 600_000, maxRetryDelay: 600_000 })
       const { id } = await send(inbox)
       work(inbox, (_, __, { attempt }) => {
@@ -172,7 +174,7 @@ export function describeHandling(kind: InboxEngineKind): void {
       expect((await inbox.get(id))?.attempts).toBe(2)
     })
 
-    it('says whether the receivers of all workers handle a change type', async () => {
+    it('says whether the receivers of all workers handle a change type', async ({ open }) => {
       const inbox = open()
       expect(inbox.handles?.('FeaturesCreated')).toBeUndefined()
       const workers = inbox.work(createReceiver({ signatureKey: KEY }).on('FeaturesEdited', () => {}))
@@ -186,7 +188,7 @@ export function describeHandling(kind: InboxEngineKind): void {
       expect(inbox.handles?.('JobDone')).toBeUndefined()
     })
 
-    it('moves a delivery to the dead letters if the receiver has no handlers', async () => {
+    it('moves a delivery to the dead letters if the receiver has no handlers', async ({ open }) => {
       const inbox = open({ attempts: 1 })
       await send(inbox)
       inbox.work(createReceiver({ signatureKey: KEY })) // without handlers
@@ -196,7 +198,7 @@ export function describeHandling(kind: InboxEngineKind): void {
     })
 
     if (kind.isShared) {
-      it('shares deliveries with another process, and handles each once', async () => {
+      it('shares deliveries with another process, and handles each once', async ({ open }) => {
         const [first, second] = [open(), open()]
         const handled: string[] = []
         for (const inbox of [first, second]) work(inbox, (_, { id }) => handled.push(id), { concurrency: 8 })

@@ -10,7 +10,7 @@ import { describeValidation } from './validation.ts'
 
 /** The contract of an inbox. Every engine must pass it. */
 export function describeInbox(kind: InboxEngineKind): void {
-  describe(`an inbox in ${kind.name}`, { timeout: 40_000 }, () => {
+  describe(`an inbox in ${kind.name}`, { concurrent: true, timeout: 40_000 }, () => {
     describeStoring(kind)
     describeGenerations(kind)
     describeValidation(kind)

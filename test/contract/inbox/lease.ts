@@ -1,14 +1,16 @@
 import type { HandlerContext } from 'geohook'
-import { describe, expect, it } from 'vitest'
+import { describe, expect } from 'vitest'
 import type { InboxEngineKind } from './engine.ts'
-import { until, useEngine } from './fixture.ts'
+import { send, testInbox, until, work } from './fixture.ts'
 
 /** Tests a handler that takes longer than the lease. This is slow for engines with a long minimum lease. */
 export function describeLease(kind: InboxEngineKind): void {
   describe(`an inbox in ${kind.name}`, () => {
-    const { open, send, work } = useEngine(kind)
+    const it = testInbox(kind)
 
-    it('keeps a delivery whose handler takes longer than the lease', { timeout: 90_000 }, async () => {
+    it('keeps a delivery whose handler takes longer than the lease', { timeout: 90_000 }, async ({
+      open,
+    }) => {
       const lease = Math.max(kind.minLease, 3_000) // a busy machine may fail to renew a shorter one in time
       const inbox = open({ lease, timeout: 20 * lease })
       const { id } = await send(inbox)

@@ -1,17 +1,17 @@
 import { createReceiver } from 'geohook'
-import type { AttemptEnded } from 'geohook/inbox'
-import { describe, expect, it } from 'vitest'
+import type { AttemptEnded, DurableInbox } from 'geohook/inbox'
+import { describe, expect } from 'vitest'
 import { deliver, KEY } from '../../helpers/deliver.ts'
 import type { InboxEngineKind } from './engine.ts'
-import { uniquePayload, until, useEngine } from './fixture.ts'
+import { send, testInbox, uniquePayload, until, work } from './fixture.ts'
 
 /** Tests the order of deliveries, the limits and the retention. */
 export function describeLimits(kind: InboxEngineKind): void {
   describe('limits', () => {
-    const { open, send, work } = useEngine(kind)
+    const it = testInbox(kind)
 
     /** Sends deliveries with pauses, so that no two are received in the same millisecond. */
-    async function sendInTurn(inbox: ReturnType<typeof open>, count: number): Promise<string[]> {
+    async function sendInTurn(inbox: DurableInbox, count: number): Promise<string[]> {
       const ids: string[] = []
       for (let i = 0; i < count; i++) {
         ids.push((await send(inbox)).id)
@@ -21,7 +21,7 @@ export function describeLimits(kind: InboxEngineKind): void {
       return ids
     }
 
-    it('begins deliveries in the order of receipt', async () => {
+    it('begins deliveries in the order of receipt', async ({ open }) => {
       const inbox = open()
       const ids = await sendInTurn(inbox, 8)
       const begun: string[] = []
@@ -30,7 +30,7 @@ export function describeLimits(kind: InboxEngineKind): void {
       expect(begun).toEqual(ids)
     })
 
-    it('lists waiting deliveries in the order of receipt', async () => {
+    it('lists waiting deliveries in the order of receipt', async ({ open }) => {
       const inbox = open()
       const ids = await sendInTurn(inbox, 8)
       const { entries } = await inbox.list({ state: 'waiting' })
@@ -40,7 +40,7 @@ export function describeLimits(kind: InboxEngineKind): void {
       expect(first?.receivedAt).toBeInstanceOf(Date)
     })
 
-    it('recognizes a duplicate while the inbox is full', async () => {
+    it('recognizes a duplicate while the inbox is full', async ({ open }) => {
       const inbox = open({ maxPending: 1 })
       const receiver = createReceiver({ signatureKey: KEY, inbox, observer: { failed() {} } })
       const payload = uniquePayload()
@@ -50,7 +50,7 @@ export function describeLimits(kind: InboxEngineKind): void {
       expect([again.status, again.body]).toEqual([200, { status: 'duplicate' }])
     })
 
-    it('removes done deliveries after retention, and dead letters after deadRetention', async () => {
+    it('removes done deliveries after retention, and dead letters after deadRetention', async ({ open }) => {
       const ended: string[] = []
       const note = ({ delivery }: AttemptEnded) => ended.push(delivery.id)
       const inbox = open({
@@ -71,7 +71,7 @@ export function describeLimits(kind: InboxEngineKind): void {
       expect(await inbox.list()).toEqual({ entries: [] })
     })
 
-    it('work() throws after close()', async () => {
+    it('work() throws after close()', async ({ open }) => {
       const inbox = open()
       await inbox.close()
       expect(() => work(inbox, () => {})).toThrow(expect.objectContaining({ code: 'config_invalid' }))

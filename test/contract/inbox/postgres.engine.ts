@@ -5,16 +5,19 @@ import { describePostgres } from './postgres.ts'
 import { describeRows } from './rows.ts'
 
 // The lease test is slow, so it is in `postgres.long.ts`.
-await describePostgres(({ connectionString, schema, client, ...kind }) => {
+await describePostgres(({ connectionString, schema: prefix, client, ...kind }) => {
   describeInbox(kind)
+
+  let number = 0
 
   describeDuplicates({
     name: 'PostgreSQL',
     async create() {
+      const schema = `${prefix}_${number++}`
       return {
         open: (options) => createPostgresDuplicates({ connectionString, schema, ...options }),
         remove: async () => {
-          await client.query(`drop table if exists ${schema}.duplicates`)
+          await client.query(`drop schema if exists ${schema} cascade`)
         },
       }
     },
@@ -24,10 +27,11 @@ await describePostgres(({ connectionString, schema, client, ...kind }) => {
   describeRows({
     name: 'PostgreSQL',
     async create() {
+      const schema = `${prefix}_${number++}`
       return {
         open: (options) => createPostgresRows({ connectionString, schema, ...options }),
         remove: async () => {
-          await client.query(`drop table if exists ${schema}.known_rows`)
+          await client.query(`drop schema if exists ${schema} cascade`)
         },
       }
     },

@@ -1,6 +1,7 @@
-import type { NewRow, RowStore, RowsOptions } from 'geohook/inbox'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import type { RowsEngine, RowsEngineKind } from './engine.ts'
+import type { NewRow, RowStore } from 'geohook/inbox'
+import { describe, expect } from 'vitest'
+import type { RowsEngineKind } from './engine.ts'
+import { testWith } from './fixture.ts'
 
 const SERVICE = 'https://gis.example.com/server/rest/services/Parcels/FeatureServer'
 const LAYER = { service: SERVICE, id: 0 }
@@ -13,27 +14,13 @@ const rowOf = (key: string, value: string | undefined = `value of ${key}`, objec
 
 /** The contract of a row store. Every engine must pass it. */
 export function describeRows(kind: RowsEngineKind): void {
-  describe(`rows in ${kind.name}`, { timeout: 40_000 }, () => {
-    let engine: RowsEngine
-    let stores: RowStore[] = []
-    beforeEach(async () => {
-      engine = await kind.create()
-      stores = []
-    })
-    afterEach(async () => {
-      await Promise.all(stores.map((store) => store.close()))
-      await engine.remove()
-    })
-    const open = (options?: RowsOptions): RowStore => {
-      const store = engine.open(options)
-      stores.push(store)
-      return store
-    }
+  describe(`rows in ${kind.name}`, { concurrent: true, timeout: 40_000 }, () => {
+    const it = testWith(kind)
     /** The values of rows by key. */
     const valuesOf = async (store: RowStore, keys: string[], layer = LAYER) =>
       Object.fromEntries((await store.read(layer, keys, [])).map(({ key, value }) => [key, value]))
 
-    it('returns only known rows, by key and by object id, each once', async () => {
+    it('returns only known rows, by key and by object id, each once', async ({ open }) => {
       const store = open()
       await store.write(LAYER, [rowOf('a', '{"n":1}', '7'), rowOf('b'), rowOf('c', undefined, '8')], 5)
       expect(await store.read(LAYER, ['x'], ['9'])).toEqual([])
@@ -48,7 +35,7 @@ export function describeRows(kind: RowsEngineKind): void {
       ])
     })
 
-    it('keeps the row of a deleted feature without a value', async () => {
+    it('keeps the row of a deleted feature without a value', async ({ open }) => {
       const store = open()
       await store.write(LAYER, [rowOf('a', 'first', '7')], 5)
       await store.write(LAYER, [{ key: 'a', objectId: '7', value: undefined }], 6)
@@ -57,7 +44,7 @@ export function describeRows(kind: RowsEngineKind): void {
       ])
     })
 
-    it('returns every row with an object id, and none under an earlier object id', async () => {
+    it('returns every row with an object id, and none under an earlier object id', async ({ open }) => {
       const store = open()
       await store.write(LAYER, [rowOf('a', 'a', '7'), rowOf('b', 'b', '7'), rowOf('c', 'c', '7')], 5)
       await store.write(LAYER, [rowOf('a', 'a', '8'), rowOf('c', 'c')], 5)
@@ -65,7 +52,7 @@ export function describeRows(kind: RowsEngineKind): void {
       expect([await keysOf('7'), await keysOf('8')]).toEqual([['b'], ['a']])
     })
 
-    it('separates services and layers', async () => {
+    it('separates services and layers', async ({ open }) => {
       const store = open()
       const layers = [LAYER, { service: SERVICE, id: -1 }, { service: `${SERVICE}2`, id: 0 }]
       for (const [index, layer] of layers.entries())
@@ -76,7 +63,7 @@ export function describeRows(kind: RowsEngineKind): void {
         ])
     })
 
-    it('never replaces a row of a higher generation', async () => {
+    it('never replaces a row of a higher generation', async ({ open }) => {
       const store = open()
       await store.write(LAYER, [rowOf('a', 'new'), { key: 'b', objectId: undefined, value: undefined }], 8)
       await store.write(LAYER, [rowOf('a', 'old'), rowOf('b', 'old'), rowOf('c', 'old')], 7)
@@ -85,7 +72,7 @@ export function describeRows(kind: RowsEngineKind): void {
       expect(await valuesOf(store, ['a'])).toEqual({ a: 'same' })
     })
 
-    it('keeps any text and the largest generations exactly', async () => {
+    it('keeps any text and the largest generations exactly', async ({ open }) => {
       const store = open()
       const service = `${SERVICE}/${'x'.repeat(1_900)}`
       const texts = ['', '\u{1f600} caf\u00e9 \'"\\', 'x'.repeat(2_000_000)]
@@ -99,7 +86,7 @@ export function describeRows(kind: RowsEngineKind): void {
       }
     })
 
-    it('reads and writes 1,000 rows in one call', async () => {
+    it('reads and writes 1,000 rows in one call', async ({ open }) => {
       const store = open()
       const rows = Array.from({ length: 1_000 }, (_, index) => rowOf(`key ${index}`, undefined, `${index}`))
       await store.write(LAYER, rows, 1)
@@ -114,7 +101,7 @@ export function describeRows(kind: RowsEngineKind): void {
       ).toHaveLength(1_000)
     })
 
-    it('removes the rows that were written the longest time ago', async () => {
+    it('removes the rows that were written the longest time ago', async ({ open }) => {
       const store = open({ maxRows: 3 })
       await store.write(LAYER, [rowOf('a')], 1)
       await store.write({ service: SERVICE, id: 1 }, [rowOf('a')], 1)
@@ -133,7 +120,7 @@ export function describeRows(kind: RowsEngineKind): void {
       expect(await store.read(LAYER, ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h', 'i', 'j'], [])).toHaveLength(3)
     })
 
-    it('forgets a service, also one with many rows, and counts no forgotten rows', async () => {
+    it('forgets a service, also one with many rows, and counts no forgotten rows', async ({ open }) => {
       const store = open({ maxRows: 5_000 })
       const other = { service: `${SERVICE}2`, id: 0 }
       await store.write(other, [rowOf('kept')], 9)
@@ -156,7 +143,7 @@ export function describeRows(kind: RowsEngineKind): void {
       expect(await valuesOf(store, ['kept'], other)).toEqual({ kept: 'value of kept' })
     })
 
-    it('ends at the highest generation of concurrent writes', async () => {
+    it('ends at the highest generation of concurrent writes', async ({ open }) => {
       const shared = kind.isShared ? [open(), open(), open()] : [open()]
       const keys = Array.from({ length: 40 }, (_, index) => `key ${index}`)
       await Promise.all(
@@ -171,7 +158,7 @@ export function describeRows(kind: RowsEngineKind): void {
       for (const store of shared) expect(await valuesOf(store, keys)).toEqual(Object.fromEntries(expected))
     })
 
-    it('rejects calls after it is closed', async () => {
+    it('rejects calls after it is closed', async ({ open }) => {
       const store = open()
       await store.write(LAYER, [rowOf('a')], 1)
       await store.close()
@@ -181,7 +168,7 @@ export function describeRows(kind: RowsEngineKind): void {
     })
 
     if (kind.isShared)
-      it('keeps rows after it is closed, and shares them', async () => {
+      it('keeps rows after it is closed, and shares them', async ({ open }) => {
         const [first, second] = [open(), open()]
         await first.write(LAYER, [rowOf('a')], 1)
         expect(await valuesOf(second, ['a'])).toEqual({ a: 'value of a' })

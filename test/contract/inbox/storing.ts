@@ -1,16 +1,16 @@
 import { createReceiver, verify } from 'geohook'
 import type { AttemptEnded } from 'geohook/inbox'
-import { describe, expect, it } from 'vitest'
+import { describe, expect } from 'vitest'
 import { deliver, KEY, signatureOf } from '../../helpers/deliver.ts'
 import type { InboxEngineKind } from './engine.ts'
-import { uniquePayload, until, useEngine } from './fixture.ts'
+import { send, testInbox, uniquePayload, until, work } from './fixture.ts'
 
 /** Tests storing, listing and reading deliveries. */
 export function describeStoring(kind: InboxEngineKind): void {
   describe('storage', () => {
-    const { open, send, work } = useEngine(kind)
+    const it = testInbox(kind)
 
-    it('recognizes a duplicate of a delivery in every state', async () => {
+    it('recognizes a duplicate of a delivery in every state', async ({ open }) => {
       const inbox = open({ attempts: 1 })
       const receiver = createReceiver({ signatureKey: KEY, inbox })
       const [good, bad] = [uniquePayload('Good'), uniquePayload('Bad')]
@@ -32,7 +32,7 @@ export function describeStoring(kind: InboxEngineKind): void {
       expect(await sendBoth()).toEqual([200, 200])
     })
 
-    it('keeps the exact bytes and headers, so that the signature can be verified again', async () => {
+    it('keeps the exact bytes and headers, so that the signature can be verified again', async ({ open }) => {
       const inbox = open()
       const pad = Buffer.from(Array.from({ length: 256 }, (_, byte) => byte)).toString('base64')
       const body = Buffer.from(
@@ -58,7 +58,7 @@ export function describeStoring(kind: InboxEngineKind): void {
       expect(verdict).toEqual({ ok: true, keyIndex: 0 })
     })
 
-    it('keeps the tenants of two deliveries with the same bytes', async () => {
+    it('keeps the tenants of two deliveries with the same bytes', async ({ open }) => {
       const inbox = open()
       const tenants = ['__proto__', 'caf\u00e9 \ud83d\ude00\u2028"']
       const body = uniquePayload()
@@ -75,7 +75,7 @@ export function describeStoring(kind: InboxEngineKind): void {
       expect(handled.sort()).toEqual(tenants)
     })
 
-    it('keeps bytes that are not UTF-8, and any header and change type', async () => {
+    it('keeps bytes that are not UTF-8, and any header and change type', async ({ open }) => {
       const inbox = open()
       // A receiver would reject this body, so the test calls put() itself. An inbox does not parse bodies.
       const rawBody = Uint8Array.from({ length: 70_000 }, (_, index) => (index * 7) % 256)
@@ -105,7 +105,7 @@ export function describeStoring(kind: InboxEngineKind): void {
       expect(Buffer.from(item?.delivery.rawBody ?? []).equals(rawBody)).toBe(true)
     })
 
-    it('stores at most maxPending deliveries, and returns 503 until some are done', async () => {
+    it('stores at most maxPending deliveries, and returns 503 until some are done', async ({ open }) => {
       const inbox = open({ maxPending: 3 })
       const answers = []
       for (let i = 0; i < 4; i++) answers.push((await send(inbox)).status)
@@ -116,7 +116,7 @@ export function describeStoring(kind: InboxEngineKind): void {
       await until(async () => (await send(inbox)).status === 202)
     })
 
-    it('lists entries by page and by state', async () => {
+    it('lists entries by page and by state', async ({ open }) => {
       const inbox = open({ attempts: 1 })
       const ids: string[] = []
       for (let i = 0; i < 5; i++) ids.push((await send(inbox, `Type${i}`)).id)
@@ -139,7 +139,7 @@ export function describeStoring(kind: InboxEngineKind): void {
       expect(third?.receivedAt).toBeInstanceOf(Date)
     })
 
-    it('returns undefined, false and empty lists for unknown ids', async () => {
+    it('returns undefined, false and empty lists for unknown ids', async ({ open }) => {
       const inbox = open()
       const id = 'cd'.repeat(16)
       for (const unknown of [id, 'no id', '', "'; --", '\0'])
@@ -153,7 +153,7 @@ export function describeStoring(kind: InboxEngineKind): void {
       expect(await inbox.purge({ state: 'dead' })).toBe(0)
     })
 
-    it('stores a delivery again after its retention', async () => {
+    it('stores a delivery again after its retention', async ({ open }) => {
       const ended: string[] = []
       const observer = { handled: ({ delivery }: AttemptEnded) => ended.push(delivery.id) }
       const inbox = open({ retention: 3_000, observer })
@@ -167,7 +167,7 @@ export function describeStoring(kind: InboxEngineKind): void {
       expect((await deliver(receiver, payload)).status).toBe(202)
     })
 
-    it('keeps dead letters longer than done deliveries', async () => {
+    it('keeps dead letters longer than done deliveries', async ({ open }) => {
       const handled: string[] = []
       const observer = { handled: ({ delivery }: AttemptEnded) => handled.push(delivery.id), dead() {} }
       const inbox = open({ retention: 200, attempts: 1, observer })
@@ -184,7 +184,7 @@ export function describeStoring(kind: InboxEngineKind): void {
       expect((await inbox.stats()).dead).toBe(0)
     })
 
-    it('stores nothing after it is closed', async () => {
+    it('stores nothing after it is closed', async ({ open }) => {
       const inbox = open()
       await inbox.close()
       await inbox.close()
@@ -192,7 +192,7 @@ export function describeStoring(kind: InboxEngineKind): void {
     })
 
     if (kind.isShared) {
-      it('keeps deliveries after it is closed', async () => {
+      it('keeps deliveries after it is closed', async ({ open }) => {
         const first = open()
         const { id } = await send(first)
         await first.close()

@@ -1,14 +1,16 @@
-import { describe, expect, it } from 'vitest'
+import { describe, expect } from 'vitest'
 import { createGate } from '../../helpers/gate.ts'
 import type { InboxEngineKind } from './engine.ts'
-import { until, useEngine } from './fixture.ts'
+import { send, testInbox, until, work } from './fixture.ts'
 
 /** Tests timeouts, concurrency and closing. */
 export function describeTiming(kind: InboxEngineKind): void {
   describe('workers', () => {
-    const { open, send, work } = useEngine(kind)
+    const it = testInbox(kind)
 
-    it('aborts the signal of an attempt at its timeout, and fails the attempt even if the handler ignores the signal', async () => {
+    it('aborts the signal of an attempt at its timeout, and fails the attempt even if the handler ignores the signal', async ({
+      open,
+    }) => {
       const inbox = open({ timeout: 200, attempts: 1 })
       const { gate, release } = createGate()
       const reasons: unknown[] = []
@@ -33,7 +35,7 @@ export function describeTiming(kind: InboxEngineKind): void {
       release()
     })
 
-    it('runs at most `concurrency` handlers at a time', async () => {
+    it('runs at most `concurrency` handlers at a time', async ({ open }) => {
       const inbox = open()
       for (let i = 0; i < 12; i++) await send(inbox)
       let running = 0
@@ -54,7 +56,7 @@ export function describeTiming(kind: InboxEngineKind): void {
       expect(max).toBe(3)
     })
 
-    it('close() waits for attempts in progress, and takes no more deliveries', async () => {
+    it('close() waits for attempts in progress, and takes no more deliveries', async ({ open }) => {
       const inbox = open()
       const { gate, release } = createGate()
       const handled: string[] = []

@@ -1,17 +1,17 @@
 import type { DurableInbox } from 'geohook/inbox'
-import { describe, expect, it } from 'vitest'
+import { describe, expect } from 'vitest'
 import { groupHandler } from '../../helpers/receiver-port.ts'
 import type { InboxEngineKind } from './engine.ts'
-import { useEngine } from './fixture.ts'
+import { testInbox } from './fixture.ts'
 
 const HANDLER = groupHandler(async () => [])
 
 /** Tests the validation of options. */
 export function describeValidation(kind: InboxEngineKind): void {
   describe('validation', () => {
-    const { open } = useEngine(kind)
+    const it = testInbox(kind)
 
-    it.each<[string, (inbox: DurableInbox) => unknown, string]>([
+    it.for<[string, (inbox: DurableInbox) => unknown, string]>([
       ['a limit of 0', (inbox) => inbox.list({ limit: 0 }), 'limit must be a whole number, 1 to 1000'],
       ['a limit of 1001', (inbox) => inbox.list({ limit: 1001 }), 'limit must be a whole number, 1 to 1000'],
       [
@@ -77,7 +77,7 @@ export function describeValidation(kind: InboxEngineKind): void {
       ],
       ['a missing receiver', async (inbox) => inbox.work({} as never), 'work() needs a receiver'],
       ['no receiver', async (inbox) => inbox.work(undefined as never), 'work() needs a receiver'],
-    ])('rejects %s', async (_, call, message) => {
+    ])('rejects %s', async ([_, call, message], { open }) => {
       const inbox = open()
       await expect((async () => call(inbox))()).rejects.toMatchObject({
         code: 'config_invalid',
@@ -85,7 +85,7 @@ export function describeValidation(kind: InboxEngineKind): void {
       })
     })
 
-    it.each([
+    it.for([
       'maxPending',
       'attempts',
       'retryDelay',
@@ -94,7 +94,7 @@ export function describeValidation(kind: InboxEngineKind): void {
       'lease',
       'retention',
       'deadRetention',
-    ])('rejects %s of 0, 1.5, a string and NaN', (name) => {
+    ])('rejects %s of 0, 1.5, a string and NaN', (name, { open }) => {
       for (const value of [0, 1.5, '5', Number.NaN])
         expect(() => open({ [name]: value })).toThrow(
           expect.objectContaining({
