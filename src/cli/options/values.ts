@@ -5,8 +5,13 @@ import type { Io } from '../terminal/io.ts'
 
 // Parsers for Commander's `argParser`. They throw an InvalidArgumentError that does not quote the value.
 
+/** Creates a parser for a repeatable option, which adds each value to the previous ones. */
+export const listOf =
+  <T>(parse: (value: string) => T) =>
+  (value: string, previous: readonly T[] = []): T[] => [...previous, parse(value)]
+
 /** Collects the values of a repeatable option. */
-export const collect = (value: string, previous: readonly string[] = []): string[] => [...previous, value]
+export const collect: (value: string, previous?: readonly string[]) => string[] = listOf(String)
 
 /** Parses an integer from `min` to `max`. */
 export const wholeNumber =

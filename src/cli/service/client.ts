@@ -1,3 +1,5 @@
+import { tryJson } from '../../shared/json.ts'
+import type { Trust } from '../../shared/tls-trust.node.ts'
 import { type CliError, failure, usageError } from '../errors.ts'
 import { toRecord } from '../io/files.ts'
 import { sendRequest } from '../io/http.ts'
@@ -15,22 +17,6 @@ export interface ClientOptions extends CaOptions, TokenOptions {
 /** The JSON object in a response body. */
 export type ServiceResponse = Record<string, unknown>
 
-/**
- * Client for the administration of a service, and for the control API of a mock service. Responses are not redacted,
- * because `edit` sends their values back. Printing redacts them.
- */
-export interface ServiceClient {
-  /** Origin of the service, for messages. */
-  readonly origin: string
-  get(path: string, parameters?: Record<string, string>): Promise<ServiceResponse>
-  /** Posts a form to the administration, as docs/specification.md requires. Some services read the token only from it. */
-  postForm(path: string, form?: Record<string, string>): Promise<ServiceResponse>
-  /** Posts JSON to the control API. */
-  postJson(path: string, body: object): Promise<ServiceResponse>
-  /** Deletes a resource of the control API. */
-  delete(path: string): Promise<ServiceResponse>
-}
-
 /** Timeout in milliseconds. Long, because a trigger request waits for all its deliveries, schedules and retries. */
 const TIMEOUT = 10 * 60_000
 const MAX_RESPONSE = 64 * 1024 * 1024
@@ -46,70 +32,81 @@ export function addClientOptions(command: CliCommand): void {
     .option('--json', 'print JSON')
 }
 
-/** Creates a client. @throws {CliError} exit code 2 for an invalid token or URL */
-export async function createClient(
-  io: Io,
-  { url: given, ca, ...tokens }: ClientOptions,
-): Promise<ServiceClient> {
-  const url = given ?? urlInEnvironment(io)
-  const token = await readServiceToken(io, tokens)
-  if (url.search || url.hash)
-    throw usageError('--url has a query or a fragment', 'Give only the base address.')
-  const trust = await readTrust(io, { ca })
-  let base = url.href
-  while (base.endsWith('/')) base = base.slice(0, -1)
+/**
+ * Client for the administration of a service, and for the control API of a mock service. Responses are not redacted,
+ * because `edit` sends their values back. Printing redacts them.
+ */
+export class ServiceClient {
+  readonly #target: { url: URL; token: string | undefined; trust: Trust }
 
-  async function request(
-    method: string,
-    path: string,
-    contentType = '',
-    body = '',
-  ): Promise<ServiceResponse> {
+  constructor(target: { url: URL; token: string | undefined; trust: Trust }) {
+    this.#target = target
+  }
+
+  get(path: string, parameters: Record<string, string> = {}): Promise<ServiceResponse> {
+    return this.#request('GET', `${path}?${new URLSearchParams({ f: 'json', ...parameters })}`)
+  }
+
+  /** Posts a form to the administration, as docs/specification.md requires. Some services read the token only from it. */
+  postForm(path: string, form: Record<string, string> = {}): Promise<ServiceResponse> {
+    const { token } = this.#target
+    const body = new URLSearchParams({ ...form, ...(token ? { token } : {}), f: 'json' }).toString()
+    return this.#request('POST', path, 'application/x-www-form-urlencoded', body)
+  }
+
+  /** Posts JSON to the control API. */
+  postJson(path: string, body: object): Promise<ServiceResponse> {
+    return this.#request('POST', path, 'application/json', JSON.stringify(body))
+  }
+
+  /** Deletes a resource of the control API. */
+  delete(path: string): Promise<ServiceResponse> {
+    return this.#request('DELETE', path)
+  }
+
+  async #request(method: string, path: string, contentType = '', body = ''): Promise<ServiceResponse> {
+    const { url, token, trust } = this.#target
     const headers: [string, string][] = [['accept', 'application/json']]
     if (token) headers.push(['authorization', `Bearer ${token}`])
-    if (method === 'POST') headers.push(['content-type', contentType])
-    const target = new URL(base + path)
-    const response = await sendRequest(
-      target,
-      { method, headers, body: Buffer.from(body) },
-      { timeout: TIMEOUT, limit: MAX_RESPONSE, trust },
-    )
+    if (contentType) headers.push(['content-type', contentType])
+    const target = new URL(url.href.replace(/\/+$/, '') + path)
+    const limits = { timeout: TIMEOUT, limit: MAX_RESPONSE, trust }
+    const response = await sendRequest(target, { method, headers, body: Buffer.from(body) }, limits)
     return parseResponse(response.status, response.body.toString(), target)
   }
+}
 
-  return {
-    origin: url.origin,
-    get: (path, parameters = {}) =>
-      request('GET', `${path}?${new URLSearchParams({ f: 'json', ...parameters })}`),
-    postForm: (path, form = {}) =>
-      request(
-        'POST',
-        path,
-        'application/x-www-form-urlencoded',
-        new URLSearchParams({ ...form, ...(token ? { token } : {}), f: 'json' }).toString(),
-      ),
-    postJson: (path, body) => request('POST', path, 'application/json', JSON.stringify(body)),
-    delete: (path) => request('DELETE', path),
-  }
+/**
+ * Calls a service, and reports the progress.
+ *
+ * @throws {CliError} exit code 2 for an invalid token or URL
+ */
+export async function withClient<T>(
+  io: Io,
+  options: ClientOptions,
+  call: (client: ServiceClient) => Promise<T>,
+  progress?: string,
+): Promise<T> {
+  const url = options.url ?? urlInEnvironment(io)
+  const token = await readServiceToken(io, options)
+  if (url.search || url.hash)
+    throw usageError('--url has a query or a fragment', 'Give only the base address.')
+  const client = new ServiceClient({ url, token, trust: await readTrust(io, options) })
+  return io.withProgress(progress ?? `asking ${url.origin}`, () => call(client))
 }
 
 function urlInEnvironment({ host }: Io): URL {
   try {
     return httpUrl(host.env.GEOHOOK_URL ?? DEFAULT_URL)
   } catch {
-    throw usageError(
-      'GEOHOOK_URL is not a URL that begins with http:// or https://',
-      'Set it, or give --url.',
-    )
+    const problem = 'GEOHOOK_URL is not a URL that begins with http:// or https://'
+    throw usageError(problem, 'Set it, or give --url.')
   }
 }
 
 /** Parses a response. Also looks for errors in the body, because some services report them with HTTP status 200. */
 function parseResponse(status: number, text: string, { origin, pathname }: URL): ServiceResponse {
-  let response: ServiceResponse | undefined
-  try {
-    response = toRecord(JSON.parse(text))
-  } catch {}
+  const response = toRecord(tryJson(text))
   if (!response) throw notAService(`the response from ${origin} (${status}) is not that of a webhook service`)
   const error = toRecord(response.error)
   if (response.status !== 'error' && response.success !== false && !error && status < 400) return response
@@ -117,20 +114,17 @@ function parseResponse(status: number, text: string, { origin, pathname }: URL):
   const reason = messages.filter((message) => typeof message === 'string').join('; ')
   const { code: number } = error ?? response
   const code = typeof number === 'number' ? number : status
-  throw failure(
-    `service_${code}`,
-    `the service answered ${code} for ${pathname}: ${reason || 'no reason given'}`,
-    HINTS.get(code),
-  )
+  const message = `the service answered ${code} for ${pathname}: ${reason || 'no reason given'}`
+  throw failure(`service_${code}`, message, HINTS[code])
 }
 
-const HINTS: ReadonlyMap<number, string> = new Map([
-  [401, 'Give a token with --token-file or --token-env.'],
-  [403, 'The user of the token must be allowed to administer this service.'],
-  [404, '"geohook list" shows the webhooks.'],
-  [498, 'The token is invalid or has expired: get a new one.'],
-  [499, 'The service requires a token: give it with --token-file or --token-env.'],
-])
+const HINTS: Readonly<Record<number, string>> = {
+  401: 'Give a token with --token-file or --token-env.',
+  403: 'The user of the token must be allowed to administer this service.',
+  404: '"geohook list" shows the webhooks.',
+  498: 'The token is invalid or has expired: get a new one.',
+  499: 'The service requires a token: give it with --token-file or --token-env.',
+}
 
 /** Creates the error for a response that does not come from a webhook service. */
 export const notAService = (message: string): CliError =>

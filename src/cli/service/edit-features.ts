@@ -1,5 +1,6 @@
 import { type Command, InvalidArgumentError } from 'commander'
 import type { GeoJsonCollection } from '../../mock/index.ts'
+import { tryJson } from '../../shared/json.ts'
 import { count } from '../../shared/words.ts'
 import { EXIT, toCliError, usageError } from '../errors.ts'
 import { readJson, toRecord } from '../io/files.ts'
@@ -9,12 +10,12 @@ import type { Io } from '../terminal/io.ts'
 import {
   addClientOptions,
   type ClientOptions,
-  createClient,
   notAService,
   type ServiceClient,
   type ServiceResponse,
+  withClient,
 } from './client.ts'
-import { type ServicePath, servicePath, toPrintable } from './webhooks.ts'
+import { type ServicePath, servicePath, toPrintable, toUrlPath } from './webhooks.ts'
 
 interface Options extends ClientOptions {
   layer: number
@@ -27,6 +28,13 @@ function objectIds(value: string, previous: readonly number[] = []): number[] {
   const ids = value.split(',').map((id) => id.trim())
   if (ids.every((id) => /^\d{1,15}$/.test(id))) return [...previous, ...ids.map(Number)]
   throw new InvalidArgumentError('must be object ids separated by commas, for example 3,7')
+}
+
+/** Parses the name of a feature service; its type can be left out. */
+function featureServicePath(value: string): ServicePath {
+  const service = servicePath(/\.(FeatureServer|GPServer)$/.test(value) ? value : `${value}.FeatureServer`)
+  if (service.serviceType === 'FeatureServer') return service
+  throw new InvalidArgumentError('must be a feature service, for example Parcels or folder/Parcels')
 }
 
 export function createEditFeaturesCommand(io: Io): Command {
@@ -54,48 +62,32 @@ export function createEditFeaturesCommand(io: Io): Command {
         throw usageError('there is nothing to edit', 'Give --add, --update or --delete.')
       const added = await readRows(io, '--add', add)
       const updated = await readRows(io, '--update', update)
-      const client = await createClient(io, options)
-      const path = featureServerPath(service)
-      const { results, generation } = await io.withProgress(`asking ${client.origin}`, async () => {
+      const path = `/rest/services/${toUrlPath(service)}/FeatureServer`
+      const { results, generation } = await withClient(io, options, async (client) => {
         // Only the layer tells in which attribute the id of a GeoJSON feature belongs.
         const needsName = updated.some(({ isGeoJson }) => isGeoJson)
         const objectIdField = needsName ? await getObjectIdField(client, `${path}/${layerId}`) : undefined
-        const form = toForm(await toRows(added, objectIdField), await toRows(updated, objectIdField), deletes)
-        const response = await client.postForm(`${path}/${layerId}/applyEdits`, form)
+        const lists = {
+          adds: JSON.stringify(await toRows(added, objectIdField)),
+          updates: JSON.stringify(await toRows(updated, objectIdField)),
+          deletes: deletes.join(','),
+        }
+        // Leaves out empty lists, because some services refuse them.
+        const form = Object.entries(lists).filter(([, text]) => text !== '[]' && text !== '')
+        const response = await client.postForm(`${path}/${layerId}/applyEdits`, Object.fromEntries(form))
         return { results: parseResults(response), generation: await getGeneration(client, path, layerId) }
       })
       io.printResult({ layerId, ...results, generation }, () => {
         printResults(io, results)
         if (generation !== undefined) io.print(`generation ${generation}`)
       })
-      if (!areAllApplied(results)) io.exitCode = EXIT.failure
+      if (
+        Object.values(results)
+          .flat()
+          .some(({ success }) => !success)
+      )
+        io.exitCode = EXIT.failure
     })
-}
-
-/** Leaves out empty lists, because some services refuse them. */
-function toForm(
-  adds: readonly object[],
-  updates: readonly object[],
-  deletes: readonly number[],
-): Record<string, string> {
-  const lists = { adds: JSON.stringify(adds), updates: JSON.stringify(updates), deletes: deletes.join(',') }
-  return Object.fromEntries(Object.entries(lists).filter(([, text]) => text !== '[]' && text !== ''))
-}
-
-/** Parses the name of a feature service; its type can be left out. */
-function featureServicePath(value: string): ServicePath {
-  const [, folderName = '', serviceName = ''] = /^(?:([^/]+)\/)?([^/]+)$/.exec(value) ?? []
-  if (serviceName !== '' && !/\.(FeatureServer|GPServer)$/.test(serviceName))
-    return { folderName, serviceName, serviceType: 'FeatureServer' }
-  const service = servicePath(value)
-  if (service.serviceType === 'FeatureServer') return service
-  throw new InvalidArgumentError('must be a feature service, for example Parcels or folder/Parcels')
-}
-
-/** Returns the URL path of a feature service. */
-function featureServerPath({ folderName, serviceName }: ServicePath): string {
-  const folder = folderName ? `${encodeURIComponent(folderName)}/` : ''
-  return `/rest/services/${folder}${encodeURIComponent(serviceName)}/FeatureServer`
 }
 
 /** @param path of the layer */
@@ -113,10 +105,8 @@ async function getGeneration(
   path: string,
   layerId: number,
 ): Promise<number | undefined> {
-  const { changeTrackingInfo } = await client
-    .get(path, { returnUpdates: 'true' })
-    .catch(() => ({}) as Record<string, unknown>)
-  const { layerServerGens } = toRecord(changeTrackingInfo) ?? {}
+  const response = await client.get(path, { returnUpdates: 'true' }).catch((): ServiceResponse => ({}))
+  const { layerServerGens } = toRecord(response.changeTrackingInfo) ?? {}
   if (!Array.isArray(layerServerGens)) return undefined
   const found = layerServerGens.map(toRecord).find((layer) => layer?.id === layerId)
   return typeof found?.serverGen === 'number' ? found.serverGen : undefined
@@ -136,19 +126,13 @@ async function readRows(io: Io, option: string, texts: readonly string[] = []): 
   for (const text of texts) {
     const isFile = text.startsWith('@')
     const name = isFile ? text.slice(1) : option
-    const value = isFile ? await readJson(io, name) : parse(option, text)
+    const value = isFile ? await readJson(io, name) : tryJson(text)
+    if (value === undefined)
+      throw usageError(`${option} is not JSON`, 'To read a file, write @ before its name.')
     const type = toRecord(value)?.type
     rows.push({ name, value, isGeoJson: type === 'Feature' || type === 'FeatureCollection' })
   }
   return rows
-}
-
-function parse(option: string, text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    throw usageError(`${option} is not JSON`, 'To read a file, write @ before its name.')
-  }
 }
 
 /**
@@ -156,25 +140,16 @@ function parse(option: string, text: string): unknown {
  *
  * @param objectIdField the attribute for ids of GeoJSON features
  */
-export async function toRows(
-  given: readonly GivenRows[],
-  objectIdField: string | undefined,
-): Promise<object[]> {
-  const rows: object[] = []
-  for (const { name, value, isGeoJson } of given) {
-    for (const row of isGeoJson ? await convert(name, value, objectIdField) : toList(name, value))
-      rows.push(row)
-  }
-  return rows
-}
-
-async function convert(name: string, value: unknown, objectIdField?: string): Promise<object[]> {
+async function toRows(given: readonly GivenRows[], objectIdField?: string): Promise<object[]> {
   const { fromGeoJson } = await import('../../mock/index.ts')
-  try {
-    return fromGeoJson(value as GeoJsonCollection, objectIdField)
-  } catch (error) {
-    throw usageError(`${name}: ${toCliError(error).message}`)
-  }
+  return given.flatMap(({ name, value, isGeoJson }) => {
+    if (!isGeoJson) return toList(name, value)
+    try {
+      return fromGeoJson(value as GeoJsonCollection, objectIdField)
+    } catch (error) {
+      throw usageError(`${name}: ${toCliError(error).message}`)
+    }
+  })
 }
 
 /** A feature, a list of features, or an object with one. */
@@ -199,13 +174,7 @@ const LISTS = [
   ['deleteResults', 'delete', 'deleted'],
 ] as const
 
-/** The result of one row. */
-interface RowResult {
-  objectId: number | null
-  globalId?: string
-  success: boolean
-  error?: { code: number; description: string }
-}
+type RowResult = ReturnType<typeof parseResult>
 
 /** The results of all rows, in their order. */
 type EditResults = Record<(typeof LISTS)[number][0], RowResult[]>
@@ -218,7 +187,7 @@ function parseResults(response: ServiceResponse): EditResults {
   return Object.fromEntries(entries)
 }
 
-function parseResult(value: unknown): RowResult {
+function parseResult(value: unknown) {
   const { objectId, globalId, success, error } = toRecord(value) ?? {}
   const { code, description } = toRecord(error) ?? {}
   return {
@@ -230,10 +199,6 @@ function parseResult(value: unknown): RowResult {
       : { error: { code: Number(code ?? 0), description: String(description ?? 'no reason given') } }),
   }
 }
-
-/** Returns true if all rows succeeded. */
-const areAllApplied = (results: EditResults): boolean =>
-  LISTS.every(([name]) => results[name].every(({ success }) => success))
 
 /** Maximum number of ids in one line, and of printed errors. `--json` prints all. */
 const MAX_PRINTED = 20

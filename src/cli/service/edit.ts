@@ -4,14 +4,7 @@ import { toRecord } from '../io/files.ts'
 import { CliCommand } from '../options/command.ts'
 import { collect, httpUrl } from '../options/values.ts'
 import type { Io } from '../terminal/io.ts'
-import {
-  addClientOptions,
-  type ClientOptions,
-  createClient,
-  notAService,
-  type ServiceClient,
-  type ServiceResponse,
-} from './client.ts'
+import { notAService, type ServiceClient, type ServiceResponse, withClient } from './client.ts'
 import {
   addWebhookOptions,
   findWebhook,
@@ -39,35 +32,29 @@ export function createEditCommand(io: Io): Command {
     .option('--hook-url <url>', 'new payload URL', httpUrl)
     .option('--change-types <names>', 'new change types that trigger it, separated by commas', collect)
     .with(addWebhookOptions)
-    .with(addClientOptions)
     .examples(
       "geohook edit Parcels.FeatureServer 'parcel edits' --hook-url http://127.0.0.1:3000/v2",
       "geohook edit Parcels.FeatureServer 'parcel edits' --key-file new-key.txt",
     )
-    .action(async (service: ServicePath, idOrName: string, options: ClientOptions & WebhookOptions) => {
+    .action(async (service: ServicePath, idOrName: string, options: WebhookOptions) => {
       const changes = await readWebhookOptions(io, options)
-      if (Object.keys(changes).length === 0) {
+      if (Object.keys(changes).length === 0)
         throw usageError(
           'there is nothing to change',
           'Give --name, --hook-url, --key-file or another option.',
         )
-      }
-      const client = await createClient(io, options)
-      const edited = await io.withProgress(`asking ${client.origin}`, () =>
-        edit(io, client, service, idOrName, changes),
-      )
-      const [changed, different, unknown] = (['changed', 'different', 'unknown'] as const).map((state) =>
-        [...edited.states.keys()].filter((name) => edited.states.get(name) === state),
-      )
-      if (io.json) io.printJson({ ...redactKeys(edited.after), edit: { changed, different, unknown } })
-      else printEdited(io, edited)
-      if (different?.length) {
+      const edited = await withClient(io, options, (client) => edit(io, client, service, idOrName, changes))
+      const namesOf = (wanted: State): string[] =>
+        [...edited.states].flatMap(([name, state]) => (state === wanted ? [name] : []))
+      const different = namesOf('different')
+      const report = { changed: namesOf('changed'), different, unknown: namesOf('unknown') }
+      io.printResult({ ...redactKeys(edited.after), edit: report }, () => printEdited(io, edited))
+      if (different.length > 0)
         throw failure(
           'edit_differs',
           `the webhook is not as requested: ${different.join(', ')}`,
           'The service may ignore or adjust these members, or another client edited the webhook at the same time.',
         )
-      }
     })
 }
 
@@ -130,16 +117,9 @@ async function edit(
 async function read(client: ServiceClient, path: string, id: string): Promise<ServiceResponse> {
   const webhook = await client.get(path)
   if (webhook.id !== id) throw notAService(`the response to ${path} is not the webhook ${id}`)
-  const active = BOOLEANS.get(toParameter(webhook.active).toLowerCase())
-  return active === undefined ? webhook : { ...webhook, active }
+  const active = toParameter(webhook.active).toLowerCase()
+  return /^(true|false|1|0)$/.test(active) ? { ...webhook, active: /^(true|1)$/.test(active) } : webhook
 }
-
-const BOOLEANS: ReadonlyMap<string, boolean> = new Map([
-  ['true', true],
-  ['1', true],
-  ['false', false],
-  ['0', false],
-])
 
 function compare(name: string, before: unknown, after: unknown, given: unknown): State {
   const isSame = covers(before, after) && covers(after, before)
@@ -160,19 +140,23 @@ function requireShown(
   { serviceType }: ServicePath,
   changes: Record<string, string>,
 ): void {
-  const required = [
-    ['name', '--name'],
-    ['hookUrl', '--hook-url'],
-    ...(serviceType === 'FeatureServer' ? [['changeTypes', '--change-types'] as const] : []),
-    ['signatureKey', '--key-file'],
-  ] as const
-  const hidden = required.filter(([name]) => !(name in changes) && !isShown(name, webhook[name]))
-  if (hidden.length === 0) return
+  const hidden = Object.keys(REQUIRED).filter((name) => !(name in changes) && !isShown(name, webhook[name]))
+  // Geoprocessing webhooks may have no change types.
+  const names = hidden.filter((name) => name !== 'changeTypes' || serviceType === 'FeatureServer')
+  if (names.length === 0) return
   throw failure(
     'member_hidden',
-    `the service does not show ${hidden.map(([name]) => name).join(', ')}, which the edit could erase`,
-    `Give the current or a new value with ${hidden.map(([, option]) => option).join(', ')}.`,
+    `the service does not show ${names.join(', ')}, which the edit could erase`,
+    `Give the current or a new value with ${names.map((name) => REQUIRED[name]).join(', ')}.`,
   )
+}
+
+/** The members that every edit sends, with the options that set them. */
+const REQUIRED: Readonly<Record<string, string>> = {
+  name: '--name',
+  hookUrl: '--hook-url',
+  changeTypes: '--change-types',
+  signatureKey: '--key-file',
 }
 
 /** Merges the changes into the members that the service shows. A schedule keeps the members that are not given. */
@@ -208,19 +192,16 @@ function printEdited(io: Io, { before, after, states }: Edited): void {
   const [old, now] = [redactKeys(before), redactKeys(after)]
   for (const [name, state] of states) {
     if (state === 'unchanged' && !PARAMETERS.includes(name)) continue
-    const [label, text] =
-      name === 'signatureKey'
-        ? ['key', toKeyText(state, after[name])]
-        : [name, toText(state, old[name], now[name])]
-    io.print(`  ${toPrintable(label).padEnd(13)} ${text}`)
+    const isKey = name === 'signatureKey'
+    const text = isKey ? toKeyText(state, after[name]) : toText(state, old[name], now[name])
+    io.print(`  ${toPrintable(isKey ? 'key' : name).padEnd(13)} ${text}`)
   }
 }
 
 function toText(state: State, before: unknown, after: unknown): string {
-  const was = `${toPrintable(after)} (was ${toPrintable(before)}`
   if (state === 'unknown') return 'not shown by the service'
-  if (state === 'unchanged') return toPrintable(after)
-  return state === 'changed' ? `${was})` : `${was}; not as requested)`
+  const different = state === 'different' ? '; not as requested' : ''
+  return toPrintable(after) + (state === 'unchanged' ? '' : ` (was ${toPrintable(before)}${different})`)
 }
 
 function toKeyText(state: State, key: unknown): string {

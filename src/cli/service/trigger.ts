@@ -1,5 +1,4 @@
 import type { Command } from 'commander'
-import type { FaultName } from '../../mock/index.ts'
 import { nearest } from '../../options.ts'
 import {
   FEATURE_CHANGE_TYPES,
@@ -7,21 +6,22 @@ import {
   KNOWN_CHANGE_TYPES,
   subscriptionsOf,
 } from '../../payload/events.ts'
+import { FAULTS, type FaultName } from '../../shared/faults.ts'
 import { isSuccess } from '../../shared/status.ts'
 import { CliError, EXIT, usageError } from '../errors.ts'
 import { toRecord } from '../io/files.ts'
 import { CliCommand } from '../options/command.ts'
-import { wholeNumber } from '../options/values.ts'
+import { duration, listOf, wholeNumber } from '../options/values.ts'
 import type { Io } from '../terminal/io.ts'
 import {
   addClientOptions,
   type ClientOptions,
-  createClient,
   notAService,
   type ServiceClient,
   type ServiceResponse,
+  withClient,
 } from './client.ts'
-import { type ListedWebhook, listWebhooks, type ServicePath, servicePath, toPrintable } from './webhooks.ts'
+import { listWebhooks, type ServicePath, servicePath, toPrintable } from './webhooks.ts'
 
 interface Options extends ClientOptions {
   jobId?: string
@@ -32,22 +32,6 @@ interface Options extends ClientOptions {
   wait: boolean
   any?: true
 }
-
-/** A delivery attempt, as printed with `--json`. */
-interface Attempt {
-  deliveryId: string
-  webhookId: string
-  number: number
-  hookUrl: string
-  status?: number
-  error?: string
-  milliseconds: number
-}
-
-const layer = (value: string, previous: readonly number[] = []): number[] => [
-  ...previous,
-  wholeNumber(0, 1_000_000)(value),
-]
 
 export function createTriggerCommand(io: Io): Command {
   return new CliCommand('trigger')
@@ -64,11 +48,11 @@ export function createTriggerCommand(io: Io): Command {
     )
     .option('--job-id <id>', 'geoprocessing: id of the finished job')
     .option('--task-name <name>', 'geoprocessing: task of the job')
-    .option('--layer <n>', 'layer of the event; repeatable', layer)
+    .option('--layer <n>', 'layer of the event; repeatable', listOf(wholeNumber(0, 1_000_000)))
     .choice(
       '--fault <name>',
       'fault to inject once: into the next delivery, or into the change extraction that follows it',
-      FAULT_NAMES,
+      Object.keys(FAULTS),
     )
     .option('--delay <ms>', 'with --fault: its delay in milliseconds', wholeNumber(0, 86_400_000))
     .option('--no-wait', 'do not wait for deliveries')
@@ -93,21 +77,23 @@ export function createTriggerCommand(io: Io): Command {
       const { jobId, taskName, layer: layerIds, wait } = options
       if (options.delay !== undefined && !options.fault) throw usageError('--delay requires --fault')
       if (!options.any) requireKnown(changeTypes)
-      const client = await createClient(io, options)
       const events = changeTypes.map((changeType) => ({ ...service, changeType, jobId, taskName, layerIds }))
-      const { deliveries, notSent = [] } = await io.withProgress('waiting for the responses', () =>
-        withFault(client, options, () => client.postJson('/_mock/trigger', { events, wait })),
-      )
-      if (!Array.isArray(deliveries)) throw notAService('the response has no deliveries')
-      const attempts = deliveries.flatMap((delivery) => parseAttempt(delivery) ?? [])
-      const stopped = Array.isArray(notSent) ? notSent.flatMap((entry) => parseStopped(entry) ?? []) : []
-      if (attempts.length === 0 && stopped.length === 0) await requireSent(io, client, service, changeTypes)
-      if (io.json) io.printJson({ attempts, ...(stopped.length > 0 ? { notSent: stopped } : {}) })
-      else printAttempts(io, attempts, wait)
-      if (!io.json)
-        for (const { webhookId, reason } of stopped)
+      const trigger = async (client: ServiceClient) => {
+        const response = await withFault(client, options, { events, wait })
+        if (!Array.isArray(response.deliveries)) throw notAService('the response has no deliveries')
+        const attempts = response.deliveries.map(toAttempt)
+        const notSent = Array.isArray(response.notSent) ? response.notSent.map(toStopped) : []
+        if (attempts.length === 0 && notSent.length === 0) await requireSent(io, client, service, changeTypes)
+        return { attempts, ...(notSent.length > 0 ? { notSent } : {}) }
+      }
+      const result = await withClient(io, options, trigger, 'waiting for the responses')
+      const { attempts, notSent = [] } = result
+      io.printResult(result, () => {
+        printAttempts(io, attempts, wait)
+        for (const { webhookId, reason } of notSent)
           io.print(`not sent to ${toPrintable(webhookId)}: its handshake failed: ${toPrintable(reason)}`)
-      if ((wait && attempts.length === 0) || stopped.length > 0 || !areAllDelivered(attempts))
+      })
+      if ((wait && attempts.length === 0) || notSent.length > 0 || !areAllDelivered(attempts))
         io.exitCode = EXIT.failure
     })
 }
@@ -124,12 +110,13 @@ function requireKnown(changeTypes: readonly string[]): void {
   )
 }
 
-/** Injects the fault once. Removes the fault if no delivery was sent. */
+/** Triggers events after injecting the fault once. Removes the fault if no delivery was sent. */
 async function withFault(
   client: ServiceClient,
   { fault, delay, wait }: Options,
-  trigger: () => Promise<ServiceResponse>,
+  events: object,
 ): Promise<ServiceResponse> {
+  const trigger = () => client.postJson('/_mock/trigger', events)
   if (!fault) return trigger()
   const { id } = await client.postJson('/_mock/faults', { fault, delay, times: 1 })
   let isUsed = false
@@ -144,9 +131,9 @@ async function withFault(
   }
 }
 
-function parseAttempt(value: unknown): Attempt | undefined {
-  const attempt = toRecord(value)
-  if (!attempt) return undefined
+/** Converts a delivery attempt of a response to the one that is printed with `--json`. */
+function toAttempt(value: unknown) {
+  const attempt = toRecord(value) ?? {}
   const { id, deliveryId = id, webhookId, number = 1, hookUrl, answer, error, milliseconds = 0 } = attempt
   const status = toRecord(answer)?.status
   return {
@@ -160,31 +147,26 @@ function parseAttempt(value: unknown): Attempt | undefined {
   }
 }
 
-function parseStopped(value: unknown): { webhookId: string; reason: string } | undefined {
+type Attempt = ReturnType<typeof toAttempt>
+
+function toStopped(value: unknown) {
   const { webhookId, reason } = toRecord(value) ?? {}
-  return typeof webhookId === 'string' && typeof reason === 'string' ? { webhookId, reason } : undefined
+  return { webhookId: String(webhookId), reason: String(reason) }
 }
 
 /** Returns true if at least one attempt of each delivery succeeded. */
 function areAllDelivered(attempts: readonly Attempt[]): boolean {
-  const succeeded = new Set(
-    attempts.filter(({ status }) => isSuccess(status)).map(({ deliveryId }) => deliveryId),
-  )
-  return attempts.every(({ deliveryId }) => succeeded.has(deliveryId))
+  const succeeded = attempts.filter(({ status }) => isSuccess(status)).map(({ deliveryId }) => deliveryId)
+  const ids = new Set(succeeded)
+  return attempts.every(({ deliveryId }) => ids.has(deliveryId))
 }
 
 function printAttempts(io: Io, attempts: readonly Attempt[], wait: boolean): void {
   if (!wait) io.print('triggered')
   else if (attempts.length === 0) io.print('no delivery was sent')
-  for (const attempt of attempts) {
-    const { status, number, hookUrl, error, milliseconds } = attempt
-    const cells = [
-      io.toStatus(status),
-      `attempt ${number}`,
-      toPrintable(hookUrl),
-      `${Math.round(milliseconds)} ms`,
-      toPrintable(error),
-    ]
+  for (const { status, number, hookUrl, error, milliseconds } of attempts) {
+    const time = `${Math.round(milliseconds)} ms`
+    const cells = [io.toStatus(status), `attempt ${number}`, toPrintable(hookUrl), time, toPrintable(error)]
     io.print(cells.filter((cell) => cell !== '').join('  '))
   }
 }
@@ -200,7 +182,11 @@ async function requireSent(
   service: ServicePath,
   changeTypes: readonly string[],
 ): Promise<void> {
-  const webhooks = await listIfAllowed(io, client, service)
+  // A client may be allowed to trigger events, but not to list the webhooks.
+  const webhooks = await listWebhooks(io, client, service).catch((error: unknown) => {
+    if (error instanceof CliError && /^service_(401|403|498|499)$/.test(error.code)) return undefined
+    throw error
+  })
   const subscriptions = new Set(changeTypes.flatMap(subscriptionsOf))
   const subscribed = webhooks?.filter((webhook) =>
     webhook.changeTypes.some((name) => subscriptions.has(name)),
@@ -218,47 +204,21 @@ async function requireSent(
   throw new CliError(EXIT.inactive, 'inactive', message, '"geohook edit --active true" activates a webhook.')
 }
 
-/** Returns undefined if the client may trigger events, but not list the webhooks. */
-async function listIfAllowed(
-  io: Io,
-  client: ServiceClient,
-  service: ServicePath,
-): Promise<ListedWebhook[] | undefined> {
-  try {
-    return await listWebhooks(io, client, service)
-  } catch (error) {
-    if (error instanceof CliError && /^service_(401|403|498|499)$/.test(error.code)) return undefined
-    throw error
-  }
+export function createAdvanceCommand(io: Io): Command {
+  return new CliCommand('advance')
+    .summary('advance the clock of a mock service')
+    .description(
+      'Advances the clock of a running mock: its windows close, and its retries and handshakes are made, as if the ' +
+        'time had passed. Prints the time that the clock then shows.',
+    )
+    .argument('<duration>', 'for example 90s, 15m, 12h or 7d', duration)
+    .with(addClientOptions)
+    .examples('geohook advance 1h', 'geohook advance 30s --url http://127.0.0.1:4001')
+    .action(async (advance: number, options: ClientOptions) => {
+      const post = (client: ServiceClient) => client.postJson('/_mock/clock', { advance })
+      const { now } = await withClient(io, options, post, 'waiting for deliveries')
+      if (typeof now !== 'number' || Number.isNaN(new Date(now).getTime()))
+        throw notAService('the response has no time')
+      io.printResult({ now }, new Date(now).toISOString())
+    })
 }
-
-/** A copy of the mock service's faults, so that the help does not load the service. A test compares both lists. */
-export const FAULT_NAMES: readonly FaultName[] = [
-  'wrong_key',
-  'altered',
-  'unsigned',
-  'truncated',
-  'wrong_content_type',
-  'gzip',
-  'duplicate',
-  'two_at_once',
-  'reordered',
-  'delayed',
-  'slow_drip',
-  'connection_dropped',
-  'wrong_length',
-  'answer_lost',
-  'job_failed',
-  'completed_with_errors',
-  'completed_without_url',
-  'unknown_status',
-  'result_gone',
-  'token_expired',
-  'html_answer',
-  'error_with_200',
-  'window_purged',
-  'ids_only_empty',
-  'redirect_elsewhere',
-  'cut_result',
-  'never_done',
-]

@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { FAULT_NAMES } from '../../../src/cli/service/trigger.ts'
-import { FAULTS } from '../../../src/mock/faults/faults.ts'
 import { FEATURE_CHANGE_TYPES, JOB_CHANGE_TYPES } from '../../../src/payload/events.ts'
+import { FAULTS } from '../../../src/shared/faults.ts'
 import type { Mock } from '../../helpers/cli.ts'
 import { geohook, withMock } from '../../helpers/cli.ts'
 import { withTarget } from '../../helpers/cli-servers.ts'
@@ -130,8 +129,7 @@ describe.concurrent('geohook trigger refuses', () => {
 })
 
 it('geohook trigger --help lists all faults and change types', async () => {
-  expect(FAULT_NAMES).toEqual(Object.keys(FAULTS))
   const { stdout } = await geohook(['trigger', '--help'])
-  for (const name of [...FAULT_NAMES, ...FEATURE_CHANGE_TYPES, ...JOB_CHANGE_TYPES])
+  for (const name of [...Object.keys(FAULTS), ...FEATURE_CHANGE_TYPES, ...JOB_CHANGE_TYPES])
     expect(stdout).toContain(name)
 })
