@@ -2,7 +2,7 @@ import { configInvalid } from '../errors.ts'
 import { createSaveQueue } from '../shared/save-queue.ts'
 import type { Federation } from './admin/operation.ts'
 import type { Attempt } from './delivery/attempt.ts'
-import { collect, createEngine, type Engine, sendRegistration } from './delivery/engine.ts'
+import { collect, createEngine, type Engine } from './delivery/engine.ts'
 import { createListeners, type Listeners, warn } from './event-listeners.ts'
 import { createExtractions, type Extractions } from './features/extract/extractions.ts'
 import { createFeatureStore } from './features/feature-data.ts'
@@ -17,77 +17,13 @@ import {
   selects,
   toServiceEvent,
 } from './state/events.ts'
-import { createFailureLog, createGenerations, createHandshakeLog, type Generations } from './state/records.ts'
-import { createServiceRegistry, type Service, servicePath } from './state/services.ts'
+import { Generations } from './state/records.ts'
+import { type Service, ServiceRegistry, servicePath } from './state/services.ts'
 import { restoreSnapshot, type SnapshotSeed, type State, toSnapshot } from './state/snapshot.ts'
-import { createWebhookStore, type Webhook } from './state/webhooks.ts'
-import type { ServiceVersion } from './versions.ts'
+import { type Webhook, WebhookStore } from './state/webhooks.ts'
 
 /** For each webhook id, the events that the webhook is subscribed to. */
 export type Recipients = ReadonlyMap<string, readonly ServiceEvent[]>
-
-/** Finds the webhooks that get events. */
-interface RecipientFinder {
-  /** @throws {WebhookError} `config_invalid` for an event that is invalid, or impossible on its service */
-  find(events: MockEvent | readonly MockEvent[]): Recipients
-  /** Does the same for events of one service that have their generations. */
-  findFor(service: Service, events: readonly ServiceEvent[]): Recipients
-}
-
-interface RecipientOptions {
-  version: ServiceVersion
-  generations: Generations
-  now(): number
-}
-
-function createRecipientFinder(
-  { services, webhooks, features }: State,
-  { version, generations, now }: RecipientOptions,
-): RecipientFinder {
-  function resolveEvent(event: MockEvent): { service: Service; serviceEvent: ServiceEvent } {
-    requireEvent(event)
-    const service = services.resolve(event)
-    requirePossible(event, service, version)
-    return { service, serviceEvent: toServiceEvent(event, service, now()) }
-  }
-
-  function addRecipients(
-    recipients: Map<string, ServiceEvent[]>,
-    service: Service,
-    event: ServiceEvent,
-  ): void {
-    for (const webhook of webhooks.of(service)) {
-      if (!selects(webhook, event)) continue
-      const selected = recipients.get(webhook.id)
-      if (selected) selected.push(event)
-      else recipients.set(webhook.id, [event])
-    }
-  }
-
-  return {
-    find(given) {
-      // Spread, because `map` would skip the holes of a sparse array.
-      const events: readonly MockEvent[] = Array.isArray(given) ? [...given] : [given]
-      const resolved = events.map(resolveEvent)
-      const changes = resolved.reduce((sum, { serviceEvent }) => sum + serviceEvent.layerIds.length, 0)
-      if (changes > MAX_CHANGES)
-        throw configInvalid(`at most ${MAX_CHANGES} changes can be triggered together`)
-      const recipients = new Map<string, ServiceEvent[]>()
-      for (const { service, serviceEvent } of resolved) {
-        // Before the first generation, so that the first window can be extracted.
-        if (service.serviceType === 'FeatureServer') features.of(service)
-        serviceEvent.generation = generations.advance(service, serviceEvent.layerIds.length)
-        addRecipients(recipients, service, serviceEvent)
-      }
-      return recipients
-    },
-    findFor(service, events) {
-      const recipients = new Map<string, ServiceEvent[]>()
-      for (const event of events) addRecipients(recipients, service, event)
-      return recipients
-    },
-  }
-}
 
 /** A mock service without HTTP, shared by the administration, the control API and {@link createMockService}. */
 export interface Mock {
@@ -147,55 +83,63 @@ export function createMock(
   const listeners = createListeners()
   const changes = createListeners<string | undefined>()
   const changed = (): void => changes.emit(undefined)
-  const generations = createGenerations(clock.now)
-  const webhooks = createWebhookStore({
-    ...options,
-    now: clock.now,
-    onChange(change, webhook) {
-      engine.changed(webhook.id)
-      listeners.emit({
-        type: 'webhook',
-        change,
-        webhookId: webhook.id,
-        name: webhook.name,
-        service: servicePath(webhook),
-      })
-      changed()
-    },
+  const generations = new Generations(clock.now)
+  const webhooks = new WebhookStore(options, (change, webhook) => {
+    engine.changed(webhook.id)
+    const { id: webhookId, name } = webhook
+    listeners.emit({ type: 'webhook', change, webhookId, name, service: servicePath(webhook) })
+    changed()
   })
   const state: State = {
-    services: createServiceRegistry(),
+    services: new ServiceRegistry(),
     webhooks,
-    failures: createFailureLog(),
-    handshakes: createHandshakeLog(),
+    failures: new Map(),
+    handshakes: new Map(),
     features: createFeatureStore(generations, clock.now),
     settings: options.settings,
   }
-  const engine: Engine = createEngine(
-    state,
-    { ...options, ownUrl },
-    {
-      began: ({ deliveryId }) => changes.emit(deliveryId),
-      finished(attempt) {
-        listeners.emit({ type: 'attempt', attempt })
-        changes.emit(attempt.deliveryId)
-      },
-      counted() {
-        save().catch(warn)
-        changed()
-      },
-      changed,
-      noticed: listeners.emit,
-    },
-  )
+  const save = createSaveQueue(() => options.save?.(toSnapshot(state)))
+  const engine = createEngine(state, { ...options, ownUrl }, { listeners, changes, save })
   const extractions = createExtractions(clock.now, options.extractChanges, engine.faults)
   restoreSnapshot(state, { services: options.services, webhooks: options.webhooks }, options.settings)
   // Includes the ids and times that were generated for the seeds, so that `reset` restores them too.
   const seed = toSnapshot(state)
 
-  const save = createSaveQueue(() => options.save?.(toSnapshot(state)))
+  function resolveEvent(event: MockEvent): { service: Service; serviceEvent: ServiceEvent } {
+    requireEvent(event)
+    const service = state.services.resolve(event)
+    requirePossible(event, service, version)
+    return { service, serviceEvent: toServiceEvent(event, service, clock.now()) }
+  }
 
-  const recipients = createRecipientFinder(state, { version, generations, now: clock.now })
+  function addRecipients(
+    recipients: Map<string, ServiceEvent[]>,
+    service: Service,
+    event: ServiceEvent,
+  ): void {
+    for (const webhook of webhooks.of(service)) {
+      if (!selects(webhook, event)) continue
+      const selected = recipients.get(webhook.id)
+      if (selected) selected.push(event)
+      else recipients.set(webhook.id, [event])
+    }
+  }
+
+  function findRecipients(given: MockEvent | readonly MockEvent[]): Recipients {
+    // Spread, because `map` would skip the holes of a sparse array.
+    const events: readonly MockEvent[] = Array.isArray(given) ? [...given] : [given]
+    const resolved = events.map(resolveEvent)
+    const changes = resolved.reduce((sum, { serviceEvent }) => sum + serviceEvent.layerIds.length, 0)
+    if (changes > MAX_CHANGES) throw configInvalid(`at most ${MAX_CHANGES} changes can be triggered together`)
+    const recipients = new Map<string, ServiceEvent[]>()
+    for (const { service, serviceEvent } of resolved) {
+      // Before the first generation, so that the first window can be extracted.
+      if (service.serviceType === 'FeatureServer') state.features.of(service)
+      serviceEvent.generation = generations.advance(service, serviceEvent.layerIds.length)
+      addRecipients(recipients, service, serviceEvent)
+    }
+    return recipients
+  }
 
   function restore(snapshot: SnapshotSeed): void {
     restoreSnapshot(state, snapshot, options.settings)
@@ -209,7 +153,9 @@ export function createMock(
 
   async function deliverEvents(service: Service, events: readonly ServiceEvent[]): Promise<Attempt[]> {
     if (events.length > 0) changed()
-    return deliver(recipients.findFor(service, events))
+    const recipients = new Map<string, ServiceEvent[]>()
+    for (const event of events) addRecipients(recipients, service, event)
+    return deliver(recipients)
   }
 
   return {
@@ -220,14 +166,14 @@ export function createMock(
     extractions,
     listeners,
     changes,
-    findRecipients: recipients.find,
+    findRecipients,
     deliverEvents,
     publish(service, events) {
       deliverEvents(service, events).catch(warn)
     },
     deliver,
-    attempts: engine.log.list,
-    register: (webhook) => sendRegistration(engine, webhook, clock.now()),
+    attempts: () => engine.log.list(),
+    register: engine.register,
     restore,
     reset() {
       engine.clear()

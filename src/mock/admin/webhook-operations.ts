@@ -57,7 +57,7 @@ export const editWebhook: WebhookOperation = {
     const changes = readChanges(parameters, { ...context.options, operation: 'edit', serviceType })
     requireFreeName(context, webhook, changes.name, id)
     const edited = webhooks.edit(id, changes, user.username, context.options.omitted) as Webhook
-    if (edited.active && !webhook.active) failures.clear(id)
+    if (edited.active && !webhook.active) failures.delete(id)
     return changed({ ...toWebhookJson(edited, context.options), ...SUCCESS })
   },
 }
@@ -71,7 +71,7 @@ export const deleteWebhook: WebhookOperation = {
   response: 'Status',
   run({ context: { state }, webhook: { id } }) {
     state.webhooks.delete(id)
-    state.failures.clear(id)
+    state.failures.delete(id)
     return changed(SUCCESS)
   },
 }
@@ -86,9 +86,10 @@ const notificationStatus: WebhookOperation = {
   response: 'NotificationStatus',
   run: ({ context, webhook }) =>
     unchanged({
-      webhookNotificationStatus: context.state.failures
-        .of(webhook.id)
-        .map((invokedTimestamp) => ({ invoked: false, invokedTimestamp })),
+      webhookNotificationStatus: (context.state.failures.get(webhook.id) ?? []).map((invokedTimestamp) => ({
+        invoked: false,
+        invokedTimestamp,
+      })),
     }),
 }
 
@@ -142,7 +143,7 @@ const deleteAll: ServiceOperation = {
   run({ context: { state }, service }) {
     for (const { id } of state.webhooks.list(service)) {
       state.webhooks.delete(id)
-      state.failures.clear(id)
+      state.failures.delete(id)
     }
     return changed(SUCCESS)
   },
@@ -154,9 +155,9 @@ const deleteAll: ServiceOperation = {
  */
 function switchAll({ state }: Context, service: Service, active: boolean, username: string): void {
   for (const webhook of state.webhooks.list(service)) {
-    const isStopped = active && state.handshakes.of(webhook.id)?.reason !== undefined
+    const isStopped = active && state.handshakes.get(webhook.id)?.reason !== undefined
     if (webhook.active !== active || isStopped) state.webhooks.edit(webhook.id, { active }, username)
-    if (active) state.failures.clear(webhook.id)
+    if (active) state.failures.delete(webhook.id)
   }
 }
 

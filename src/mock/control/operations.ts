@@ -94,7 +94,7 @@ function findNotSent(
   if (!engine.handshakes) return []
   const sent = new Set(attempts.map(({ webhookId }) => webhookId))
   return [...recipients.keys()].flatMap((webhookId) => {
-    const reason = state.handshakes.of(webhookId)?.reason
+    const reason = state.handshakes.get(webhookId)?.reason
     return reason === undefined || sent.has(webhookId) ? [] : [{ webhookId, reason }]
   })
 }
@@ -324,9 +324,15 @@ function listAttempts({ engine }: Mock, { query }: ControlRequest): Answer {
   const count = Number(limit)
   if (!/^\d{1,4}$/.test(limit) || count < 1 || count > MAX_PAGE)
     throw new AdminError(400, `limit must be a number from 1 to ${MAX_PAGE}`)
-  const page = engine.log.page({ limit: count, after, webhookId })
-  if (!page) throw new AdminError(404, 'there is no delivery with the id after')
-  return { body: { deliveries: page.attempts.map(toAttemptJson), next: page.next ?? null } }
+  const all = engine.log.list()
+  const start = after === undefined ? 0 : all.findIndex(({ id }) => id === after) + 1
+  if (start === 0 && after !== undefined) throw new AdminError(404, 'there is no delivery with the id after')
+  const rest = all
+    .slice(start)
+    .filter((attempt) => webhookId === undefined || attempt.webhookId === webhookId)
+  const attempts = rest.slice(0, count)
+  const next = rest.length > count ? attempts.at(-1)?.id : null
+  return { body: { deliveries: attempts.map(toAttemptJson), next } }
 }
 
 /** The routes, with that of the OpenAPI document, which is generated from all routes. */

@@ -1,12 +1,8 @@
-import { randomUUID } from 'node:crypto'
 import { isSuccess } from '../../shared/status.ts'
-import type { Trust } from '../../shared/tls-trust.node.ts'
 import type { RawRequest } from '../../testing/signer.ts'
-import type { Clock } from '../clock.ts'
-import type { Fault, FaultName } from '../faults/faults.ts'
+import type { FaultName } from '../faults/faults.ts'
 import type { Webhook } from '../state/webhooks.ts'
-import { contentLengthOf, isConnectionFault, sendWithConnectionFault } from './connection-faults.ts'
-import type { Answer, HttpClient, Target } from './http-client.ts'
+import type { Answer } from './http-client.ts'
 
 /** One attempt to send a delivery. */
 export interface Attempt {
@@ -33,55 +29,6 @@ export interface Attempt {
   fault?: FaultName
 }
 
-/** One page of the attempt log. */
-interface AttemptPage {
-  attempts: readonly Attempt[]
-  /** Value of `after` for the next page; undefined on the last page. */
-  next: string | undefined
-}
-
-/** The last thousand attempts, oldest first. */
-export interface AttemptLog {
-  /** @returns a new array */
-  list(): Attempt[]
-  add(attempt: Attempt): void
-  get(id: string): Attempt | undefined
-  /** @returns undefined if no attempt has the id `after` */
-  page(query: {
-    limit: number
-    after?: string | undefined
-    webhookId?: string | undefined
-  }): AttemptPage | undefined
-  clear(): void
-}
-
-const MAX_ATTEMPTS = 1000
-
-export function createAttemptLog(): AttemptLog {
-  const log: Attempt[] = []
-
-  return {
-    list: () => [...log],
-    add(attempt) {
-      log.push(attempt)
-      if (log.length > MAX_ATTEMPTS) log.shift()
-    },
-    get: (id) => log.find((attempt) => attempt.id === id),
-    page({ limit, after, webhookId }) {
-      const start = after === undefined ? 0 : log.findIndex(({ id }) => id === after) + 1
-      if (start === 0 && after !== undefined) return undefined
-      const rest = log
-        .slice(start)
-        .filter((attempt) => webhookId === undefined || attempt.webhookId === webhookId)
-      const attempts = rest.slice(0, limit)
-      return { attempts, next: rest.length > limit ? attempts.at(-1)?.id : undefined }
-    },
-    clear() {
-      log.length = 0
-    },
-  }
-}
-
 /** What is remembered of a delivery besides its attempts: its webhook may be edited or deleted later. */
 export interface DeliveryRecord {
   /** The webhook as it was when the delivery was sent. Contains its key. */
@@ -92,121 +39,39 @@ export interface DeliveryRecord {
   readonly contentType: string
 }
 
-/** The records of the thousand deliveries with the latest attempts. They include every delivery in the attempt log. */
-export interface DeliveryRecords {
-  get(deliveryId: string): DeliveryRecord | undefined
-  list(): DeliveryRecord[]
-  /** Called when an attempt of the delivery begins. */
-  put(deliveryId: string, record: DeliveryRecord): void
-}
+const MAX_ATTEMPTS = 1000
 
-/** The attempt log has as many attempts, so it cannot have more deliveries. */
-const MAX_RECORDS = 1000
+/** The last thousand attempts, oldest first. */
+export class AttemptLog {
+  readonly #attempts: Attempt[] = []
+  /**
+   * The records of the thousand deliveries with the latest attempts, by their ids. They include every delivery in the
+   * log, because the log has as many attempts.
+   */
+  readonly records: Map<string, DeliveryRecord> = new Map()
 
-export function createDeliveryRecords(): DeliveryRecords {
-  const records = new Map<string, DeliveryRecord>()
-  return {
-    get: (deliveryId) => records.get(deliveryId),
-    list: () => [...records.values()],
-    put(deliveryId, record) {
-      records.delete(deliveryId)
-      records.set(deliveryId, record)
-      const [oldest] = records.keys()
-      if (records.size > MAX_RECORDS && oldest !== undefined) records.delete(oldest)
-    },
+  /** @returns a new array */
+  list(): Attempt[] {
+    return [...this.#attempts]
   }
-}
 
-/** One delivery: a request with up to the maximum number of attempts. */
-export interface OutgoingDelivery {
-  id: string
-  webhookId: string
-  target: Target
-  request: RawRequest
-  fault: Readonly<Fault> | undefined
-  record: DeliveryRecord | undefined
-}
-
-/** Dependencies of {@link makeAttempt}. */
-export interface AttemptContext {
-  clock: Clock
-  client: HttpClient
-  /** The CAs to trust. Default: Node's own. */
-  trust: Trust | undefined
-  isClosed(): boolean
-  /** Called when an attempt begins. */
-  began(attempt: Attempt, delivery: OutgoingDelivery): void
-  /** Called when an attempt has ended. */
-  finished(attempt: Attempt): void
-}
-
-/** Errors of attempts whose request was not sent. Such attempts are not retried, because a retry would fail as well. */
-export const CLOSED = 'the mock service is closed'
-export const HOST_REFUSED = 'the host is not on this machine and not in allowHosts'
-
-/**
- * Makes one attempt. Never rejects: failures are recorded in the attempt.
- *
- * @param seconds timeout
- */
-export async function makeAttempt(
-  delivery: OutgoingDelivery,
-  number: number,
-  seconds: number,
-  context: AttemptContext,
-): Promise<Attempt> {
-  const { id: deliveryId, webhookId, target, fault } = delivery
-  const attempt: Attempt = {
-    id: randomUUID(),
-    deliveryId,
-    webhookId,
-    number,
-    hookUrl: target.hookUrl,
-    sentAt: context.clock.now(),
-    request: withConnectionHeaders(delivery, number),
+  add(attempt: Attempt, record: DeliveryRecord | undefined): void {
+    this.#attempts.push(attempt)
+    if (this.#attempts.length > MAX_ATTEMPTS) this.#attempts.shift()
+    if (!record) return
+    this.records.delete(attempt.deliveryId)
+    this.records.set(attempt.deliveryId, record)
+    const [oldest = ''] = this.records.keys()
+    if (this.records.size > MAX_ATTEMPTS) this.records.delete(oldest)
   }
-  if (fault) attempt.fault = fault.fault
-  context.began(attempt, delivery)
-  const started = performance.now()
-  try {
-    attempt.answer = await send(delivery, attempt, seconds, context)
-  } catch (error) {
-    attempt.error = messageOf(error)
-  }
-  attempt.milliseconds = Math.round(performance.now() - started)
-  context.finished(attempt)
-  return attempt
-}
 
-function withConnectionHeaders({ target, request, fault }: OutgoingDelivery, number: number): RawRequest {
-  const { method, headers, body } = request
-  const length = contentLengthOf(body, number === 1 ? fault?.fault : undefined)
-  return { method, headers: { host: target.host, ...headers, 'content-length': String(length) }, body }
-}
-
-/** Sends the request. Connection faults apply to the first attempt only, so that a retry can succeed. */
-async function send(
-  { target, request, fault }: OutgoingDelivery,
-  attempt: Attempt,
-  seconds: number,
-  { client, trust, isClosed }: AttemptContext,
-): Promise<Answer> {
-  if (isClosed()) throw new Error(CLOSED)
-  if (!target.isAllowed) throw new Error(HOST_REFUSED)
-  const isFirst = attempt.number === 1
-  if (isFirst && isConnectionFault(fault?.fault)) {
-    const onWrite = (bytes: number): void => {
-      attempt.bytesSent = (attempt.bytesSent ?? 0) + bytes
-    }
-    return sendWithConnectionFault(target, request, {
-      fault: fault.fault,
-      delay: fault.delay,
-      seconds,
-      trust,
-      onWrite,
-    })
+  get(id: string): Attempt | undefined {
+    return this.#attempts.find((attempt) => attempt.id === id)
   }
-  return client.send(target, request, seconds, isFirst && fault?.fault === 'answer_lost')
+
+  clear(): void {
+    this.#attempts.length = 0
+  }
 }
 
 export const hasSucceeded = ({ answer }: Attempt): boolean => isSuccess(answer?.status)
@@ -215,25 +80,4 @@ export const hasSucceeded = ({ answer }: Attempt): boolean => isSuccess(answer?.
 export function messageOf(error: unknown): string {
   if (error instanceof AggregateError) return error.errors.map(messageOf).join('; ')
   return error instanceof Error ? error.message : String(error)
-}
-
-/** Runs a task immediately if fewer than the maximum are running; otherwise queues it. */
-type ConcurrencyLimit = <T>(task: () => Promise<T>) => Promise<T>
-
-export function createConcurrencyLimit(maximum: number): ConcurrencyLimit {
-  const queue: (() => void)[] = []
-  let running = 0
-
-  return async (task) => {
-    if (running < maximum) running += 1
-    else await new Promise<void>((resolve) => queue.push(resolve))
-    try {
-      return await task()
-    } finally {
-      // Passes the slot of the finished task to the next one in the queue.
-      const startNext = queue.shift()
-      if (startNext) startNext()
-      else running -= 1
-    }
-  }
 }

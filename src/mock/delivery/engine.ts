@@ -1,104 +1,27 @@
 import { randomUUID } from 'node:crypto'
 import { type RawRequest, writeBody } from '../../testing/signer.ts'
-import type { Notice } from '../event-listeners.ts'
+import { type Listeners, warn } from '../event-listeners.ts'
 import { createFaults, type FaultStore } from '../faults/faults.ts'
 import type { ResolvedOptions } from '../options.ts'
 import { type ServiceEvent, selects } from '../state/events.ts'
 import type { State } from '../state/snapshot.ts'
-import {
-  type ResolvedWindow,
-  type ScheduleInfo,
-  shownSchedule,
-  type Webhook,
-  type WebhookStore,
-} from '../state/webhooks.ts'
+import { type ScheduleInfo, shownSchedule, type Webhook } from '../state/webhooks.ts'
 import { has } from '../versions.ts'
-import {
-  type Attempt,
-  type AttemptLog,
-  createAttemptLog,
-  createDeliveryRecords,
-  type DeliveryRecord,
-  type DeliveryRecords,
-} from './attempt.ts'
-import { createServiceHandshakes, type Handshakes } from './handshakes.ts'
+import { type Attempt, AttemptLog, type DeliveryRecord } from './attempt.ts'
+import { createHandshakes, type Handshakes } from './handshakes.ts'
 import { toTarget } from './http-client.ts'
-import {
-  createPayloadWriter,
-  createRequestWriter,
-  type PayloadOptions,
-  type RequestWriter,
-  toPortalPayload,
-} from './payloads.ts'
-import { createRetries, type DeliveryResult, type Retries } from './retries.ts'
+import { createPayloadWriter, createRequestWriter, type RequestWriter, toPortalPayload } from './payloads.ts'
+import { createRetries, type DeliveryResult, type OutgoingDelivery } from './retries.ts'
 import { createWindows, type OpenWindow } from './windows.ts'
 
-/** Sends requests at the wish of a user. Each is one attempt, even if the webhook was changed or deactivated. */
-interface Resends {
-  /** Sends a recorded attempt again, byte for byte. */
-  redeliver(attempt: Attempt): Promise<Attempt>
-  /**
-   * Sends a request once, as a delivery of its own: it is neither retried nor counted as a failure, and gets no fault.
-   *
-   * @param request without the headers `host` and `content-length`
-   */
-  sendOnce(record: DeliveryRecord, hookUrl: string, request: RawRequest): Promise<Attempt>
-}
-
-interface ResendsOptions {
-  log: AttemptLog
-  records: DeliveryRecords
-  allowHosts: readonly string[]
-  retries: Retries
-}
-
-function createResends({ log, records, allowHosts, retries }: ResendsOptions): Resends {
-  /** The number for a new attempt of the same delivery: one more than the highest number in the log. */
-  const nextNumber = ({ deliveryId, number }: Attempt): number =>
-    log
-      .list()
-      .filter((attempt) => attempt.deliveryId === deliveryId)
-      .reduce((highest, attempt) => Math.max(highest, attempt.number), number) + 1
-
-  return {
-    redeliver(attempt) {
-      const { deliveryId: id, webhookId, hookUrl, request } = attempt
-      const { host: _host, 'content-length': _length, ...headers } = request.headers
-      const target = toTarget(hookUrl, allowHosts)
-      const delivery = { id, webhookId, target, request: { ...request, headers }, fault: undefined }
-      return retries.resend({ ...delivery, record: records.get(id) }, () => nextNumber(attempt))
-    },
-    sendOnce(record, hookUrl, request) {
-      const { id: webhookId } = record.webhook
-      const target = toTarget(hookUrl, allowHosts)
-      return retries.resend(
-        { id: randomUUID(), webhookId, target, request, fault: undefined, record },
-        () => 1,
-      )
-    },
-  }
-}
-
-/** Returns the schedule by which a webhook gathers events; undefined if it does not gather them. */
-type ScheduleOf = (webhookId: string) => ScheduleInfo | undefined
-
-const createScheduleOf =
-  (webhooks: WebhookStore, window: ResolvedWindow): ScheduleOf =>
-  (webhookId) => {
-    const webhook = webhooks.get(webhookId)
-    if (!webhook || window.webhooks === 'none') return undefined
-    const schedule = shownSchedule(webhook, window)
-    return isSchedule(schedule) ? schedule : undefined
-  }
-
-const isSchedule = (schedule: Webhook['scheduleInfo']): schedule is ScheduleInfo =>
-  'recurrenceInfo' in schedule
+const DAY = 86_400_000
+/** Maximum number of failures kept per webhook: the upper bound of `numberOfFailures`. */
+const MAX_FAILURES = 1000
 
 /** Turns events into deliveries. */
-export interface Engine extends Resends {
+export interface Engine {
   readonly log: AttemptLog
   readonly faults: FaultStore
-  readonly records: DeliveryRecords
   readonly windows: { list(): OpenWindow[] }
   /** Undefined if the service makes no handshakes. */
   readonly handshakes: Pick<Handshakes, 'hasFailed' | 'stateOf' | 'repeat'> | undefined
@@ -108,9 +31,20 @@ export interface Engine extends Resends {
    * @returns all attempts, once the last has ended
    */
   notify(webhookId: string, events: readonly ServiceEvent[]): Promise<Attempt[]>
+  /** Sends a recorded attempt again, byte for byte, even if the webhook was changed or deactivated. */
+  redeliver(attempt: Attempt): Promise<Attempt>
+  /**
+   * Sends a request once, as a delivery of its own: it is neither retried nor counted as a failure, and gets no fault.
+   *
+   * @param request without the headers `host` and `content-length`
+   */
+  sendOnce(record: DeliveryRecord, hookUrl: string, request: RawRequest): Promise<Attempt>
+  /** Announces a webhook of a portal to its payload URL. Never rejects: a failure is recorded in the attempt. */
+  register(webhook: Readonly<Webhook>): Promise<Attempt>
   /** Signs a body with the key of the webhook, as its deliveries are. */
   readonly sign: RequestWriter
-  readonly scheduleOf: ScheduleOf
+  /** Returns the schedule by which a webhook gathers events; undefined if it does not gather them. */
+  scheduleOf(webhookId: string): ScheduleInfo | undefined
   /**
    * Applies a change of a webhook to its open window and its handshakes; without an id, does so for all webhooks.
    */
@@ -121,60 +55,61 @@ export interface Engine extends Resends {
   close(): Promise<void>
 }
 
-/** Callbacks of the engine. */
-interface EngineListeners {
-  /** Called when an attempt begins. */
-  began(attempt: Attempt): void
-  /** Called when an attempt has ended. */
-  finished(attempt: Attempt): void
-  /** Called when the failure count of a webhook has changed; the webhook may have been deactivated. */
-  counted(): void
-  /** Called when the faults, the open windows or a handshake have changed. */
-  changed(): void
-  /** Called when a handshake has ended, and when events were not sent because of it. */
-  noticed(notice: Notice): void
+/** Where an engine reports what has changed. */
+interface EngineReports {
+  readonly listeners: Listeners
+  readonly changes: Listeners<string | undefined>
+  /** Resolves when every change so far is saved. */
+  save(): Promise<void>
 }
 
 /** @throws {WebhookError} `config_invalid` */
 export function createEngine(
   state: State,
-  options: ResolvedOptions & Pick<PayloadOptions, 'ownUrl'>,
-  { began, finished, counted, changed, noticed }: EngineListeners,
+  options: ResolvedOptions & { ownUrl(): string | undefined },
+  { listeners, changes, save }: EngineReports,
 ): Engine {
   const { clock, version, dialect, allowHosts } = options
-  const log = createAttemptLog()
+  /** Called when the faults, the open windows or a handshake have changed. */
+  const changed = (): void => changes.emit(undefined)
+  const log = new AttemptLog()
   const faults = createFaults(changed)
-  const records = createDeliveryRecords()
   const writePayloads = createPayloadWriter(options)
   const writeRequest = createRequestWriter(options)
   /** Deliveries and open windows that `close` waits for. */
   const pending = new Set<Promise<unknown>>()
-  const retries = createRetries({
-    ...options,
+  const retries = createRetries(options, {
     settings: () =>
       has(version, 'failures') ? state.settings : { ...state.settings, notificationAttempts: 1 },
     isActive: (id) => state.webhooks.get(id)?.active === true && !handshakes?.hasFailed(id),
     began(attempt, { id, record }) {
-      log.add(attempt)
-      if (record) records.put(id, record)
-      began(attempt)
+      log.add(attempt, record)
+      changes.emit(id)
     },
-    finished,
+    finished(attempt) {
+      listeners.emit({ type: 'attempt', attempt })
+      changes.emit(attempt.deliveryId)
+    },
     ended: countResult,
   })
-  const resends = createResends({ log, records, allowHosts, retries })
-  const scheduleOf = createScheduleOf(state.webhooks, options.window)
-  const handshakes = createServiceHandshakes(state, options, retries.send, {
+  const handshakes = createHandshakes(state, options, retries.send, {
     began(handshake) {
       clock.during?.(track(handshake))
       changed()
     },
     notify(notice) {
-      noticed(notice)
-      counted()
+      listeners.emit(notice)
+      saveCount()
     },
   })
   const windows = createWindows<ServiceEvent, Attempt>({ clock, scheduleOf, flush })
+
+  function scheduleOf(webhookId: string): ScheduleInfo | undefined {
+    const webhook = state.webhooks.get(webhookId)
+    if (!webhook || options.window.webhooks === 'none') return undefined
+    const schedule = shownSchedule(webhook, options.window)
+    return 'recurrenceInfo' in schedule ? (schedule as ScheduleInfo) : undefined
+  }
 
   /** The events to send to a webhook now, with its current URL, key and change types. */
   function select(webhookId: string, events: readonly ServiceEvent[]) {
@@ -212,14 +147,36 @@ export function createEngine(
     const webhook = state.webhooks.get(webhookId)
     const isPortal = webhook?.serviceType === 'Portal'
     // In the `hosted` dialect, a success resets the webhook's failure count (docs/senders.md, "Delivery").
-    if (result === 'succeeded' && dialect === 'hosted' && !isPortal && state.failures.clear(webhookId))
-      counted()
+    if (result === 'succeeded' && dialect === 'hosted' && !isPortal && state.failures.delete(webhookId))
+      saveCount()
     if (result === 'failed' && webhook && (isPortal || has(version, 'failures'))) {
-      const limits = { ...state.settings, ...webhook.config?.deactivationPolicy }
-      if (state.failures.add(webhookId, clock.now(), limits)) state.webhooks.switchOff(webhookId)
-      counted()
+      const { numberOfFailures, daysInPast } = { ...state.settings, ...webhook.config?.deactivationPolicy }
+      const times = [...(state.failures.get(webhookId) ?? []), clock.now()].slice(-MAX_FAILURES)
+      state.failures.set(webhookId, times)
+      const start = clock.now() - daysInPast * DAY
+      if (times.filter((time) => time > start).length >= numberOfFailures) state.webhooks.switchOff(webhookId)
+      saveCount()
     }
   }
+
+  /** Saves the failure count of a webhook, which may have been deactivated, or its handshake. */
+  function saveCount(): void {
+    save().catch(warn)
+    changed()
+  }
+
+  /** Makes one attempt of a delivery without a fault. */
+  function resend(
+    delivery: Omit<OutgoingDelivery, 'target' | 'fault'>,
+    hookUrl: string,
+    number: () => number,
+  ): Promise<Attempt> {
+    const target = toTarget(hookUrl, allowHosts)
+    return track(retries.resend({ ...delivery, target, fault: undefined }, number))
+  }
+
+  const sendOnce: Engine['sendOnce'] = (record, hookUrl, request) =>
+    resend({ id: randomUUID(), webhookId: record.webhook.id, request, record }, hookUrl, () => 1)
 
   function track<T>(promise: Promise<T>): Promise<T> {
     const remove = (): void => void pending.delete(promise)
@@ -231,7 +188,6 @@ export function createEngine(
   return {
     log,
     faults,
-    records,
     windows,
     handshakes,
     sign: writeRequest,
@@ -245,8 +201,30 @@ export function createEngine(
       changed()
       return track(attempts)
     },
-    redeliver: (attempt) => track(resends.redeliver(attempt)),
-    sendOnce: (...request) => track(resends.sendOnce(...request)),
+    redeliver({ deliveryId: id, webhookId, hookUrl, request, number }) {
+      const { host: _host, 'content-length': _length, ...headers } = request.headers
+      const delivery = { id, webhookId, request: { ...request, headers }, record: log.records.get(id) }
+      const isSame = ({ deliveryId }: Attempt): boolean => deliveryId === id
+      return resend(delivery, hookUrl, () => {
+        const numbers = log
+          .list()
+          .filter(isSame)
+          .map((attempt) => attempt.number)
+        return Math.max(number, ...numbers) + 1
+      })
+    },
+    sendOnce,
+    // Of the body, only the member `WebhookRegistry` is known; it contains the `info` of deliveries
+    // (docs/decisions.md, "Mock service").
+    async register(webhook) {
+      const { contentType, hookUrl } = webhook
+      const when = clock.now()
+      const event = { changeType: 'register', subscriptions: [], when, layerIds: [0], generation: 0 }
+      const { info } = toPortalPayload(webhook, [event]) as { info: object }
+      const payload = writeBody({ WebhookRegistry: info }, { contentType })
+      const request = await writeRequest(webhook, payload, undefined)
+      return sendOnce({ webhook, payload, contentType }, hookUrl, request)
+    },
     changed(webhookId) {
       windows.changed(webhookId)
       handshakes?.changed(webhookId)
@@ -272,20 +250,4 @@ export function createEngine(
 export async function collect(deliveries: readonly Promise<Attempt[]>[]): Promise<Attempt[]> {
   const [first] = deliveries
   return first && deliveries.length === 1 ? first : (await Promise.all(deliveries)).flat()
-}
-
-/**
- * Announces a webhook of a portal to its payload URL. Of the body, only the member `WebhookRegistry` is known; it
- * contains the `info` of deliveries (docs/decisions.md, "Mock service"). The attempt is in the log.
- */
-export async function sendRegistration(
-  { sign, sendOnce }: Pick<Engine, 'sign' | 'sendOnce'>,
-  webhook: Readonly<Webhook>,
-  now: number,
-): Promise<Attempt> {
-  const { contentType, hookUrl } = webhook
-  const event = { changeType: 'register', subscriptions: [], when: now, layerIds: [0], generation: 0 }
-  const { info } = toPortalPayload(webhook, [event]) as { info: object }
-  const payload = writeBody({ WebhookRegistry: info }, { contentType })
-  return sendOnce({ webhook, payload, contentType }, hookUrl, await sign(webhook, payload, undefined))
 }

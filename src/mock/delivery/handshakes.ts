@@ -2,15 +2,15 @@ import { randomBytes } from 'node:crypto'
 import { isObject, tryJson } from '../../shared/json.ts'
 import { arcgis, type Profile } from '../../signature/profiles.ts'
 import { sign } from '../../signature/signature.ts'
-import type { Clock } from '../clock.ts'
 import type { Notice } from '../event-listeners.ts'
 import type { ResolvedOptions } from '../options.ts'
-import type { HandshakeLog, HandshakeRecord } from '../state/records.ts'
+import type { HandshakeRecord } from '../state/records.ts'
 import { servicePath } from '../state/services.ts'
 import type { State } from '../state/snapshot.ts'
-import type { Webhook, WebhookStore } from '../state/webhooks.ts'
-import { CLOSED, messageOf } from './attempt.ts'
+import type { Webhook } from '../state/webhooks.ts'
+import { messageOf } from './attempt.ts'
 import { type Answer, MAX_ANSWER, type OutgoingRequest, type Target, toTarget } from './http-client.ts'
+import { CLOSED } from './retries.ts'
 
 /** Seconds that a receiver has to answer a handshake (docs/senders.md, "Handshake"). */
 const SECONDS = 5
@@ -65,14 +65,8 @@ function findMistake({ status, body }: Answer, signature: string): string | unde
 export const needsHandshake = (webhook: Readonly<Webhook> | undefined): webhook is Readonly<Webhook> =>
   webhook !== undefined && webhook.signatureKey !== '' && webhook.serviceType !== 'Portal'
 
-interface HandshakesOptions {
-  clock: Clock
-  webhooks: WebhookStore
-  log: HandshakeLog
-  /** Milliseconds from the end of a handshake to the next one of the same webhook. */
-  every: number
-  /** Makes one handshake. @returns why it failed; undefined if it succeeded */
-  make(webhook: Readonly<Webhook>): Promise<string | undefined>
+/** Listeners of the handshakes. */
+interface HandshakeListeners {
   /** Called with the promise of each handshake, which never rejects. */
   began(handshake: Promise<void>): void
   /** Called when a handshake has ended, and when events were not sent. */
@@ -116,8 +110,17 @@ interface Handshake {
   readonly replaced: AbortController
 }
 
-function createHandshakes(options: HandshakesOptions): Handshakes {
-  const { clock, webhooks, log, every, make, began, notify } = options
+/** Creates the handshakes of a service. Returns undefined if its options say that it makes none. */
+export function createHandshakes(
+  state: State,
+  { clock, handshake: interval, allowHosts }: ResolvedOptions,
+  send: SendRequest,
+  { began, notify }: HandshakeListeners,
+): Handshakes | undefined {
+  if (!interval) return undefined
+  const { every } = interval
+  const { webhooks } = state
+  const lastOf = (webhookId: string): Readonly<HandshakeRecord> | undefined => state.handshakes.get(webhookId)
   const current = new Map<string, Handshake>()
   let round = 0
   let isStopped = false
@@ -144,7 +147,11 @@ function createHandshakes(options: HandshakesOptions): Handshakes {
   }
 
   async function run(handshake: Handshake): Promise<void> {
-    const reason = await make(handshake.webhook)
+    const reason = await makeHandshake(
+      handshake.webhook,
+      toTarget(handshake.webhook.hookUrl, allowHosts),
+      send,
+    )
     handshake.inFlight = undefined
     if (handshake.replaced.signal.aborted) return
     if (reason === CLOSED) {
@@ -152,8 +159,13 @@ function createHandshakes(options: HandshakesOptions): Handshakes {
       return
     }
     const { id: webhookId } = handshake.webhook
-    const notSent = reason === undefined ? undefined : log.of(webhookId)?.notSent
-    log.put({ webhookId, when: clock.now(), ...(reason && { reason }), ...(notSent && { notSent }) })
+    const notSent = reason === undefined ? undefined : lastOf(webhookId)?.notSent
+    state.handshakes.set(webhookId, {
+      webhookId,
+      when: clock.now(),
+      ...(reason && { reason }),
+      ...(notSent && { notSent }),
+    })
     notify({ type: 'handshake', ...describe(handshake.webhook), ok: reason === undefined, reason })
     repeatAfter(handshake, every)
   }
@@ -173,10 +185,11 @@ function createHandshakes(options: HandshakesOptions): Handshakes {
   /** Continues with the handshakes of a snapshot. One that is overdue is made before the next delivery. */
   function restored(): void {
     for (const id of [...current.keys()]) forget(id)
-    for (const { webhookId, when, reason } of log.all()) {
+    for (const { webhookId, when, reason } of [...state.handshakes.values()]) {
       const webhook = webhooks.get(webhookId)
       const remaining = Math.min(when + every - clock.now(), every)
-      if (!needsHandshake(webhook) || (remaining <= 0 && reason === undefined)) log.clear(webhookId)
+      if (!needsHandshake(webhook) || (remaining <= 0 && reason === undefined))
+        state.handshakes.delete(webhookId)
       else repeatAfter(replace(webhook), Math.max(remaining, 0))
     }
   }
@@ -184,15 +197,15 @@ function createHandshakes(options: HandshakesOptions): Handshakes {
   function repeat(webhookId: string): void {
     const webhook = webhooks.get(webhookId)
     if (!needsHandshake(webhook) || isStopped) return
-    log.clear(webhookId)
+    state.handshakes.delete(webhookId)
     start(webhook)
   }
 
   function countNotSent(webhookId: string, events: number): void {
-    const record = log.of(webhookId)
+    const record = lastOf(webhookId)
     const webhook = webhooks.get(webhookId)
     if (record?.reason === undefined || !webhook) return
-    log.put({ ...record, notSent: (record.notSent ?? 0) + events })
+    state.handshakes.set(webhookId, { ...record, notSent: (record.notSent ?? 0) + events })
     notify({ type: 'not_sent', ...describe(webhook), events, reason: record.reason })
   }
 
@@ -201,7 +214,7 @@ function createHandshakes(options: HandshakesOptions): Handshakes {
       const begunIn = round
       for (;;) {
         const webhook = webhooks.get(webhookId)
-        const record = log.of(webhookId)
+        const record = lastOf(webhookId)
         const inFlight = current.get(webhookId)?.inFlight
         if (!needsHandshake(webhook) || isClosed || (record && record.reason === undefined)) return true
         if (record && !inFlight) break
@@ -211,13 +224,13 @@ function createHandshakes(options: HandshakesOptions): Handshakes {
       countNotSent(webhookId, events)
       return false
     },
-    hasFailed: (webhookId) => log.of(webhookId)?.reason !== undefined,
+    hasFailed: (webhookId) => lastOf(webhookId)?.reason !== undefined,
     countNotSent,
     stateOf(webhookId) {
       const webhook = webhooks.get(webhookId)
       if (webhook?.serviceType === 'Portal') return 'portal'
       if (!needsHandshake(webhook)) return 'unsigned'
-      return log.of(webhookId) ?? (current.get(webhookId)?.inFlight ? 'in flight' : 'due')
+      return lastOf(webhookId) ?? (current.get(webhookId)?.inFlight ? 'in flight' : 'due')
     },
     repeat,
     changed(webhookId) {
@@ -226,7 +239,7 @@ function createHandshakes(options: HandshakesOptions): Handshakes {
       const known = current.get(webhookId)
       if (!needsHandshake(webhook)) {
         forget(webhookId)
-        log.clear(webhookId)
+        state.handshakes.delete(webhookId)
       } else if (!known || isNeeded(known.webhook, webhook, handshakes.hasFailed(webhookId)))
         repeat(webhookId)
       else known.webhook = webhook
@@ -254,21 +267,3 @@ const describe = (webhook: Readonly<Webhook>): { webhookId: string; name: string
   name: webhook.name,
   service: servicePath(webhook),
 })
-
-/** Creates the handshakes of a service. Returns undefined if its options say that it makes none. */
-export function createServiceHandshakes(
-  { webhooks, handshakes: log }: State,
-  { clock, handshake, allowHosts }: ResolvedOptions,
-  send: SendRequest,
-  listeners: Pick<HandshakesOptions, 'began' | 'notify'>,
-): Handshakes | undefined {
-  if (!handshake) return undefined
-  return createHandshakes({
-    clock,
-    webhooks,
-    log,
-    every: handshake.every,
-    make: (webhook) => makeHandshake(webhook, toTarget(webhook.hookUrl, allowHosts), send),
-    ...listeners,
-  })
-}

@@ -2,14 +2,8 @@ import type { ClientRequest } from 'node:http'
 import { setImmediate as endOfTurn } from 'node:timers/promises'
 import { describeCertificateError } from '../../shared/certificate-errors.ts'
 import type { HeaderPairs } from '../../shared/headers.ts'
-import {
-  type Connections,
-  createConnections,
-  type RawRequest as Exchange,
-  exchange,
-} from '../../shared/http.node.ts'
+import { type Connections, type RawRequest as Exchange, exchange } from '../../shared/http.node.ts'
 import { isLoopback } from '../../shared/loopback.ts'
-import type { Trust } from '../../shared/tls-trust.node.ts'
 import type { RawRequest } from '../../testing/signer.ts'
 import { toHostname } from '../http/server.ts'
 
@@ -44,26 +38,24 @@ export function toTarget(hookUrl: string, allowHosts: readonly string[]): Target
 /** A delivery, or a handshake. */
 export type OutgoingRequest = Omit<RawRequest, 'method'> & { method: 'GET' | 'POST' }
 
-/** Sends requests over connections that are kept open. It follows no redirects. */
-export interface HttpClient {
-  /** @param losesAnswer true to close the connection when the response begins */
-  send(target: Target, request: OutgoingRequest, seconds: number, losesAnswer?: boolean): Promise<Answer>
-  close(): void
-}
-
-/** @param trust default: Node's own CAs */
-export function createHttpClient(trust?: Trust): HttpClient {
-  const connections = createConnections(trust)
-  return {
-    async send(target, request, seconds, losesAnswer = false) {
-      // Two turns of the event loop let connections end that a receiver closes with its response.
-      await endOfTurn()
-      await endOfTurn()
-      const onResponse = losesAnswer ? loseAnswer : undefined
-      return sendOver(connections, target, request, { seconds, onResponse }, (req) => req.end(request.body))
-    },
-    close: () => connections.close(),
-  }
+/**
+ * Sends a request. Follows no redirects.
+ *
+ * @param seconds timeout
+ * @param losesAnswer true to close the connection when the response begins
+ */
+export async function sendRequest(
+  connections: Connections,
+  target: Target,
+  request: OutgoingRequest,
+  seconds: number,
+  losesAnswer = false,
+): Promise<Answer> {
+  // Two turns of the event loop let connections end that a receiver closes with its response.
+  await endOfTurn()
+  await endOfTurn()
+  const onResponse = losesAnswer ? loseAnswer : undefined
+  return sendOver(connections, target, request, { seconds, onResponse }, (req) => req.end(request.body))
 }
 
 function loseAnswer(): never {
@@ -73,21 +65,21 @@ function loseAnswer(): never {
 /** Maximum number of bytes that are read of a response. */
 export const MAX_ANSWER: number = 64 * 1024
 
-/** Options of {@link sendOver}. */
-interface SendOptions {
-  /** Timeout in seconds, from connecting to the last byte of the response. */
-  seconds: number
-  /** Value of `content-length`. Default: the length of the body. */
-  length?: number
-  onResponse?: Exchange['onResponse']
-}
-
-/** @param write writes the body */
+/**
+ * Sends a request with a body of any form.
+ *
+ * @param limits the timeout from connecting to the last byte of the response, and the value of `content-length`
+ * @param write writes the body
+ */
 export async function sendOver(
   connections: Connections,
   { origin, path, host }: Target,
   { method, headers, body }: OutgoingRequest,
-  { seconds, length = body.length, onResponse }: SendOptions,
+  {
+    seconds,
+    length = body.length,
+    onResponse,
+  }: { seconds: number; length?: number; onResponse?: Exchange['onResponse'] },
   write: (req: ClientRequest) => unknown,
 ): Promise<Answer> {
   const url = new URL(origin + path)

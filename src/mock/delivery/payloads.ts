@@ -1,12 +1,12 @@
 import { randomBytes } from 'node:crypto'
 import { gzipSync } from 'node:zlib'
-import { type ChangesUrlEncoding, createPayload, type Dialect } from '../../testing/index.ts'
+import { createPayload } from '../../testing/index.ts'
 import { type BodySigner, createBodySigner, type RawRequest, writeBody } from '../../testing/signer.ts'
 import type { FaultName } from '../faults/faults.ts'
-import type { SignatureOptions } from '../options.ts'
+import type { ResolvedOptions } from '../options.ts'
 import type { ServiceEvent } from '../state/events.ts'
 import type { Webhook } from '../state/webhooks.ts'
-import { has, type ServiceVersion } from '../versions.ts'
+import { has } from '../versions.ts'
 
 /** The payload of a portal: one entry for each event. The dialect of the mock does not change it. */
 export function toPortalPayload({ id, name }: Readonly<Webhook>, events: readonly ServiceEvent[]): object {
@@ -26,25 +26,19 @@ export function toPortalPayload({ id, name }: Readonly<Webhook>, events: readonl
   }
 }
 
-/** Options of {@link createPayloadWriter}. */
-export interface PayloadOptions {
-  dialect: Dialect
-  changesUrl?: ChangesUrlEncoding | undefined
-  serverUrl?: string | undefined
-  /** The part of URLs of feature services before `/services` if `serverUrl` is not set; undefined for an example host. */
-  ownUrl(): string | undefined
-  fanOut: 'webhook' | 'layer'
-  featuresEdited: 'precise' | 'edited'
-  signature: SignatureOptions
-}
-
 /** Returns the bodies of the deliveries with which a webhook receives these events. */
 type PayloadWriter = (
   webhook: Readonly<Webhook>,
   events: readonly ServiceEvent[],
 ) => Uint8Array<ArrayBuffer>[]
 
-export function createPayloadWriter(options: PayloadOptions): PayloadWriter {
+/**
+ * @param options with the part of URLs of feature services before `/services` if `serverUrl` is not set; undefined for an
+ *   example host
+ */
+export function createPayloadWriter(
+  options: ResolvedOptions & { ownUrl(): string | undefined },
+): PayloadWriter {
   function toPayload(webhook: Readonly<Webhook>, events: readonly ServiceEvent[]): unknown {
     const { folderName, serviceName, serviceType, name, id } = webhook
     if (serviceType === 'Portal') return toPortalPayload(webhook, events)
@@ -93,7 +87,7 @@ function rename({ changeTypes }: Readonly<Webhook>, event: ServiceEvent): Servic
 function groupByDelivery(
   { serviceType }: Readonly<Webhook>,
   events: readonly ServiceEvent[],
-  fanOut: PayloadOptions['fanOut'],
+  fanOut: ResolvedOptions['fanOut'],
 ): (readonly ServiceEvent[])[] {
   if (serviceType === 'GPServer') return events.map((event) => [event])
   return fanOut === 'layer' && serviceType === 'FeatureServer' ? byLayer(events) : [events]
@@ -122,12 +116,6 @@ function byLayer(events: readonly ServiceEvent[]): ServiceEvent[][] {
   return [...layers.values()]
 }
 
-interface RequestOptions {
-  version: ServiceVersion
-  dialect: Dialect
-  signature: SignatureOptions
-}
-
 /** Signs the body of a delivery, and injects faults that alter the request. */
 export type RequestWriter = (
   webhook: Readonly<Webhook>,
@@ -136,7 +124,7 @@ export type RequestWriter = (
 ) => Promise<RawRequest>
 
 /** @throws {WebhookError} `config_invalid` for options with which every delivery would fail */
-export function createRequestWriter({ version, dialect, signature }: RequestOptions): RequestWriter {
+export function createRequestWriter({ version, dialect, signature }: ResolvedOptions): RequestWriter {
   createBodySigner({ ...signature, signatureKey: 'any' })
   /** The `organization` dialect, always that of a portal, sends the key itself (docs/senders.md, "Three dialects"). */
   const sendsSecret = ({ serviceType }: Readonly<Webhook>): boolean =>

@@ -1,41 +1,39 @@
+import { randomUUID } from 'node:crypto'
 import { setMaxListeners } from 'node:events'
+import { createConnections } from '../../shared/http.node.ts'
 import type { RawRequest } from '../../testing/signer.ts'
 import type { Clock } from '../clock.ts'
 import type { Fault } from '../faults/faults.ts'
+import type { ResolvedOptions } from '../options.ts'
 import type { DeliverySettings } from '../schemas.ts'
-import {
-  type Attempt,
-  type AttemptContext,
-  CLOSED,
-  createConcurrencyLimit,
-  HOST_REFUSED,
-  hasSucceeded,
-  makeAttempt,
-  type OutgoingDelivery,
-} from './attempt.ts'
-import { type Answer, createHttpClient, type OutgoingRequest, type Target } from './http-client.ts'
+import { type Attempt, type DeliveryRecord, hasSucceeded, messageOf } from './attempt.ts'
+import { contentLengthOf, sendWithConnectionFault } from './connection-faults.ts'
+import { type Answer, type OutgoingRequest, sendRequest, type Target } from './http-client.ts'
 
-/** Holds back deliveries that have the fault `delayed` or `reordered`. */
-interface HoldBack {
-  /** Returns the sequence number (`place`) for a new delivery, starting at 1. */
-  nextPlace(): number
-  /** Resolves when a delivery may be sent: immediately unless its fault is `delayed` or `reordered`. */
-  wait(webhookId: string, place: number, fault: Readonly<Fault>, signal: AbortSignal): Promise<void>
-  /** Reports that a delivery was sent. Releases the webhook's held-back `reordered` delivery if its place is lower. */
-  sent(webhookId: string, place: number): void
+/** One delivery: a request with up to the maximum number of attempts. */
+export interface OutgoingDelivery {
+  id: string
+  webhookId: string
+  target: Target
+  request: RawRequest
+  fault: Readonly<Fault> | undefined
+  record: DeliveryRecord | undefined
 }
 
 const DELAYED_MS = 5_000
 const REORDERED_MS = 10_000
 
-function createHoldBack(clock: Clock): HoldBack {
+/** Holds back deliveries that have the fault `delayed` or `reordered`. */
+function createHoldBack(clock: Clock) {
   /** By webhook id: the delivery that is held back until a later one is sent. */
   const reordered = new Map<string, { place: number; release(): void }>()
   let places = 0
 
   return {
+    /** Returns the sequence number (`place`) for a new delivery, starting at 1. */
     nextPlace: () => ++places,
-    async wait(webhookId, place, { fault, delay }, signal) {
+    /** Resolves when a delivery may be sent: immediately unless its fault is `delayed` or `reordered`. */
+    async wait(webhookId: string, place: number, { fault, delay }: Readonly<Fault>, signal: AbortSignal) {
       if (fault === 'delayed') await waitUnlessAborted(clock, delay ?? DELAYED_MS, signal)
       // Holds back only one delivery of a webhook, because holding back two would not change their order.
       if (fault !== 'reordered' || reordered.has(webhookId)) return
@@ -45,7 +43,8 @@ function createHoldBack(clock: Clock): HoldBack {
       await waitUnlessAborted(clock, delay ?? REORDERED_MS, AbortSignal.any([laterSent.signal, signal]))
       if (reordered.get(webhookId) === held) reordered.delete(webhookId)
     },
-    sent(webhookId, place) {
+    /** Reports that a delivery was sent. Releases the webhook's held-back `reordered` delivery if its place is lower. */
+    sent(webhookId: string, place: number) {
       const held = reordered.get(webhookId)
       if (held && place > held.place) held.release()
     },
@@ -59,12 +58,15 @@ const waitUnlessAborted = (clock: Clock, milliseconds: number, signal: AbortSign
     () => false,
   )
 
-interface RetriesOptions extends Omit<AttemptContext, 'client' | 'isClosed'> {
-  /** Maximum number of attempts in flight. */
-  concurrency: number
+/** What the deliveries of a service depend on, and report to. */
+interface RetriesHost {
   settings(): DeliverySettings
   /** False for a webhook that was deleted or deactivated. Remaining attempts for such a webhook are skipped. */
   isActive(webhookId: string): boolean
+  /** Called when an attempt begins. */
+  began(attempt: Attempt, delivery: OutgoingDelivery): void
+  /** Called when an attempt has ended. */
+  finished(attempt: Attempt): void
   /** Called when a delivery has ended. */
   ended(webhookId: string, result: DeliveryResult): void
 }
@@ -99,23 +101,74 @@ export interface Retries {
 }
 
 const ABANDONED = 'abandoned'
+/** Errors of attempts whose request was not sent. Such attempts are not retried, because a retry would fail as well. */
+export const CLOSED = 'the mock service is closed'
+const HOST_REFUSED = 'the host is not on this machine and not in allowHosts'
 const NEVER_SENT: readonly unknown[] = [HOST_REFUSED, CLOSED]
 
-export function createRetries(options: RetriesOptions): Retries {
-  const { clock, settings, isActive, trust, began, finished, ended } = options
-  const client = createHttpClient(trust)
-  const limit = createConcurrencyLimit(options.concurrency)
+export function createRetries(
+  { clock, concurrency, trust }: ResolvedOptions,
+  { settings, isActive, began, finished, ended }: RetriesHost,
+): Retries {
+  const connections = createConnections(trust)
+  const limit = createConcurrencyLimit(concurrency)
   const holdBack = createHoldBack(clock)
   /** Aborted to end the waits of all current deliveries; `abandon` then creates a new controller. */
   let waits = createAbortController()
   let isClosed = false
-  const context = { clock, client, trust, isClosed: () => isClosed, began, finished }
 
   const isDue = ({ webhookId }: OutgoingDelivery, signal: AbortSignal): boolean =>
     signal.reason !== ABANDONED && isActive(webhookId)
 
+  function requireSendable({ isAllowed }: Target): void {
+    if (isClosed) throw new Error(CLOSED)
+    if (!isAllowed) throw new Error(HOST_REFUSED)
+  }
+
+  /** Makes one attempt. Never rejects: failures are recorded in the attempt. */
+  async function makeAttempt(delivery: OutgoingDelivery, number: number): Promise<Attempt> {
+    const { id: deliveryId, webhookId, target, fault } = delivery
+    const attempt: Attempt = {
+      id: randomUUID(),
+      deliveryId,
+      webhookId,
+      number,
+      hookUrl: target.hookUrl,
+      sentAt: clock.now(),
+      request: withConnectionHeaders(delivery, number),
+    }
+    if (fault) attempt.fault = fault.fault
+    began(attempt, delivery)
+    const started = performance.now()
+    try {
+      attempt.answer = await sendAttempt(delivery, attempt)
+    } catch (error) {
+      attempt.error = messageOf(error)
+    }
+    attempt.milliseconds = Math.round(performance.now() - started)
+    finished(attempt)
+    return attempt
+  }
+
+  /** Sends the request. Connection faults apply to the first attempt only, so that a retry can succeed. */
+  async function sendAttempt(
+    { target, request, fault }: OutgoingDelivery,
+    attempt: Attempt,
+  ): Promise<Answer> {
+    requireSendable(target)
+    const seconds = settings().notificationTimeOutInSeconds
+    if (attempt.number !== 1 || !fault) return sendRequest(connections, target, request, seconds)
+    const onWrite = (bytes: number): void => {
+      attempt.bytesSent = (attempt.bytesSent ?? 0) + bytes
+    }
+    return (
+      sendWithConnectionFault(target, request, fault, seconds, trust, onWrite) ??
+      sendRequest(connections, target, request, seconds, fault.fault === 'answer_lost')
+    )
+  }
+
   function begin(delivery: OutgoingDelivery, number: number): Promise<Attempt> {
-    const attempt = makeAttempt(delivery, number, settings().notificationTimeOutInSeconds, context)
+    const attempt = makeAttempt(delivery, number)
     clock.during?.(attempt)
     return attempt
   }
@@ -184,9 +237,8 @@ export function createRetries(options: RetriesOptions): Retries {
     resend: (delivery, number) => limit(() => begin(delivery, number())),
     send: (target, request, seconds) =>
       limit(async () => {
-        if (isClosed) throw new Error(CLOSED)
-        if (!target.isAllowed) throw new Error(HOST_REFUSED)
-        return client.send(target, request, seconds)
+        requireSendable(target)
+        return sendRequest(connections, target, request, seconds)
       }),
     abandon() {
       waits.abort(ABANDONED)
@@ -195,7 +247,7 @@ export function createRetries(options: RetriesOptions): Retries {
     stop: () => waits.abort(),
     close() {
       isClosed = true
-      client.close()
+      connections.close()
     },
   }
 }
@@ -205,4 +257,29 @@ function createAbortController(): AbortController {
   const controller = new AbortController()
   setMaxListeners(0, controller.signal)
   return controller
+}
+
+function withConnectionHeaders({ target, request, fault }: OutgoingDelivery, number: number): RawRequest {
+  const { method, headers, body } = request
+  const length = contentLengthOf(body, number === 1 ? fault?.fault : undefined)
+  return { method, headers: { host: target.host, ...headers, 'content-length': String(length) }, body }
+}
+
+/** Returns a function that runs a task immediately if fewer than the maximum are running; otherwise it queues the task. */
+function createConcurrencyLimit(maximum: number) {
+  const queue: (() => void)[] = []
+  let running = 0
+
+  return async <T>(task: () => Promise<T>): Promise<T> => {
+    if (running < maximum) running += 1
+    else await new Promise<void>((resolve) => queue.push(resolve))
+    try {
+      return await task()
+    } finally {
+      // Passes the slot of the finished task to the next one in the queue.
+      const startNext = queue.shift()
+      if (startNext) startNext()
+      else running -= 1
+    }
+  }
 }

@@ -49,7 +49,7 @@ export function outcomeOf(attempt: Attempt): RowOutcome {
 export function toRow(mock: Mock, attempts: Attempts, redactor: Redactor): Row {
   const [first] = attempts
   const last = lastOf(attempts)
-  const record = mock.engine.records.get(first.deliveryId)
+  const record = mock.engine.log.records.get(first.deliveryId)
   return {
     id: first.deliveryId,
     time: new Date(first.sentAt),
@@ -124,7 +124,7 @@ const last = new WeakMap<Mock, { keys: ReadonlySet<string>; redactor: Redactor }
 export function redactAll(mock: Mock): Redactor {
   const keys = new Set([
     ...mock.state.webhooks.list().map(({ signatureKey }) => signatureKey),
-    ...mock.engine.records.list().map(({ webhook }) => webhook.signatureKey),
+    ...[...mock.engine.log.records.values()].map(({ webhook }) => webhook.signatureKey),
   ])
   const known = last.get(mock)
   if (known && isSame(known.keys, keys)) return known.redactor

@@ -107,7 +107,7 @@ export async function explainRefused(mock: Mock, attempts: Attempts): Promise<Ex
   const attempt = lastOf(attempts)
   const { answer, webhookId, request } = attempt
   const fault = faultOf(attempts)
-  const { records } = mock.engine
+  const { records } = mock.engine.log
   const { version, dialect, signature } = mock.options
   if (!answer) return undefined
   const said = `The receiver answered ${answer.status}.`

@@ -35,7 +35,7 @@ export function createActions(mock: Mock): Action<Item>[] {
 
   function find(id: string): { last: Attempt; record: DeliveryRecord } {
     const attempts = findDelivery(mock, id)
-    const record = engine.records.get(id)
+    const record = engine.log.records.get(id)
     if (!attempts || !record) throw configInvalid('the delivery is no longer in the attempt log')
     return { last: lastOf(attempts), record }
   }

@@ -31,26 +31,6 @@ export const toService = ({ folderName = '', serviceName, serviceType }: Service
 export const servicePath = ({ folderName, serviceName, serviceType }: Readonly<Service>): string =>
   `${folderName ? `${folderName}/` : ''}${serviceName}.${serviceType}`
 
-/** The services of a mock. */
-export interface ServiceRegistry {
-  list(): Service[]
-  /** @param path in the format of {@link servicePath} */
-  find(path: string): Service | undefined
-  /**
-   * The portal, which all portal ids name. Unless a seed names it, it has a fixed id, and is not in the list before it
-   * has a webhook.
-   */
-  portal(): Service
-  add(service: Service): void
-  /**
-   * Finds the service that an event names.
-   *
-   * @throws {WebhookError} `config_invalid` for an unknown service, or if `serviceType` is missing but required
-   */
-  resolve(name: ServiceReference): Service
-  restore(services: readonly ServiceSeed[]): void
-}
-
 /** Id of the portal of a mock if no webhook to start with names another. */
 const PORTAL_ID = '0123456789ABCDEF'
 const PORTAL: Service = Object.freeze({ folderName: '', serviceName: PORTAL_ID, serviceType: 'Portal' })
@@ -68,42 +48,60 @@ export type ServiceReference = Omit<ServiceSeed, 'serviceType' | 'layers'> & {
   serviceType?: ServiceType | undefined
 }
 
-export function createServiceRegistry(): ServiceRegistry {
-  const byPath = new Map<string, Service>()
+/** The services of a mock. */
+export class ServiceRegistry {
+  readonly #byPath = new Map<string, Service>()
   /** Services with the same name, in any folder and of any type. */
-  const byName = new Map<string, Service[]>()
-  let portal = PORTAL
+  readonly #byName = new Map<string, Service[]>()
+  #portal = PORTAL
 
-  function add(service: Service): void {
-    if (byPath.has(servicePath(service))) return
-    byPath.set(servicePath(service), Object.freeze(service))
-    const others = byName.get(service.serviceName)
-    if (others) others.push(service)
-    else byName.set(service.serviceName, [service])
+  list(): Service[] {
+    return [...this.#byPath.values()]
   }
 
-  return {
-    list: () => [...byPath.values()],
-    find: (path) => byPath.get(path),
-    portal: () => portal,
-    add,
-    resolve({ folderName = '', serviceName, serviceType }) {
-      if (serviceType === 'Portal') return portal
-      const [found, other] = (byName.get(serviceName) ?? []).filter(
-        (service) =>
-          service.folderName === folderName &&
-          (serviceType === undefined || service.serviceType === serviceType),
-      )
-      if (found && !other) return found
-      const name = `${folderName && `${folderName}/`}${serviceName}${serviceType ? `.${serviceType}` : ''}`
-      throw configInvalid(found ? `serviceType is needed for ${name}` : `there is no service ${name}`)
-    },
-    restore(seeds) {
-      byPath.clear()
-      byName.clear()
-      portal = seeds.map(toService).find(({ serviceType }) => serviceType === 'Portal') ?? PORTAL
-      for (const seed of seeds) add(toService(seed))
-    },
+  /** @param path in the format of {@link servicePath} */
+  find(path: string): Service | undefined {
+    return this.#byPath.get(path)
+  }
+
+  /**
+   * The portal, which all portal ids name. Unless a seed names it, it has a fixed id, and is not in the list before it
+   * has a webhook.
+   */
+  portal(): Service {
+    return this.#portal
+  }
+
+  add(service: Service): void {
+    if (this.#byPath.has(servicePath(service))) return
+    this.#byPath.set(servicePath(service), Object.freeze(service))
+    const others = this.#byName.get(service.serviceName)
+    if (others) others.push(service)
+    else this.#byName.set(service.serviceName, [service])
+  }
+
+  /**
+   * Finds the service that an event names.
+   *
+   * @throws {WebhookError} `config_invalid` for an unknown service, or if `serviceType` is missing but required
+   */
+  resolve({ folderName = '', serviceName, serviceType }: ServiceReference): Service {
+    if (serviceType === 'Portal') return this.#portal
+    const [found, other] = (this.#byName.get(serviceName) ?? []).filter(
+      (service) =>
+        service.folderName === folderName &&
+        (serviceType === undefined || service.serviceType === serviceType),
+    )
+    if (found && !other) return found
+    const name = `${folderName && `${folderName}/`}${serviceName}${serviceType ? `.${serviceType}` : ''}`
+    throw configInvalid(found ? `serviceType is needed for ${name}` : `there is no service ${name}`)
+  }
+
+  restore(seeds: readonly ServiceSeed[]): void {
+    this.#byPath.clear()
+    this.#byName.clear()
+    this.#portal = seeds.map(toService).find(({ serviceType }) => serviceType === 'Portal') ?? PORTAL
+    for (const seed of seeds) this.add(toService(seed))
   }
 }
 

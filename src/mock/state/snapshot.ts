@@ -1,7 +1,7 @@
 import type { FeatureStore } from '../features/feature-data.ts'
 import type { ServiceDataSnapshot } from '../features/layer-data.ts'
 import { checkSnapshot, type DeliverySettings, withoutUndefined } from '../schemas.ts'
-import type { FailureLog, FailureRecord, HandshakeLog, HandshakeRecord } from './records.ts'
+import type { FailureRecord, HandshakeRecord } from './records.ts'
 import { requireOnePortal, type Service, type ServiceRegistry, type ServiceSeed } from './services.ts'
 import type { Webhook, WebhookSeed, WebhookStore } from './webhooks.ts'
 
@@ -30,8 +30,10 @@ export interface SnapshotSeed {
 export interface State {
   readonly services: ServiceRegistry
   readonly webhooks: WebhookStore
-  readonly failures: FailureLog
-  readonly handshakes: HandshakeLog
+  /** Times of the failed deliveries by webhook id, oldest first. */
+  failures: Map<string, readonly number[]>
+  /** The last handshakes by webhook id. Webhooks without one, and those that must repeat it, are missing. */
+  handshakes: Map<string, Readonly<HandshakeRecord>>
   readonly features: FeatureStore
   settings: DeliverySettings
 }
@@ -44,8 +46,8 @@ export function toSnapshot(state: State): Snapshot {
     services: services.list(),
     webhooks: webhooks.list() as Webhook[],
     settings,
-    failures: failures.all(),
-    handshakes: handshakes.all(),
+    failures: [...failures].map(([webhookId, times]) => ({ webhookId, times: [...times] })),
+    handshakes: [...handshakes.values()],
     ...(featureData.length === 0 ? {} : { featureData }),
   })
 }
@@ -63,7 +65,7 @@ export function restoreSnapshot(state: State, seed: SnapshotSeed, defaults: Deli
   state.webhooks.restore(webhooks)
   state.services.restore([...services, ...webhooks, ...withData])
   restoreFeatures()
-  state.failures.restore(failures)
-  state.handshakes.restore(handshakes)
+  state.failures = new Map(failures.map(({ webhookId, times }) => [webhookId, [...times]]))
+  state.handshakes = new Map(handshakes.map((record) => [record.webhookId, { ...record }]))
   state.settings = { ...defaults, ...withoutUndefined(settings) }
 }

@@ -9,7 +9,6 @@ import {
   type Service,
   type ServiceReference,
   type ServiceSeed,
-  type ServiceType,
   servicePath,
   toService,
 } from './services.ts'
@@ -30,9 +29,6 @@ export interface ScheduleInfo {
 /** A webhook, with the fields in the specification's order (docs/specification.md, "Webhook"). */
 export interface Webhook extends Service {
   id: string
-  folderName: string
-  serviceName: string
-  serviceType: ServiceType
   name: string
   changeTypes: string[]
   /** If empty, deliveries are not signed. */
@@ -152,13 +148,12 @@ export const DEFAULTS: Pick<
   payloadFormat: 'json',
 }
 
-/**
- * Adds defaults, and puts the fields in the specification's order.
- *
- * @param length milliseconds of a window if the schedule of the seed has none
- */
-export function toWebhook(seed: WebhookSeed, now: number, length: number): Webhook {
-  const { created = now, ownerId = ANYONE } = seed
+/** Adds defaults, and puts the fields in the specification's order. */
+export function toWebhook(
+  seed: WebhookSeed,
+  { clock, window }: Pick<WebhookRules, 'clock' | 'window'>,
+): Webhook {
+  const { created = clock.now(), ownerId = ANYONE } = seed
   const isPortal = seed.serviceType === 'Portal'
   return {
     id: seed.id ?? randomUUID(),
@@ -171,7 +166,7 @@ export function toWebhook(seed: WebhookSeed, now: number, length: number): Webho
     contentType: seed.contentType ?? DEFAULTS.contentType,
     scheduleInfo:
       seed.serviceType === 'FeatureServer'
-        ? withSchedule({ scheduleInfo: {}, created }, length, seed.scheduleInfo)
+        ? withSchedule({ scheduleInfo: {}, created }, window.length, seed.scheduleInfo)
         : {},
     payloadFormat: seed.payloadFormat ?? DEFAULTS.payloadFormat,
     created,
@@ -185,135 +180,139 @@ export function toWebhook(seed: WebhookSeed, now: number, length: number): Webho
 /** A kind of change of a webhook. */
 export type WebhookChange = 'created' | 'edited' | 'deleted' | 'switched_off'
 
+/** The options of a mock service that its webhooks depend on. */
+interface WebhookRules {
+  clock: { now(): number }
+  /** Default of `active` for an edit that resets omitted fields. */
+  defaultActive: boolean
+  window: ResolvedWindow
+}
+
 /** The webhooks of a mock service. They are immutable: an edit creates a new object. */
-export interface WebhookStore {
+export class WebhookStore {
+  readonly #rules: WebhookRules
+  readonly #onChange: (change: WebhookChange, webhook: Readonly<Webhook>) => void
+  // Maps that let an operation find a webhook without iterating over all of them.
+  readonly #byId = new Map<string, Readonly<Webhook>>()
+  readonly #byService = new Map<string, Map<string, Readonly<Webhook>>>()
+  /** Ids by service and name. */
+  readonly #idByName = new Map<string, string>()
+
+  constructor(rules: WebhookRules, onChange: (change: WebhookChange, webhook: Readonly<Webhook>) => void) {
+    this.#rules = rules
+    this.#onChange = onChange
+  }
+
   /** All webhooks, or those of a service, in the order of creation. */
-  list(service?: Service): readonly Readonly<Webhook>[]
+  list(service?: Service): readonly Readonly<Webhook>[] {
+    return [...(service ? this.of(service) : this.#byId.values())]
+  }
+
   /** Iterates over the webhooks of a service without copying them. */
-  of(service: Service): Iterable<Readonly<Webhook>>
-  get(id: string): Readonly<Webhook> | undefined
+  of(service: Service): Iterable<Readonly<Webhook>> {
+    return this.#byService.get(servicePath(service))?.values() ?? []
+  }
+
+  get(id: string): Readonly<Webhook> | undefined {
+    return this.#byId.get(id)
+  }
+
   /** Finds a webhook of a service by name. */
-  named(service: Service, name: string): Readonly<Webhook> | undefined
-  create(seed: WebhookSeed): Readonly<Webhook>
+  named(service: Service, name: string): Readonly<Webhook> | undefined {
+    return this.get(this.#idByName.get(nameKey(service, name)) ?? '')
+  }
+
+  create(seed: WebhookSeed): Readonly<Webhook> {
+    const webhook = this.#toStored(seed)
+    this.#put(webhook)
+    this.#onChange('created', webhook)
+    return webhook
+  }
+
   /**
-   * @param omitted whether fields left out of `changes` keep their values or get their defaults; default `'keep'`. The
-   *   name and the payload URL are always kept.
+   * @param omitted whether fields left out of `changes` keep their values or get their defaults. The name and the
+   *   payload URL are always kept
    * @returns the edited webhook, or undefined if no webhook has the id
    */
   edit(
     id: string,
-    changes: WebhookChanges,
+    { scheduleInfo, ...changes }: WebhookChanges,
     modifiedId: string,
-    omitted?: 'keep' | 'reset',
-  ): Readonly<Webhook> | undefined
+    omitted: 'keep' | 'reset' = 'keep',
+  ): Readonly<Webhook> | undefined {
+    const before = this.get(id)
+    if (!before) return undefined
+    const { defaultActive, window } = this.#rules
+    const defaults = { ...structuredClone(DEFAULTS), active: defaultActive }
+    const kept = omitted === 'keep' ? before : { ...before, ...defaults }
+    const after = this.#replace(before, {
+      ...kept,
+      ...structuredClone(changes),
+      scheduleInfo: withSchedule(kept, window.length, structuredClone(scheduleInfo)),
+      modifiedId,
+    })
+    this.#onChange('edited', after)
+    return after
+  }
+
   /** Deactivates a webhook whose deliveries failed too often. */
-  switchOff(id: string): void
-  /** @returns false if no webhook has the id */
-  delete(id: string): boolean
+  switchOff(id: string): void {
+    const before = this.get(id)
+    if (before?.active) this.#onChange('switched_off', this.#replace(before, { active: false }))
+  }
+
+  delete(id: string): void {
+    const webhook = this.get(id)
+    if (!webhook) return
+    this.#byId.delete(id)
+    this.#byService.get(servicePath(webhook))?.delete(id)
+    this.#idByName.delete(nameKey(webhook, webhook.name))
+    this.#onChange('deleted', webhook)
+  }
+
   /**
    * Replaces all webhooks.
    *
    * @throws {WebhookError} `config_invalid` for a duplicate id or name, and changes nothing
    */
-  restore(seeds: readonly WebhookSeed[]): void
-}
+  restore(seeds: readonly WebhookSeed[]): void {
+    const webhooks = seeds.map((seed) => this.#toStored(seed))
+    requireDistinct(webhooks)
+    for (const map of [this.#byId, this.#byService, this.#idByName]) map.clear()
+    for (const webhook of webhooks) this.#put(webhook)
+  }
 
-interface WebhookStoreOptions {
-  now(): number
-  /** Default of `active` for an edit that resets omitted fields. */
-  defaultActive: boolean
-  window: ResolvedWindow
-  onChange(change: WebhookChange, webhook: Readonly<Webhook>): void
-}
+  /** Adds or replaces a webhook. A replaced webhook keeps its position, so lists stay in the order of creation. */
+  #put(webhook: Webhook): void {
+    const path = servicePath(webhook)
+    this.#byId.set(webhook.id, Object.freeze(webhook))
+    this.#byService.set(path, (this.#byService.get(path) ?? new Map()).set(webhook.id, webhook))
+    this.#idByName.set(nameKey(webhook, webhook.name), webhook.id)
+  }
 
-/** Maps that let an operation find a webhook without iterating over all of them. */
-interface Index {
-  byId: Map<string, Readonly<Webhook>>
-  byService: Map<string, Map<string, Readonly<Webhook>>>
-  /** Ids by service and name. */
-  byName: Map<string, string>
-}
+  #toStored(seed: WebhookSeed): Webhook {
+    return toWebhook(structuredClone(seed), this.#rules)
+  }
 
-export function createWebhookStore(options: WebhookStoreOptions): WebhookStore {
-  const { now, onChange, window } = options
-  const defaults = { ...DEFAULTS, active: options.defaultActive }
-  let index = emptyIndex()
-
-  const toStored = (seed: WebhookSeed): Webhook => toWebhook(structuredClone(seed), now(), window.length)
-
-  function replace(before: Readonly<Webhook>, changes: Partial<Webhook>): Readonly<Webhook> {
+  #replace(before: Readonly<Webhook>, changes: Partial<Webhook>): Readonly<Webhook> {
     // `modified` changes with every edit, even if two edits happen in the same millisecond.
-    const after = { ...before, ...changes, modified: Math.max(now(), before.modified + 1) }
-    index.byName.delete(nameKey(before, before.name))
-    put(index, after)
+    const modified = Math.max(this.#rules.clock.now(), before.modified + 1)
+    const after = { ...before, ...changes, modified }
+    this.#idByName.delete(nameKey(before, before.name))
+    this.#put(after)
     return after
   }
-
-  return {
-    list: (service) => [
-      ...((service ? index.byService.get(servicePath(service)) : index.byId)?.values() ?? []),
-    ],
-    of: (service) => index.byService.get(servicePath(service))?.values() ?? [],
-    get: (id) => index.byId.get(id),
-    named: (service, name) => index.byId.get(index.byName.get(nameKey(service, name)) ?? ''),
-    create(seed) {
-      const webhook = toStored(seed)
-      put(index, webhook)
-      onChange('created', webhook)
-      return webhook
-    },
-    edit(id, { scheduleInfo, ...changes }, modifiedId, omitted = 'keep') {
-      const before = index.byId.get(id)
-      if (!before) return undefined
-      const kept = omitted === 'keep' ? before : { ...before, ...structuredClone(defaults) }
-      const after = replace(before, {
-        ...kept,
-        ...structuredClone(changes),
-        scheduleInfo: withSchedule(kept, window.length, structuredClone(scheduleInfo)),
-        modifiedId,
-      })
-      onChange('edited', after)
-      return after
-    },
-    switchOff(id) {
-      const before = index.byId.get(id)
-      if (before?.active) onChange('switched_off', replace(before, { active: false }))
-    },
-    delete(id) {
-      const webhook = index.byId.get(id)
-      if (!webhook) return false
-      index.byId.delete(id)
-      index.byService.get(servicePath(webhook))?.delete(id)
-      index.byName.delete(nameKey(webhook, webhook.name))
-      onChange('deleted', webhook)
-      return true
-    },
-    restore(seeds) {
-      index = toIndex(seeds.map(toStored))
-    },
-  }
 }
 
-const emptyIndex = (): Index => ({ byId: new Map(), byService: new Map(), byName: new Map() })
-
-function toIndex(webhooks: readonly Webhook[]): Index {
-  const index = emptyIndex()
+function requireDistinct(webhooks: readonly Webhook[]): void {
+  const known = new Set<string>()
   for (const webhook of webhooks) {
     const { id, name } = webhook
-    if (index.byId.has(id)) throw configInvalid(`two webhooks have the id ${id}`)
-    if (index.byName.has(nameKey(webhook, name)))
+    if (known.has(id)) throw configInvalid(`two webhooks have the id ${id}`)
+    if (known.has(nameKey(webhook, name)))
       throw configInvalid(`two webhooks of ${servicePath(webhook)} are named ${name}`)
-    put(index, webhook)
+    known.add(id).add(nameKey(webhook, name))
   }
-  return index
-}
-
-/** Adds or replaces a webhook. A replaced webhook keeps its position, so lists stay in the order of creation. */
-function put({ byId, byService, byName }: Index, webhook: Webhook): void {
-  const path = servicePath(webhook)
-  byId.set(webhook.id, Object.freeze(webhook))
-  byService.set(path, (byService.get(path) ?? new Map()).set(webhook.id, webhook))
-  byName.set(nameKey(webhook, webhook.name), webhook.id)
 }
 
 /** Paths contain no line breaks, so the key is unique for a service and a name. */

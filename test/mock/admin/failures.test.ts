@@ -1,13 +1,8 @@
 import express from 'express'
 import { afterEach, describe, expect, it } from 'vitest'
-import type { Context } from '../../../src/mock/admin/operation.ts'
 import { adminHandler } from '../../../src/mock/admin/routes.ts'
-import { createFeatureStore } from '../../../src/mock/features/feature-data.ts'
-import { toOptions } from '../../../src/mock/read-options.ts'
-import { createFailureLog, createGenerations, createHandshakeLog } from '../../../src/mock/state/records.ts'
-import { createServiceRegistry } from '../../../src/mock/state/services.ts'
-import { restoreSnapshot, type State } from '../../../src/mock/state/snapshot.ts'
-import { createWebhookStore } from '../../../src/mock/state/webhooks.ts'
+import { createMock } from '../../../src/mock/service.ts'
+import type { State } from '../../../src/mock/state/snapshot.ts'
 import { listen } from '../../helpers/mounts/mounted.ts'
 import { FEATURE, JOB, pathOf, same, seed } from '../support.ts'
 import { get, postForm } from './support.ts'
@@ -23,31 +18,14 @@ afterEach(async () => {
 })
 
 async function startWithFailures(active: boolean): Promise<{ state: State; url: string }> {
-  const options = toOptions({})
-  const state: State = {
-    services: createServiceRegistry(),
-    webhooks: createWebhookStore({ ...options, now: Date.now, onChange: () => {} }),
-    failures: createFailureLog(),
-    handshakes: createHandshakeLog(),
-    features: createFeatureStore(createGenerations(Date.now), Date.now),
-    settings: options.settings,
-  }
+  const mock = createMock({})
   const failures = [FEATURE.id, 'other', JOB.id].map((webhookId) => ({ webhookId, times: TIMES }))
   const webhooks = [seed(FEATURE, { active }), seed(FEATURE, { id: 'other', name: 'other' }), seed(JOB)]
-  restoreSnapshot(state, { webhooks, failures }, options.settings)
-  const federation = { isFederated: false }
-  const context: Context = {
-    state,
-    options,
-    federation,
-    save: async () => {},
-    attempts: () => [],
-    register: () => Promise.reject(new Error('unused')),
-  }
+  mock.restore({ webhooks, failures })
   // The handler is mounted below a path, because applications may do this.
-  const mounted = await listen(express().use('/hook', adminHandler(context, false)))
+  const mounted = await listen(express().use('/hook', adminHandler(mock, false)))
   closers.push(mounted.close)
-  return { state, url: mounted.url }
+  return { state: mock.state, url: mounted.url }
 }
 
 describe('failures of a webhook', () => {
@@ -75,7 +53,7 @@ describe('failures of a webhook', () => {
   ])('%s', async (_, path, parameters, forgotten) => {
     const { state, url } = await startWithFailures(false)
     expect((await postForm(url + path, parameters)).status).toBe(200)
-    const left = [FEATURE.id, 'other', JOB.id].filter((id) => state.failures.of(id).length > 0)
+    const left = [FEATURE.id, 'other', JOB.id].filter((id) => state.failures.has(id))
     expect(left).toEqual([FEATURE.id, 'other', JOB.id].filter((id) => !forgotten.includes(id)))
   })
 })

@@ -255,11 +255,7 @@ export const createPortalWebhook: ServiceOperation = {
     const { state, options } = context
     const changes = readPortalChanges(parameters, CREATE_PARAMETERS) as Pick<Webhook, 'name' | 'hookUrl'>
     requireFreeName(context, service, changes.name)
-    const webhook = toWebhook(
-      { ...changes, ...service, ownerId: user.username, id: newId() },
-      options.clock.now(),
-      options.window.length,
-    )
+    const webhook = toWebhook({ ...changes, ...service, ownerId: user.username, id: newId() }, options)
     await requireRegistered(context, webhook)
     // Another request may have taken the name in the meantime.
     requireFreeName(context, service, webhook.name)
@@ -355,7 +351,7 @@ const deleteWebhook: WebhookOperation = {
   response: 'PortalStatus',
   run({ context: { state }, webhook: { id } }) {
     state.webhooks.delete(id)
-    state.failures.clear(id)
+    state.failures.delete(id)
     return changed(SUCCESS)
   },
 }
@@ -367,7 +363,7 @@ export const activatePortalWebhook: WebhookOperation = {
   summary: 'Activate a webhook of the portal, and reset its failures.',
   run({ context: { state }, user, webhook: { id, active } }) {
     if (!active) state.webhooks.edit(id, { active: true }, user.username)
-    state.failures.clear(id)
+    state.failures.delete(id)
     return changed(SUCCESS)
   },
 }

@@ -2,7 +2,7 @@ import { configInvalid } from '../../../errors.ts'
 import { html, toCount } from '../../../inspector/html/template.ts'
 import type { Field, Panel, Values } from '../../../inspector/source.ts'
 import { settingsFields } from '../../admin/fields.ts'
-import type { AdvancingClock, Clock } from '../../clock.ts'
+import type { Clock, ManualClock } from '../../clock.ts'
 import {
   EXTRACTION_STEPS,
   type ExtractionStep,
@@ -57,7 +57,7 @@ function readDuration(text: string): number {
 }
 
 /** The clock of the service, which the user can advance. */
-export const createClockPanel = (clock: AdvancingClock): Panel => ({
+export const createClockPanel = (clock: ManualClock): Panel => ({
   name: 'clock',
   title: 'Clock',
   summary: async () => `${isoNow(clock).slice(11, 19)} UTC`,

@@ -200,7 +200,7 @@ function renderWebhook(
   }: { window: OpenWindow | undefined; hide: (text: string) => string; tools: PanelTools },
 ): Html {
   const { id, name, changeTypes, hookUrl, active, signatureKey, contentType } = webhook
-  const failures = mock.state.failures.of(id).length
+  const failures = mock.state.failures.get(id)?.length ?? 0
   const handshake = handshakeText(mock, id)
   const isStopped = mock.engine.handshakes?.hasFailed(id) === true
   return html`<article aria-label="${name}"><h4>${name} <span class="outcome ${active ? 'good' : 'neutral'}">${active ? 'active' : 'not active'}</span>${isStopped ? html` <span class="outcome bad">stopped</span>` : ''}</h4>
