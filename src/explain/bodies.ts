@@ -1,16 +1,7 @@
 import { decodeAs } from './bytes.ts'
 import type { Cause } from './causes.ts'
-import { formFieldVariants, formVariants, multipartVariants } from './forms.ts'
-import {
-  compactJson,
-  type Json,
-  type Layout,
-  memberAt,
-  parseStructure,
-  pythonJson,
-  SPACED,
-  writeJson,
-} from './json.ts'
+import { formFieldVariants, formVariants } from './forms.ts'
+import { compactJson, type Json, parseStructure, pythonJson, SPACED, writeJson } from './json.ts'
 import { MAX_TEXTS, rewriteJson } from './rewrite.ts'
 import * as transforms from './transforms.ts'
 import {
@@ -37,44 +28,31 @@ export function* writtenBodies(body: Uint8Array, maxTexts: number = MAX_TEXTS): 
   }
 }
 
-const LOST_NAMES = ['Object', 'Promise', 'Uint8Array', 'ArrayBuffer', 'Blob', 'ReadableStream', 'FormData']
-
 /** Texts that languages write in place of an object. */
 const LOST_TEXTS = [
-  ...LOST_NAMES.map((name) => `[object ${name}]`),
+  ...['Object', 'Promise', 'Uint8Array', 'ArrayBuffer', 'Blob', 'ReadableStream', 'FormData'].map(
+    (name) => `[object ${name}]`,
+  ),
   ...['{}', '[]', 'undefined', 'null', 'nil', 'None', 'Array', 'NaN', 'true'],
 ]
 
-/** Where function hosts, queues and buses put the body of the request. */
-const PATHS = [
-  ...['body', 'event.body', 'rawBody', 'req.body', 'req.rawBody', 'Data.req.Body', 'Message'],
-  ...['Records.0.body', 'Records.0.Sns.Message', 'Records.0.kinesis.data', 'detail', 'detail.body'],
-  ...['message.data', 'data.message.data', 'data', 'data_base64', '0.data', 'request.body', 'payload.body'],
-]
+/** Members of the received JSON that are tested, at any depth and whatever their names. */
+const MAX_MEMBERS = 40
 
-/** Members of the received JSON that are tested, whatever their names. */
-const MAX_MEMBERS = 30
-
-/** Yields one member of the received JSON: its text, its decoded text, or its JSON. */
+/** Yields a member of the received JSON: its text, its decoded text, or its JSON. Hosts and queues wrap bodies. */
 function* events({ text, isSmall }: Source): Generator<Variant> {
   const tree = parseStructure(text)
-  if (!tree) return
-  const members = new Map<Json, string>()
-  for (const path of PATHS) {
-    const member = memberAt(tree, path)
-    if (member) members.set(member, `the member ${path} of the received JSON`)
-  }
-  const what = tree.kind === 'array' ? 'element of the received JSON array' : 'member of the received JSON'
-  for (const { value } of tree.members.slice(0, MAX_MEMBERS))
-    if (!members.has(value)) members.set(value, `one ${what}`)
-  for (const [member, description] of members) {
-    if (member.kind === 'string') {
-      yield [member.text, description]
-      yield [decodeBase64(member.text), `${description}, decoded from base64`]
-    } else if (/^[[{]/.test(member.raw)) {
-      yield [member.raw, description]
-      if (/[\s\\]/.test(member.raw)) yield [compactJson(member), `${description}, in compact JSON`]
-      if (isSmall) yield [pythonJson(member), `${description}, written by Python`]
+  const members = (tree?.members ?? []).slice(0, MAX_MEMBERS)
+  const description = `one ${tree?.kind === 'array' ? 'element of the received JSON array' : 'member of the received JSON'}`
+  for (const { value } of members) {
+    members.push(...value.members.slice(0, MAX_MEMBERS - members.length)) // breadth first
+    if (value.kind === 'string') {
+      yield [value.text, description]
+      yield [decodeBase64(value.text), `${description}, decoded from base64`]
+    } else if (/^[[{]/.test(value.raw)) {
+      yield [value.raw, description]
+      if (/[\s\\]/.test(value.raw)) yield [compactJson(value), `${description}, in compact JSON`]
+      if (isSmall) yield [pythonJson(value), `${description}, written by Python`]
     }
   }
 }
@@ -106,40 +84,26 @@ function* jsonStrings(source: Source): Generator<Variant> {
   yield* ofBody(transforms.jsonStrings)(source)
 }
 
-/** `inspect` in Ruby, for texts in UTF-8. */
-const rubyInspect = (text: string): string => JSON.stringify(text).replace(/#(?=[{$@])/g, '\\#')
-
-/** Converting a parsed object to text, in Python, Java, and Ruby before and since 3.4. */
-const NOTATIONS: readonly (readonly [
-  language: string,
-  layout: Layout,
-  string: (text: string) => string,
-  words: Readonly<Record<string, string>>,
-])[] = [
-  ['str of Python', SPACED, (text) => pythonRepr(text), { true: 'True', false: 'False', null: 'None' }],
-  ['toString of a Java map', { comma: ', ', colon: '=' }, String, {}],
-  ['to_s of Ruby', { comma: ', ', colon: '=>' }, rubyInspect, { null: 'nil' }],
-  ['to_s of Ruby', { comma: ', ', colon: ' => ' }, rubyInspect, { null: 'nil' }],
-]
+/** `str` of Python, for a parsed object. */
+function pythonStr(tree: Json): string | undefined {
+  const words: Readonly<Record<string, string>> = { true: 'True', false: 'False', null: 'None' }
+  return writeJson(tree, SPACED, { string: (text) => pythonRepr(text), word: (raw) => words[raw] ?? raw })
+}
 
 /** Yields the payload as languages write it if it is converted to text without a JSON serializer. */
-function* stringified(source: Source): Generator<Variant> {
-  const { text, isSmall } = source
+function* stringified({ text, isSmall }: Source): Generator<Variant> {
   const tree = parseStructure(text)
   if (tree?.kind === 'array') {
     const texts = tree.members.map(() => '[object Object]').join()
     yield [texts, 'the text [object Object] in place of each element']
   }
   // A receiver that wrote its Buffer as JSON before it verified it: `{"type":"Buffer","data":[…]}`, `[…]` or `{"0":…}`.
-  const members = ((tree && memberAt(tree, 'data')) ?? tree)?.members ?? []
+  const members = (tree?.members.find(({ name }) => name === 'data')?.value ?? tree)?.members ?? []
   const numbers = members.map(({ value }) => (value.kind === 'number' ? Number(value.raw) : -1))
   if (numbers.length > 0 && numbers.every((number) => number >= 0 && number < 256))
     yield [Uint8Array.from(numbers), 'the bytes whose numbers are in the received JSON']
   if (!isSmall || text === undefined) return
-  for (const [language, layout, string, words] of tree ? NOTATIONS : []) {
-    const values = { string, word: (raw: string) => words[raw] ?? raw }
-    yield [tree && writeJson(tree, layout, values), `the payload as ${language} writes it`]
-  }
+  if (tree) yield [pythonStr(tree), 'the payload as str of Python writes it']
   yield [pythonRepr(text), 'the body as repr of Python writes it']
 }
 
@@ -170,12 +134,11 @@ const CHEAP: Families = [
 
 /** Families with many hypotheses, likely ones first. */
 const EXPENSIVE: Families = [
-  ['body_event', events],
-  ['body_json_string', jsonStrings],
-  ['body_form_field', multipartVariants],
-  ['body_form_decoded', formVariants],
   ['body_charset', ofBody(transforms.charsets)],
   ['body_normalized', ofBody(transforms.normalForms)],
+  ['body_event', events],
+  ['body_json_string', jsonStrings],
+  ['body_form_decoded', formVariants],
   ['body_base64', ofBody(transforms.encodings)],
   [
     'body_escaped',
@@ -194,15 +157,11 @@ export const cheapBodies = (body: Uint8Array): Generator<Hypothesis> => hypothes
 export const expensiveBodies = (body: Uint8Array): Generator<Hypothesis> => hypothesesOf(EXPENSIVE, body)
 
 /** Yields the hypotheses about this body that have one of these causes, without computing the others. */
-export function* bodiesWith(
-  body: Uint8Array,
-  causes: readonly Cause[],
-  maxTexts: number,
-): Generator<Hypothesis> {
-  const families = [...CHEAP, ...EXPENSIVE].filter(([cause]) => causes.includes(cause))
-  yield* hypothesesOf(families, body)
-  if (causes.includes('body_reserialized')) yield* writtenBodies(body, maxTexts)
-}
+export const bodiesWith = (body: Uint8Array, ...causes: Cause[]): Generator<Hypothesis> =>
+  hypothesesOf(
+    [...CHEAP, ...EXPENSIVE].filter(([cause]) => causes.includes(cause)),
+    body,
+  )
 
 function* hypothesesOf(families: Families, body: Uint8Array): Generator<Hypothesis> {
   const source = createSource(body)
@@ -214,70 +173,52 @@ function* hypothesesOf(families: Families, body: Uint8Array): Generator<Hypothes
 type Options = { level?: number; params?: Record<string, number>; maxOutputLength?: number }
 
 /** The part of node:zlib that is used here. It is loaded only where it exists, and so is not imported. */
-type Zlib = Record<string, ((data: Uint8Array, options?: Options) => Uint8Array) | undefined> & {
-  constants: Readonly<Record<string, number>>
-}
-
+type Zlib = Record<string, ((data: Uint8Array, options?: Options) => Uint8Array) | undefined>
 type Process = { getBuiltinModule?: (name: 'node:zlib') => unknown }
 const zlib = (globalThis as { process?: Process }).process?.getBuiltinModule?.('node:zlib') as
   | Zlib
   | undefined
 
-const DECOMPRESS = [
-  'gunzipSync',
-  'inflateSync',
-  'inflateRawSync',
-  'brotliDecompressSync',
-  'zstdDecompressSync',
-]
-const COMPRESS = ['gzipSync', 'deflateSync', 'deflateRawSync']
-
 const MIB = 1024 * 1024
 
-/** Returns the maximum decompressed size. It is limited because a small body may decompress to gigabytes. */
-const maxDecompressed = (size: number): number => Math.min(Math.max(MIB, 16 * size), 16 * MIB)
-
-/** Bodies up to this size are compressed at all levels. Larger ones would take too long. */
+/** Bodies up to this size are compressed at several levels. Larger ones would take too long. */
 const MAX_ALL_LEVELS = 4 * 1024
 
 /** Bytes 8 and 9 of a gzip header: compression level and operating system (RFC 1952 section 2.3). */
-const LEVEL_AND_SYSTEM = ['0 0', '0 3', '0 10', '0 19', '0 255', '2 3', '2 255', '4 3', '4 255'].map((pair) =>
-  pair.split(' ').map(Number),
-)
+const LEVELS = [0, 2, 4]
+const SYSTEMS = [0, 3, 10, 19, 255]
+
+const BROTLI_PARAM_QUALITY = 1
 
 /** Yields the decompressed body, and the body compressed the way common tools do it. Yields nothing outside of Node. */
 export function* compressedBodies(body: Uint8Array): Generator<Hypothesis> {
-  for (const name of DECOMPRESS) {
-    const decompressed = attempt(name, body, { maxOutputLength: maxDecompressed(body.length) })
-    if (decompressed) yield ['body_decompressed', decompressed, 'the decompressed body']
-  }
+  // A small body may decompress to gigabytes.
+  const maxOutputLength = Math.min(Math.max(MIB, 16 * body.length), 16 * MIB)
+  for (const name of ['gunzipSync', 'inflateSync', 'inflateRawSync', 'brotliDecompressSync'])
+    yield* attempt('the decompressed body', name, body, { maxOutputLength })
   const isSmall = body.length <= MAX_ALL_LEVELS
-  for (const name of COMPRESS) {
-    for (const level of isSmall ? [-1, 9, 1, 2, 3, 4, 5, 7, 8] : [-1]) {
-      const compressed = attempt(name, body, { level })
-      if (!compressed) continue
-      yield ['body_decompressed', compressed, 'the compressed body']
-      for (const bytes of name === 'gzipSync' ? LEVEL_AND_SYSTEM : []) {
-        const copy = compressed.slice()
+  for (const level of isSmall ? [-1, 9, 1] : [-1]) {
+    for (const name of ['deflateSync', 'deflateRawSync'])
+      yield* attempt('the compressed body', name, body, { level })
+    for (const [cause, gzip, description] of attempt('the compressed body', 'gzipSync', body, { level })) {
+      for (const bytes of LEVELS.flatMap((effort) => SYSTEMS.map((system) => [effort, system]))) {
+        const copy = (gzip as Uint8Array).slice()
         copy.set(bytes, 8)
-        yield ['body_decompressed', copy, 'the compressed body']
+        yield [cause, copy, description]
       }
     }
   }
-  // The defaults of middleware for Express, of nginx and of Node.
-  const quality = zlib?.constants.BROTLI_PARAM_QUALITY ?? 1
-  for (const params of isSmall ? [{ [quality]: 4 }, { [quality]: 6 }, {}] : [{ [quality]: 4 }]) {
-    const compressed = attempt('brotliCompressSync', body, { params })
-    if (compressed) yield ['body_decompressed', compressed, 'the compressed body']
-  }
-  const zstd = attempt('zstdCompressSync', body)
-  if (zstd) yield ['body_decompressed', zstd, 'the compressed body']
+  for (const quality of isSmall ? [4, 6, 11] : [4]) // of middleware for Express, of nginx and of Node
+    yield* attempt('the compressed body', 'brotliCompressSync', body, {
+      params: { [BROTLI_PARAM_QUALITY]: quality },
+    })
 }
 
-function attempt(name: string, body: Uint8Array, options?: Options): Uint8Array | undefined {
+function attempt(what: string, name: string, body: Uint8Array, options: Options): Hypothesis[] {
   try {
-    return zlib?.[name]?.(body, options)
+    const bytes = zlib?.[name]?.(body, options)
+    return bytes ? [['body_decompressed', bytes, what]] : []
   } catch {
-    return undefined // invalid in this format, or too large
+    return [] // invalid in this format, or too large
   }
 }

@@ -180,7 +180,7 @@ function readOthers(request: ReceivedRequest, encoding: SignatureEncoding) {
     const place = (): string => shown(', in the member', name, keys)
     add('signature_in_body', text, () => `The JSON of the body contains the signature${place()}.`)
   }
-  for (const { name, value } of readFields(body)) {
+  for (const [name, value] of readFields(body)) {
     const place = (): string => shown('', name, keys)
     add('signature_in_form_field', value, () => `The form field${place()} contains the signature.`)
   }

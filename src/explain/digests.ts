@@ -31,13 +31,7 @@ const EMPTY = new Uint8Array(1)
 /** A digest in lower-case hex. Undefined if the platform lacks the hash. */
 type Digest = string | undefined | Promise<string | undefined>
 
-/** Computes an HMAC. The hash has the name that node:crypto has for it. */
-function hmac(hash: string, key: BytesOrText, message: BytesOrText): Digest {
-  if (!node) return webHmac(hash, key, message)
-  return hasHash(hash) ? node.createHmac(hash, key).update(message).digest('hex') : undefined
-}
-
-/** Computes the HMAC-SHA256 of a message in lower-case hex. */
+/** Computes an HMAC-SHA256, the algorithm that services sign with, in lower-case hex. */
 export type Sign = (message: Uint8Array) => string | Promise<string>
 
 /** Creates a function that signs messages as services do. The key is imported once, on first use. */
@@ -49,48 +43,42 @@ export function createSign(key: BytesOrText): Sign {
   }
 }
 
-/** Computes an HMAC-SHA256, the algorithm that services sign with, in lower-case hex. */
 export const hmacSha256 = (key: BytesOrText, message: Uint8Array): string | Promise<string> =>
   createSign(key)(message)
 
+/** Computes an HMAC. The hash has the name that node:crypto has for it. */
+function hmac(hash: string, key: BytesOrText, message: BytesOrText): Digest {
+  if (node) return inNode(() => node.createHmac(hash, key), [message])
+  const algorithm = { name: 'HMAC', hash: WEB[hash] ?? '' }
+  return inWeb(algorithm.hash, async () => {
+    const bytes = toSource(key.length > 0 ? key : EMPTY)
+    const imported = await crypto.subtle.importKey('raw', bytes, algorithm, false, ['sign'])
+    return crypto.subtle.sign('HMAC', imported, toSource(message))
+  })
+}
+
 /** Computes a plain hash, without a key. */
 export function hashOf(hash: string, ...parts: readonly BytesOrText[]): Digest {
-  if (!node) return webHash(hash, concat(parts.map(toSource)))
-  if (!hasHash(hash)) return undefined
-  const state = node.createHash(hash)
-  for (const part of parts) state.update(part)
-  return state.digest('hex')
+  if (node) return inNode(() => node.createHash(hash), parts)
+  const name = WEB[hash]
+  return inWeb(name, () => crypto.subtle.digest(name as string, concat(parts.map(toSource))))
 }
-
-const known = new Map<string, boolean>()
 
 /** OpenSSL can be built without some hashes, and BoringSSL (Electron, Bun) lacks others. */
-function hasHash(hash: string): boolean {
-  let has = known.get(hash)
-  if (has === undefined) {
-    try {
-      node?.createHash(hash)
-      has = true
-    } catch {
-      has = false
-    }
-    known.set(hash, has)
+function inNode(create: () => State, parts: readonly BytesOrText[]): string | undefined {
+  try {
+    const state = create()
+    for (const part of parts) state.update(part)
+    return state.digest('hex')
+  } catch {
+    return undefined
   }
-  return has
 }
 
-async function webHmac(hash: string, key: BytesOrText, message: BytesOrText): Promise<string | undefined> {
-  const name = WEB[hash]
-  if (!name) return undefined
-  const bytes = toSource(key.length > 0 ? key : EMPTY)
-  const imported = await crypto.subtle.importKey('raw', bytes, { name: 'HMAC', hash: name }, false, ['sign'])
-  return toHex(new Uint8Array(await crypto.subtle.sign('HMAC', imported, toSource(message))))
-}
-
-async function webHash(hash: string, message: Uint8Array): Promise<string | undefined> {
-  const name = WEB[hash]
-  return name && toHex(new Uint8Array(await crypto.subtle.digest(name, toSource(message))))
-}
+const inWeb = async (
+  hash: string | undefined,
+  compute: () => Promise<ArrayBuffer>,
+): Promise<string | undefined> => (hash ? toHex(new Uint8Array(await compute())) : undefined)
 
 /** Narrows the type, because WebCrypto does not accept bytes in shared memory. Bodies and keys are never in it. */
 const toSource = (value: BytesOrText): Uint8Array<ArrayBuffer> =>
@@ -132,9 +120,6 @@ const WRITTEN: readonly (readonly [notation: string, write: (digest: Uint8Array)
   ['in base64', toBase64],
 ]
 
-/** Text between the key and the body in a plain hash. */
-const SEPARATORS = ['', '.', ':', '|', '\n']
-
 /** The first four are those that senders confuse most often. */
 export const ALGORITHMS: readonly Algorithm[] = [
   ...[...HASHES, ['sha3-256', 'SHA3-256', 32] as const].map(
@@ -151,25 +136,7 @@ export const ALGORITHMS: readonly Algorithm[] = [
       compute: (key, body) => hmac(hash, body, key),
     }),
   ),
-  ...[SHA256, ...HASHES].flatMap(([hash, name, size]): Algorithm[] => {
-    const plain = (what: string, parts: Parts): Algorithm => ({
-      description: `a plain ${name} hash of ${what}`,
-      size,
-      isHash: true,
-      compute: (key, body) => hashOf(hash, ...parts(key, body)),
-    })
-    return [
-      { ...plain('the body, without the key', (_, body) => [body]), isHash: false, isKeyless: true },
-      ...SEPARATORS.flatMap((by) => {
-        const then = by ? `, ${JSON.stringify(by)} and` : ' followed by'
-        return [
-          plain(`the key${then} the body`, (key, body) => [key, by, body]),
-          plain(`the body${then} the key`, (key, body) => [body, by, key]),
-        ]
-      }),
-      plain('the key, the body and the key again', (key, body) => [key, body, key]),
-    ]
-  }),
+  ...[SHA256, ...HASHES].flatMap(plainHashes),
   ...COMMON.flatMap(([hash, name]) =>
     WRITTEN.map(([notation, write]) =>
       inTwoSteps(
@@ -188,8 +155,27 @@ export const ALGORITHMS: readonly Algorithm[] = [
   ),
 ]
 
-/** Returns the parts that are hashed one after another. */
-type Parts = (key: BytesOrText, body: BytesOrText) => BytesOrText[]
+/** Hashes of the body, and of the key and the body with text between them. */
+function plainHashes([hash, name, size]: Hash): Algorithm[] {
+  const plain = (what: string, parts: (...given: BytesOrText[]) => BytesOrText[]): Algorithm => ({
+    description: `a plain ${name} hash of ${what}`,
+    size,
+    isHash: true,
+    compute: (key, body) => hashOf(hash, ...parts(key, body)),
+  })
+  const keyless = plain('the body, without the key', (_, body = '') => [body])
+  return [
+    { ...keyless, isHash: false, isKeyless: true },
+    ...['', '.', ':', '|', '\n'].flatMap((by) => {
+      const then = by ? `, ${JSON.stringify(by)} and` : ' followed by'
+      return [
+        plain(`the key${then} the body`, (key = '', body = '') => [key, by, body]),
+        plain(`the body${then} the key`, (key = '', body = '') => [body, by, key]),
+      ]
+    }),
+    plain('the key, the body and the key again', (key = '', body = '') => [key, body, key]),
+  ]
+}
 
 /** Computes a second digest from the bytes of a first one. Stays synchronous where hashing is. */
 function inTwoSteps(

@@ -1,6 +1,5 @@
 import { MAX_FIELDS } from '../payload/parse.ts'
 import { concat, fromBinary, utf8 } from '../shared/bytes.ts'
-import { decodeAs } from './bytes.ts'
 import { compactJson, type Json, parseJson, parseStructure, pythonJson } from './json.ts'
 import {
   decodeForm,
@@ -13,12 +12,6 @@ import {
 
 /** Fields of a form, decoded. */
 type Fields = readonly (readonly [name: string, value: string])[]
-
-/** Maximum number of fields that are put into all orders. */
-const MAX_PERMUTED = 4
-
-/** Maximum number of parts of a multipart form that are read. */
-const MAX_PARTS = 20
 
 const PAYLOAD = 'payload='
 
@@ -36,27 +29,9 @@ export function* formFieldVariants({ bytes, binary }: Source): Generator<Variant
     yield [fromBinary(field), 'the payload field alone, as received']
     if (/[%+]/.test(field)) yield [decodeForm(field), 'the payload field alone, decoded']
     if (!form.startsWith(PAYLOAD)) continue
-    if (end < form.length || from > 0)
-      yield [fromBinary(form.slice(0, end)), 'the payload field with its name, without other fields']
-    if (end < form.length && from > 0)
-      yield [fromBinary(binary.slice(0, from + end)), 'the form without the fields after the payload field']
+    yield [fromBinary(form.slice(0, end)), 'the payload field with its name, without other fields']
+    yield [fromBinary(binary.slice(0, from + end)), 'the form without the fields after the payload field']
   }
-}
-
-/** Reads the fields of a body of the type multipart/form-data (RFC 7578), as binary strings. */
-function partsOf(binary: string): Fields {
-  const boundary = /^(?:\r?\n)?(--[^\r\n]{1,100})\r?\n/.exec(binary)?.[1]
-  const parts = boundary ? binary.split(boundary, MAX_PARTS + 1).slice(1) : []
-  return parts.flatMap((part) => {
-    const [headers = '', blank = ''] = /^\r?\n.{0,2000}?(\r?\n\r?\n)/s.exec(part) ?? []
-    const name = /\bname="?([^";\r\n]{0,100})/.exec(headers)?.[1] ?? ''
-    return blank ? [[name, part.slice(headers.length).replace(/\r?\n$/, '')] as const] : []
-  })
-}
-
-/** Yields the content of each part of a multipart body. */
-export function* multipartVariants({ binary }: Source): Generator<Variant> {
-  for (const [, content] of partsOf(binary)) yield [fromBinary(content), 'one field of the multipart form']
 }
 
 /** Yields the body as it may have been before or after a form parser processed it. */
@@ -72,14 +47,16 @@ export function* formVariants(source: Source): Generator<Variant> {
     yield [text.replace(/%../g, (code) => code.toLowerCase()), 'the form with lower-case hex digits']
     yield [text.replace(/%../g, (code) => code.toUpperCase()), 'the form with upper-case hex digits']
   }
-  if (!tree) for (const ordered of orders(text)) yield [ordered, 'the same form fields in another order']
+  const pairs = tree ? [] : text.split('&', MAX_FIELDS + 1)
+  for (const ordered of [[...pairs].sort(), [...pairs].reverse()])
+    if (pairs.length > 1) yield [ordered.join('&'), 'the same form fields in another order']
   // JSON that a form parser took for the name of a field without a value.
   if (text.endsWith('=') && !text.includes('&')) {
     yield [text.slice(0, -1), 'the name of the only form field']
     yield [decodeForm(binary.slice(0, -1)), 'the name of the only form field, decoded']
   }
   yield* formsAsJson(text)
-  for (const fields of fieldLists(source, text, tree)) {
+  for (const fields of fieldLists(text, tree, pairs)) {
     if (fields.length === 0 || fields.length > MAX_FIELDS) continue
     for (const form of writeForms(fields, isSmall)) yield [form, 'this body as a percent-encoded form']
   }
@@ -100,42 +77,22 @@ const payloadOf = (fields: Fields): Json | undefined =>
   parseJson(fields.find(([name]) => name === 'payload')?.[1] ?? '')
 
 /** Yields the fields of the form that the sender may have written before it was parsed, rewritten or reordered. */
-function* fieldLists({ binary, isSmall }: Source, text: string, tree: Json | undefined): Generator<Fields> {
+function* fieldLists(text: string, tree: Json | undefined, pairs: readonly string[]): Generator<Fields> {
   // The body is the output of a form parser: the payload, or all fields as JSON.
   yield [['payload', text]]
   if (tree?.kind === 'object' && tree.members.every(({ value }) => value.kind === 'string'))
     yield tree.members.map(({ name, value }) => [name, value.text])
   if (tree) return
-  yield partsOf(binary).map(([name, content]) => [name, decodeAs(fromBinary(content)) ?? content])
-  const pairs = text.split('&', MAX_FIELDS + 1)
-  const isLong = pairs.length > MAX_FIELDS
   // The body is a form that was percent-decoded as a whole. If it had only one field, `&` may be part of its value.
-  if (isLong || isSmall || !/%[0-9a-f]{2}/i.test(text)) {
-    if (!isLong) yield pairs.map(splitPair)
-    if (pairs.length > 1) yield [splitPair(text)]
-  }
-  if (isLong || !text.includes('=')) return
+  if (pairs.length <= MAX_FIELDS) yield pairs.map(splitPair)
+  if (pairs.length > 1) yield [splitPair(text)]
+  if (pairs.length > MAX_FIELDS || !text.includes('=')) return
   // The body is a form that was parsed and encoded again, perhaps in another order, or with other JSON.
   const fields: Fields = [...new URLSearchParams(text)]
   if (/[%+]/.test(text)) yield* [fields, [...fields].sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0))]
   const payload = payloadOf(fields)
   for (const json of payload ? [compactJson(payload), pythonJson(payload)] : [])
     yield fields.map(([name, value]) => [name, name === 'payload' ? (json ?? value) : value])
-}
-
-/** Yields the fields, as received, in other orders. */
-function* orders(form: string): Generator<string> {
-  const pairs = form.split('&', MAX_FIELDS)
-  if (pairs.length < 2 || !form.includes('=')) return
-  const isShort = pairs.length <= MAX_PERMUTED
-  for (const list of isShort ? permutations(pairs) : [[...pairs].sort(), [...pairs].reverse()])
-    yield list.join('&')
-}
-
-function* permutations<T>(items: readonly T[]): Generator<T[]> {
-  if (items.length < 2) yield [...items]
-  for (const [index, item] of items.length < 2 ? [] : items.entries())
-    for (const rest of permutations(items.filter((_, other) => other !== index))) yield [item, ...rest]
 }
 
 function splitPair(pair: string): readonly [string, string] {
@@ -153,20 +110,17 @@ const MARKS: readonly RegExp[] = [
   /[!'*]/g, // qs with RFC1738
 ]
 
-/** Number of rows that are tested for large forms too. */
-const COMMON = 4
-
 /** Writes fields as all encoders do, which also differ in spaces, slashes and the case of hex digits. */
 function* writeForms(fields: Fields, isSmall: boolean): Generator<string> {
   const form = fields.map(([name, value]) => `${encodePercent(name)}=${encodePercent(value)}`).join('&')
   const written = new Set<string>()
-  for (const marks of isSmall ? MARKS : MARKS.slice(0, COMMON)) {
+  for (const marks of isSmall ? MARKS : MARKS.slice(0, 4)) {
     const spaced = encodeMarks(form, marks)
-    for (const upper of [spaced, spaced.replaceAll('%20', '+')])
-      for (const text of isSmall
-        ? [upper, upper.replace(/%../g, (code) => code.toLowerCase()), upper.replaceAll('%2F', '/')]
-        : [upper])
-        written.add(text)
+    for (const upper of [spaced, spaced.replaceAll('%20', '+')]) {
+      written.add(upper)
+      if (isSmall) written.add(upper.replace(/%../g, (code) => code.toLowerCase()))
+      if (isSmall) written.add(upper.replaceAll('%2F', '/'))
+    }
   }
   yield* written
 }

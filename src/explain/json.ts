@@ -87,13 +87,6 @@ function createParser(json: string): (depth: number) => Json {
   return read
 }
 
-/** Returns the member at a path such as `Records.0.body`. */
-export function memberAt(json: Json, path: string): Json | undefined {
-  let at: Json | undefined = json
-  for (const name of path.split('.')) at = at?.members.find((member) => member.name === name)?.value
-  return at
-}
-
 /** White space. */
 export interface Layout {
   comma: string
@@ -105,12 +98,16 @@ export interface Layout {
   isPadded?: true
 }
 
-/** Writes the values between the brackets. The member is the name of the closest member that contains the value. */
+/** Writes a number, given its source text and the name of the closest member that contains it. */
+export type WriteNumber = (raw: string, member: string) => string
+
+/** Writes the values between the brackets. */
 export interface Values {
   string(text: string): string
-  number?(raw: string, member: string): string
+  number?: WriteNumber
   /** Writes `true`, `false` or `null`. */
   word?(raw: string): string
+  /** Returns the members of an object in the order to write them. */
   members?(json: Json): readonly Member[]
   /** Returns true for an empty object or array to write as an array. */
   isEmptyArray?(json: Json): boolean

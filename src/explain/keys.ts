@@ -1,10 +1,12 @@
 import { concat, fromBinary, toBase64, utf8 } from '../shared/bytes.ts'
+import { tryJson } from '../shared/json.ts'
 import { decodeAs, fromBase64, fromHex, toBinary, toHex, trim, utf16 } from './bytes.ts'
 import type { Cause } from './causes.ts'
 import { hashOf } from './digests.ts'
 import { NAMES, PLACEHOLDERS } from './placeholders.ts'
 import * as transforms from './transforms.ts'
 import {
+  added,
   createSource,
   DECODINGS,
   ENCODINGS,
@@ -25,17 +27,10 @@ const MAX_KEY = 1024
 /** Maximum number of keys that a list is searched for or joined to. */
 const MAX_PARTS = 10
 
-/** Adds other text around the key. */
-function added(key: string, before: string, after = ''): Variant {
-  const shown = (text: string, place: string): string =>
-    text && `${JSON.stringify(text).replace('\ufeff', '\\ufeff')} ${place} it`
-  const words = [shown(before, 'before'), shown(after, 'after')].filter(Boolean).join(' and ')
-  return [before + key + after, words ? `with ${words}` : 'without white space around it']
-}
-
-function* whiteSpace({ characters: key }: Source): Generator<Variant> {
+function* whiteSpace({ bytes, characters: key }: Source): Generator<Variant> {
+  yield [bytes, 'without white space around it']
   for (const before of ['', ' ', '\ufeff'])
-    for (const after of ['', '\n', '\r\n', '\r', ' ', '\t', '\n\n', ' \n']) yield added(key, before, after)
+    for (const after of ['\n', '\r\n', '\r', ' ', '\t', '\n\n', ' \n', '']) yield added(bytes, before, after)
   yield [key.replace(/[ \t\r\n]/g, ''), 'without the white space inside it']
   yield [key.replace(/[\r\n]/g, ''), 'without the line endings inside it']
   for (const end of ['\n', '\r\n']) yield [key.replace(/\r\n?|\n/g, end), 'with other line endings']
@@ -54,38 +49,28 @@ function* upperAndLowerCase({ text, bytes }: Source): Generator<Variant> {
     yield [text.replace(/^./su, swapCase), 'with its first letter in the other case']
     yield [text.replace(/\p{Lu}|\p{Ll}/gu, swapCase), 'typed with Caps Lock']
   }
-  const digits = UUID.exec(text ?? '')
-    ?.slice(1)
-    .join('')
-  const hex = digits ?? toHex(bytes)
+  const [isUuid, ...groups] = UUID.exec(text ?? '') ?? []
+  const hex = isUuid ? groups.join('') : toHex(bytes)
   if (hex.length !== 32) return
   const uuid = hex.replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-')
-  for (const form of [...(digits ? [hex] : []), uuid, `{${uuid}}`])
+  for (const form of [...(isUuid ? [hex] : []), uuid, `{${uuid}}`])
     for (const value of [form, form.toLowerCase(), form.toUpperCase()])
       yield [value, 'as a UUID in another form']
-  if (digits) yield [fromHex(hex), 'as the bytes of the UUID']
-}
-
-function parseString(text: string): string | undefined {
-  try {
-    const value: unknown = JSON.parse(text)
-    return typeof value === 'string' ? value : undefined
-  } catch {
-    return undefined
-  }
+  if (isUuid) yield [fromHex(hex), 'as the bytes of the UUID']
 }
 
 const plainQuotes = (text: string): string =>
   text.replace(/[\u2018\u2019\u201a\u201b]/g, "'").replace(/[\u201c-\u201f]/g, '"')
 
 function* quotes(source: Source): Generator<Variant> {
-  const { characters: key } = source
-  yield [parseString(key), 'parsed as a JSON string']
+  const { characters: key, bytes } = source
+  const parsed = tryJson(key)
+  if (typeof parsed === 'string') yield [parsed, 'parsed as a JSON string']
   yield* transforms.quotes(source)
   yield [key.replace(/^["'`]/, ''), 'without the quote at its start']
   yield [key.replace(/["'`]$/, ''), 'without the quote at its end']
   for (const mark of ['"', "'"])
-    for (const end of ['\n', '\r\n', ',', ';']) yield added(key, mark, mark + end)
+    for (const end of ['\n', '\r\n', ',', ';']) yield added(bytes, mark, mark + end)
   yield [`b'${key}'`, 'as Python prints bytes']
   yield [JSON.stringify(key), 'as a JSON string']
   yield [plainQuotes(key), 'with plain quotes in place of typographic ones']
@@ -116,27 +101,29 @@ function* encodings(source: Source): Generator<Variant> {
 
 /** Characters that look like nothing or like a space. Web pages, chats, PDF files and dialogs of Windows add them. */
 const CHARACTERS = ['\u200b', '\u00a0', '\u200e', '\u00ad', '\u2060', '\u202f', '\u200c', '\u200d', '\ufeff']
-const visible = (key: string): string =>
-  key.replace(/[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]/g, '')
-const spaces = (key: string, by: string): string =>
-  key.replace(/[\u00a0\u2000-\u200a\u202f\u205f\u3000]/g, by)
 
-function* invisible({ characters: key }: Source): Generator<Variant> {
-  yield [visible(key), 'without its invisible characters']
-  for (const value of [spaces(visible(key), ''), spaces(visible(key), ' ').trim(), spaces(key, '')])
+function* invisible({ characters: key, bytes }: Source): Generator<Variant> {
+  const visible = key.replace(/[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]/g, '')
+  yield [visible, 'without its invisible characters']
+  const spaces = /[\u00a0\u2000-\u200a\u202f\u205f\u3000]/g
+  for (const value of [
+    visible.replace(spaces, ''),
+    visible.replace(spaces, ' ').trim(),
+    key.replace(spaces, ''),
+  ])
     yield [value, 'without its invisible characters and no-break spaces']
   yield [key.replaceAll(' ', '\u00a0'), 'with no-break spaces in place of spaces']
   for (const character of CHARACTERS) {
     const name = `U+${character.charCodeAt(0).toString(16).padStart(4, '0').toUpperCase()}`
-    for (const value of [key + character, character + key]) yield [value, `with ${name} before or after it`]
+    for (const [value] of [added(bytes, '', character), added(bytes, character)])
+      yield [value, `with ${name} before or after it`]
   }
 }
 
-/** Matches changes that are tested for the text of a body only. */
-const LOST = /^without its non-ASCII|character references$/
-
 function* charsets(source: Source): Generator<Variant> {
-  for (const variant of transforms.charsets(source)) if (!LOST.test(variant[1])) yield variant
+  // A key that loses its other characters may be a word that many keys have.
+  for (const variant of transforms.charsets(source))
+    if (!/^without its non-ASCII/.test(variant[1])) yield variant
   yield* transforms.normalForms(source)
   yield* transforms.percentEncodings(source)
   yield [source.bytes.filter((byte) => byte !== 0), 'without its zero bytes']
@@ -149,16 +136,17 @@ function* charsets(source: Source): Generator<Variant> {
 const PREFIX = /^(?:[a-z][a-z\d]{0,9}_(?:live_|test_)?|(?:base64|b64|hex|utf8|utf-8|text|plain|raw):)/i
 
 /** Standard Webhooks and Svix decode the rest after `whsec_` from base64. */
-function* prefixes({ characters: key, binary }: Source): Generator<Variant> {
+function* prefixes({ characters: key, bytes, binary }: Source): Generator<Variant> {
   const rest = PREFIX.test(key) ? key.replace(PREFIX, '') : undefined
   for (const [name, decode] of DECODINGS) {
     const decoded = rest && decode(rest)
     yield [decoded && fromBinary(decoded), `without its prefix, decoded from ${name}`]
   }
   yield [rest, 'without its prefix']
-  for (const prefix of ['0x', 'whsec_', 'secret_', 'sk_', 'key_', 'base64:', 'hex:']) yield added(key, prefix)
+  for (const prefix of ['0x', 'whsec_', 'secret_', 'sk_', 'key_', 'base64:', 'hex:'])
+    yield added(bytes, prefix)
   for (const prefix of ['0x', 'hex:'])
-    yield [prefix + toHex(fromBinary(binary)), `encoded in hex, with "${prefix}" before it`]
+    yield [prefix + toHex(bytes), `encoded in hex, with "${prefix}" before it`]
   for (const prefix of ['whsec_', 'base64:'])
     yield [prefix + btoa(binary), `encoded in base64, with "${prefix}" before it`]
 }
@@ -173,34 +161,28 @@ const afterName = (line: string): string | undefined =>
 const unquoteValue = (value: string | undefined): string | undefined =>
   value && unquote(value.replace(/[;,]$/, ''))
 
-/** Returns the text before a comment, as in `value # production`. */
-function withoutComment(text: string): string {
-  const end = text.search(/\s(?:#|;|\/\/)/)
-  return end < 0 ? text : text.slice(0, end).trim()
-}
-
 const SCHEME = /^(?:bearer|basic|token|hmac|hmac-sha256|sha256|shared|secret|key)[ :=]\s?/i
 
-function* copied({ characters: key }: Source): Generator<Variant> {
+function* copied({ characters: key, bytes }: Source): Generator<Variant> {
   yield [unquoteValue(afterName(key)), 'without the name before it']
   yield [afterName(key), 'without the name before it, in its quotes']
   const parts = /^[[{]/.test(key) ? [] : key.slice(0, 1000).matchAll(/(["'`])([^"'`]+)\1/g)
   for (const [, , part] of [...parts].slice(0, 5)) yield [part, 'without the text around its quotes']
-  yield [withoutComment(key), 'without the comment after it']
-  yield [unquoteValue(afterName(withoutComment(key))), 'without the name before it and the comment after it']
+  const end = key.search(/\s(?:#|;|\/\/)/) // a comment, as in `value # production`
+  const bare = end < 0 ? key : key.slice(0, end).trim()
+  yield [bare, 'without the comment after it']
+  yield [unquoteValue(afterName(bare)), 'without the name before it and the comment after it']
   yield [key.replace(/[;,.:]$/, ''), 'without the punctuation at its end']
   yield [key.replace(SCHEME, ''), 'without the scheme before it']
-  for (const mark of [';', ',', '.', ':']) yield added(key, '', mark)
-  for (const before of ['Bearer ', 'sha256=', ...NAMES.map((name) => `${name}=`)]) yield added(key, before)
+  for (const mark of [';', ',', '.', ':']) yield added(bytes, '', mark)
+  for (const before of ['Bearer ', 'sha256=', ...NAMES.map((name) => `${name}=`)]) yield added(bytes, before)
   for (const name of NAMES.slice(0, 5)) {
-    yield added(key, `${name}="`, '"')
-    yield added(key, `${name}=`, '\n')
-    yield added(key, `export ${name}=`)
+    yield added(bytes, `${name}="`, '"')
+    yield added(bytes, `${name}=`, '\n')
+    yield added(bytes, `export ${name}=`)
   }
-  const hyphens = plainQuotes(key)
-    .replace(/[\u2010-\u2013\u2212]/g, '-')
-    .replaceAll('\u2014', '--')
-  yield [hyphens, 'with plain hyphens in place of typographic ones']
+  const hyphens = plainQuotes(key).replace(/[\u2010-\u2013\u2212]/g, '-')
+  yield [hyphens.replaceAll('\u2014', '--'), 'with plain hyphens in place of typographic ones']
   yield [key.replace(/--?/g, '\u2013'), 'with typographic hyphens']
 }
 
@@ -217,19 +199,13 @@ function* escapes(source: Source): Generator<Variant> {
 const split = (text: string, by: string | RegExp): string[] =>
   text.split(by, MAX_PARTS).flatMap((part) => unquote(part.trim()) || [])
 
-function parseList(text: string): string[] {
-  if (!/^[[{]/.test(text)) return []
-  try {
-    const parts = Object.values(JSON.parse(text) as object)
-    return parts.filter((part): part is string => typeof part === 'string').slice(0, MAX_PARTS)
-  } catch {
-    return split(text.slice(1, -1), ',')
-  }
-}
-
 /** Several keys in one text. The sender has only one of them. */
 function* lists({ characters: key }: Source): Generator<Variant> {
-  for (const part of parseList(key)) yield [part, 'in the list on this side']
+  if (/^[[{]/.test(key)) {
+    const parsed = tryJson(key) as object | undefined
+    for (const part of parsed ? Object.values(parsed).slice(0, MAX_PARTS) : split(key.slice(1, -1), ','))
+      if (typeof part === 'string') yield [part, 'in the list on this side']
+  }
   for (const by of [',', /[\r\n]+/, ';', '|', ':', /[ \t\r\n]+/])
     for (const part of split(key, by)) yield [part, 'before or after a separator in the text on this side']
   yield [`[${JSON.stringify(key)}]`, 'in a JSON array']
@@ -305,19 +281,16 @@ export function* rareKeys(bytes: Uint8Array): Generator<Hypothesis> {
 function* allLikely(bytes: Uint8Array): Generator<Hypothesis> {
   yield ['key_empty', '', 'an empty key']
   yield* apply(FAMILIES, bytes, trim(bytes), true)
-  yield* placeholders(1)
+  yield* PLACEHOLDERS.slice(0, 1)
 }
 
 function* allHypotheses(bytes: Uint8Array): Generator<Hypothesis> {
   yield* allLikely(bytes)
   if (bytes.length > MAX_KEY) return
-  yield* placeholders()
+  yield* PLACEHOLDERS
   yield* apply(FAMILIES, bytes, trim(bytes))
   if (trim(bytes).length < bytes.length) yield* apply(WITH_SPACE, bytes, bytes)
 }
-
-const placeholders = (count?: number): Hypothesis[] =>
-  PLACEHOLDERS.slice(0, count).map(([text, description]) => ['key_placeholder', text, description])
 
 function* apply(
   families: typeof FAMILIES,
@@ -331,8 +304,7 @@ function* apply(
   for (const [cause, variants] of families) {
     for (const [value, description] of variants(source)) {
       if (value === undefined || (isLikely && !LIKELY.has(description))) continue
-      const after = value === source.characters ? '' : note
-      yield [cause, encodeLike(source, value), `the key ${description}${after}`]
+      yield [cause, encodeLike(source, value), `the key ${description}${value === bytes ? '' : note}`]
     }
   }
 }

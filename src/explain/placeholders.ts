@@ -1,5 +1,5 @@
 import { toBinary, trim } from './bytes.ts'
-import type { Finding } from './types.ts'
+import type { Finding, Hypothesis } from './types.ts'
 
 /** Names that variables and settings with a signature key often have, likely ones first. */
 export const NAMES: readonly string[] = [
@@ -8,26 +8,26 @@ export const NAMES: readonly string[] = [
 ]
 
 const VARIABLE = 'the placeholder of a variable, which nothing replaced'
-
-const placesOf = (name: string): string[] => [
-  ...[`\${${name}}`, `$${name}`, `%${name}%`, `{{${name}}}`, `{{ ${name} }}`, `<${name}>`],
-  `process.env.${name}`,
-]
+const WORD = 'a word that programs write when a variable is not set'
+const EXAMPLE = 'an example of a key from a template or a tutorial'
 
 /** Texts in place of a key, likely ones first. No description contains its text, because that is the sender's key. */
 const TEXTS: readonly (readonly [description: string, texts: readonly string[]])[] = [
-  ['the word that JavaScript writes for a value that is not set', ['undefined']],
-  ['a word that programs write for a value that is not set', ['null', 'None', 'nil', '<nil>', 'NULL']],
+  [WORD, ['undefined', 'null', 'None', 'nil', '<nil>', 'NULL', 'NaN', 'false', 'true', 'False', '1']],
   [
-    'a text that JavaScript writes for an object',
-    ['Object', 'Promise', 'ArrayBuffer'].map((name) => `[object ${name}]`),
+    'a text that programs write for an object or array',
+    ['[object Object]', '[object Promise]', '[object ArrayBuffer]', 'System.Byte[]', 'Array'],
   ],
-  ['a text that programs write for an array', ['System.Byte[]', 'Array']],
-  ['a word or digit for a boolean value or no number', ['NaN', 'false', 'true', 'False', '1']],
   ['two quotes', ['""', "''"]],
-  [VARIABLE, NAMES.slice(0, 2).flatMap(placesOf)],
   [
-    'an example of a key from a template or a tutorial',
+    VARIABLE,
+    NAMES.slice(0, 2).flatMap((name) => [
+      ...[`\${${name}}`, `$${name}`, `%${name}%`, `{{${name}}}`, `{{ ${name} }}`, `<${name}>`],
+      `process.env.${name}`,
+    ]),
+  ],
+  [
+    EXAMPLE,
     [
       ...['changeme', 'change-me', 'secret', 'mysecret', 'my-secret', 'supersecret', 'your-secret-key'],
       ...['your_secret_key', 'your-secret', 'YOUR_SECRET', 'YOUR_SECRET_KEY', 'YOUR_SIGNATURE_KEY'],
@@ -38,8 +38,8 @@ const TEXTS: readonly (readonly [description: string, texts: readonly string[]])
 ]
 
 /** Texts that programs and templates put in place of a key that is not set. */
-export const PLACEHOLDERS: readonly (readonly [text: string, description: string])[] = TEXTS.flatMap(
-  ([description, texts]) => texts.map((text) => [text, description] as const),
+export const PLACEHOLDERS: readonly Hypothesis[] = TEXTS.flatMap(([description, texts]) =>
+  texts.map((text) => ['key_placeholder', text, description] as const),
 )
 
 const IS_WORD = /^(?:undefined|null|none|nil|nan|\[object [A-Za-z]{1,20}\]|<nil>|System\.Byte\[\]|""|'')$/i
@@ -61,10 +61,9 @@ const isMadeOf = (text: string, words: string): boolean =>
     .every((word) => words.split(' ').includes(word.toLowerCase()))
 
 function describePlaceholder(text: string): string | undefined {
-  if (IS_WORD.test(text)) return 'a word that programs write when a variable is not set'
+  if (IS_WORD.test(text)) return WORD
   const [, inner = text] = /^<([^<>]{2,60})>$/.exec(text) ?? []
-  if (/^(?:your|my|change)/i.test(inner) && isMadeOf(inner, EXAMPLE_WORDS))
-    return 'an example from a template or a tutorial'
+  if (/^(?:your|my|change)/i.test(inner) && isMadeOf(inner, EXAMPLE_WORDS)) return EXAMPLE
   if (/^(?:[A-Z]:)?[\\/][\w .\\/-]{1,100}\.(?:txt|key|pem|env|secret)$/i.test(text))
     return 'the path of a file in place of its content'
   const variable = IS_VARIABLE.exec(text)?.slice(1).find(Boolean)

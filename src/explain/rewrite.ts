@@ -1,4 +1,13 @@
-import { type Json, type Layout, type Member, parseJson, SPACED, writeJson } from './json.ts'
+import {
+  type Json,
+  type Layout,
+  type Member,
+  parseJson,
+  SPACED,
+  type Values,
+  type WriteNumber,
+  writeJson,
+} from './json.ts'
 
 /** Maximum characters of all texts, for a body of up to 64 KiB. A value counts as five more. */
 const MAX_CHARACTERS = 4_000_000
@@ -7,14 +16,24 @@ const PER_VALUE = 5
 /** Maximum number of texts. Only small bodies reach this limit. */
 export const MAX_TEXTS = 1200
 
+/** How a JSON text is written. */
+interface Writing extends Values {
+  layout: Layout
+  /** The line end, and what follows the JSON. */
+  line: string
+  last: string
+}
+
 /** One way to write a part of JSON. */
-interface Option<T> {
-  value: T
+interface Option {
+  set: Partial<Writing>
   /** How unlikely it is, compared with 0 for what most writers do. */
   cost: number
   /** Ends the sentence "The signature was computed over the same JSON …". */
   says: string
 }
+
+const option = (set: Partial<Writing>, cost: number, says = ''): Option => ({ set, cost, says })
 
 /** How unlikely the options of a text may be together. */
 const MAX_COST = 10
@@ -30,46 +49,33 @@ export function* rewriteJson(
   const tree = parseJson(text)
   if (!tree) return
   const found = survey(tree)
-  const numbers = numbersOf(found.numbers.values())
-  const choices = [layoutsOf(found), ordersOf(found), writersOf(found), numbers, EMPTIES, ENDS] as const
+  const numbers = numbersOf([...found.numbers.values()])
+  const empties = found.hasEmpty ? EMPTIES : EMPTIES.slice(0, 1)
+  const choices = [layoutsOf(found), ordersOf(found), writersOf(found), numbers, empties, ENDS]
   const limit = 4 * text.length + 0x10000
   let left = Math.max(MAX_CHARACTERS, 70 * text.length)
   let texts = 0
   for (let cost = 0; cost <= MAX_COST; cost++) {
     for (const options of combine(choices, cost)) {
-      const [layout, order, writer, number, empty, [line, last]] = valuesOf(options)
-      if ((layout.indent === undefined && line !== '\n') || (!found.hasEmpty && empty)) continue
+      const writing = Object.assign({}, ...options.map(({ set }) => set)) as Writing
+      const { layout, line, last } = writing
+      if (layout.indent === undefined && line !== '\n') continue
       if (texts++ === maxTexts || left < 0) return
-      const values = { string: writer, number, members: order, ...(empty && { isEmptyArray: empty }) }
-      const json = writeJson(tree, layout, values, limit)
+      const json = writeJson(tree, layout, writing, limit)
       left -= (json?.length ?? limit) + PER_VALUE * found.size
       if (json === undefined) continue
-      const says = options.map((option) => option.says).filter(Boolean)
+      const says = options.map((each) => each.says).filter(Boolean)
       yield [(line === '\n' ? json : json.replaceAll('\n', line)) + last, `the same JSON ${says.join(', ')}`]
     }
   }
 }
 
-type Combination<T> = { -readonly [K in keyof T]: T[K] extends readonly (infer O)[] ? O : never }
-type Values<T> = { [K in keyof T]: T[K] extends Option<infer V> ? V : never }
-
-const valuesOf = <T extends readonly Option<unknown>[]>(options: T): Values<T> =>
-  options.map(({ value }) => value) as Values<T>
-
 /** Yields one option of each choice, whose costs together are exactly this cost. */
-function* combine<T extends readonly (readonly Option<unknown>[])[]>(
-  choices: T,
-  cost: number,
-): Generator<Combination<T>> {
+function* combine(choices: readonly (readonly Option[])[], cost: number): Generator<Option[]> {
   const [first, ...others] = choices
-  if (!first) {
-    if (cost === 0) yield [] as unknown as Combination<T>
-    return
-  }
-  for (const option of first)
-    if (option.cost <= cost)
-      for (const rest of combine(others, cost - option.cost))
-        yield [option, ...(rest as unknown[])] as Combination<T>
+  if (!first && cost === 0) yield []
+  for (const one of first ?? [])
+    if (one.cost <= cost) for (const rest of combine(others, cost - one.cost)) yield [one, ...rest]
 }
 
 /** What a document has that writers treat in different ways. */
@@ -87,80 +93,75 @@ interface Survey {
 function survey(tree: Json): Survey {
   const flags = { hasEmpty: false, hasArrays: false, size: 0 }
   const found: Survey = { objects: [], strings: new Set(), numbers: new Map(), ...flags }
-  const visit = ({ kind, raw, text, members }: Json, member: string): void => {
+  const visit = (value: Json, member: string): void => {
+    const { kind, raw, text, members } = value
     found.size++
     if (kind === 'string' && SPECIAL.test(text)) found.strings.add(text)
     if (kind === 'number') found.numbers.set(`${raw} ${member}`, [raw, member])
+    if (kind === 'object' && (value === tree || members.length > 1)) found.objects.push(value)
     found.hasEmpty ||= /^[[{]/.test(raw) && members.length === 0
     found.hasArrays ||= kind === 'array' && members.length > 0
-    for (const { name, value } of members) {
+    for (const { name, value: inner } of members) {
       if (kind === 'object' && SPECIAL.test(name)) found.strings.add(name)
-      if (value.kind === 'object' && value.members.length > 1) found.objects.push(value)
-      visit(value, kind === 'object' ? name : member)
+      visit(inner, kind === 'object' ? name : member)
     }
   }
-  if (tree.kind === 'object') found.objects.push(tree)
   visit(tree, '')
   return found
 }
 
 /** Keeps the first option for each key, so that no two options write this document alike. */
-function distinct<T>(options: readonly Option<T>[], keyOf: (value: T) => unknown): Option<T>[] {
-  const byKey = new Map<unknown, Option<T>>()
-  for (const option of options) {
-    const key = keyOf(option.value)
-    if (!byKey.has(key)) byKey.set(key, option)
-  }
-  return [...byKey.values()]
+function distinct(options: readonly Option[], keyOf: (set: Writing) => string): Option[] {
+  const seen = new Set<string>()
+  return options.filter(({ set }) => seen.size < seen.add(keyOf(set as Writing)).size)
 }
 
-const indent = (text: string, cost: number, says: string, more?: Partial<Layout>): Option<Layout> => ({
-  value: { comma: ',', colon: ': ', indent: text, ...more },
-  cost,
-  says: `indented ${says}`,
-})
+/** Computes the value of each key only once. */
+function cached<Key, Value>(compute: (key: Key) => Value): (key: Key) => Value {
+  const known = new Map<Key, Value>()
+  return (key) => {
+    if (!known.has(key)) known.set(key, compute(key))
+    return known.get(key) as Value
+  }
+}
 
-const LAYOUTS: readonly Option<Layout>[] = [
-  { value: { comma: ',', colon: ':' }, cost: 0, says: 'without white space' },
-  { value: SPACED, cost: 1, says: 'with a space after each comma and colon' },
+const indent = (text: string, cost: number, says: string, more?: Partial<Layout>): Option =>
+  option({ layout: { comma: ',', colon: ': ', indent: text, ...more } }, cost, `indented ${says}`)
+
+const LAYOUTS: readonly Option[] = [
+  option({ layout: { comma: ',', colon: ':' } }, 0, 'without white space'),
+  option({ layout: SPACED }, 1, 'with a space after each comma and colon'),
   indent('  ', 1, 'by 2 spaces'),
   indent('    ', 1, 'by 4 spaces'),
   indent(' ', 2, 'by 1 space'),
   indent('\t', 2, 'by tabs'),
   indent('  ', 2, 'as Jackson does', { colon: ' : ', isPadded: true }),
-  { value: { comma: ',', colon: ': ' }, cost: 3, says: 'with a space after each colon' },
+  option({ layout: { comma: ',', colon: ': ' } }, 3, 'with a space after each colon'),
   indent('  ', 4, 'by 2 spaces, with spaces around colons', { colon: ' : ' }),
-  { value: { comma: ', ', colon: ':' }, cost: 4, says: 'with a space after each comma' },
+  option({ layout: { comma: ', ', colon: ':' } }, 4, 'with a space after each comma'),
   indent('   ', 4, 'by 3 spaces'),
   indent('        ', 5, 'by 8 spaces'),
   indent('', 5, 'by nothing, on several lines'),
 ]
 
-const layoutsOf = ({ hasEmpty, hasArrays, objects }: Survey): Option<Layout>[] =>
-  distinct(LAYOUTS, ({ colon, isPadded, ...others }) =>
+const layoutsOf = ({ hasEmpty, hasArrays, objects }: Survey): Option[] =>
+  distinct(LAYOUTS, ({ layout: { colon, isPadded, ...others } }) =>
     JSON.stringify([others, objects.length > 0 && colon, (hasEmpty || hasArrays) && isPadded]),
   )
 
-/** Line ends, and what follows the JSON. */
-const ENDS: readonly Option<readonly [line: string, last: string]>[] = [
-  { value: ['\n', ''], cost: 0, says: '' },
-  { value: ['\n', '\n'], cost: 1, says: 'with a line feed at its end' },
-  { value: ['\r\n', ''], cost: 2, says: 'with CR LF' },
-  { value: ['\r\n', '\r\n'], cost: 3, says: 'with CR LF, also at its end' },
+const ENDS: readonly Option[] = [
+  option({ line: '\n', last: '' }, 0),
+  option({ line: '\n', last: '\n' }, 1, 'with a line feed at its end'),
+  option({ line: '\r\n', last: '' }, 2, 'with CR LF'),
+  option({ line: '\r\n', last: '\r\n' }, 3, 'with CR LF, also at its end'),
 ]
 
 /** Which empty values are arrays. PHP cannot tell `[]` and `{}` apart. */
-const EMPTIES: readonly Option<((json: Json) => boolean) | undefined>[] = [
-  { value: undefined, cost: 0, says: '' },
-  { value: () => true, cost: 2, says: 'with [] in place of {}' },
-  { value: () => false, cost: 3, says: 'with {} in place of []' },
+const EMPTIES: readonly Option[] = [
+  option({}, 0),
+  option({ isEmptyArray: () => true }, 2, 'with [] in place of {}'),
+  option({ isEmptyArray: () => false }, 3, 'with {} in place of []'),
 ]
-
-/** Returns the members of an object in another order. */
-type Order = (json: Json) => readonly Member[]
-
-const sortBy = (members: readonly Member[], compare: (a: string, b: string) => number): Member[] =>
-  [...members].sort((a, b) => compare(a.name, b.name))
 
 const byUnits = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0)
 
@@ -176,29 +177,33 @@ const PAYLOADS: readonly string[][] = [
   'eventType,when',
 ].map((names) => names.split(','))
 
-function documented({ members }: Json): readonly Member[] {
-  const names = PAYLOADS.find((payload) => members.every(({ name }) => payload.includes(name)))
-  return names ? sortBy(members, (a, b) => names.indexOf(a) - names.indexOf(b)) : members
+/** Compares names by their places in the documented payload that has all of them. */
+function byDocument(members: readonly Member[]): (a: string, b: string) => number {
+  const names = PAYLOADS.find((payload) => members.every(({ name }) => payload.includes(name))) ?? []
+  return (a, b) => names.indexOf(a) - names.indexOf(b)
 }
 
-const ORDERS: readonly Option<Order>[] = [
-  { value: ({ members }) => members, cost: 0, says: '' },
-  { value: ({ members }) => sortBy(members, byUnits), cost: 1, says: 'with sorted names' },
-  {
-    value: ({ members }) => sortBy(members, (a, b) => a.length - b.length || byUnits(a, b)),
-    cost: 2,
-    says: 'with short names first, as in jsonb',
-  },
-  { value: documented, cost: 3, says: 'with the members in the documented order' },
+type Compare = (members: readonly Member[]) => (a: string, b: string) => number
+
+const ORDERS: readonly (readonly [compare: Compare, cost: number, says: string])[] = [
+  [() => () => 0, 0, ''],
+  [() => byUnits, 1, 'with sorted names'],
+  [() => (a, b) => a.length - b.length || byUnits(a, b), 2, 'with short names first, as in jsonb'],
+  [byDocument, 3, 'with the members in the documented order'],
 ]
 
 /** Returns the orders that differ for this document. Each sorts an object only once. */
-function ordersOf({ objects }: Survey): Option<Order>[] {
-  const orders = ORDERS.map((option) => {
-    const byObject = new Map(objects.map((json) => [json, option.value(json)]))
-    return { ...option, value: (json: Json) => byObject.get(json) ?? json.members }
+function ordersOf({ objects }: Survey): Option[] {
+  const orders = ORDERS.map(([compare, cost, says]) => {
+    const sorted = cached(({ members }: Json): readonly Member[] => {
+      const order = compare(members)
+      return [...members].sort((a, b) => order(a.name, b.name))
+    })
+    return option({ members: sorted }, cost, says)
   })
-  return distinct(orders, (order) => objects.map((json) => order(json).map(({ start }) => start)).join('|'))
+  return distinct(orders, ({ members }) =>
+    objects.map((json) => members?.(json).map(({ start }) => start)).join('|'),
+  )
 }
 
 /** Characters that some writer escapes. */
@@ -211,49 +216,43 @@ interface Escapes {
   hasSlashes?: true
 }
 
-const ASCII = /[\x7f-\uffff]/g
-const LINES = /[\u2028\u2029]/g
+const ASCII = /[\x7f-\uffff]/
+const LINES = /[\u2028\u2029]/
 
 /** Escapes of programs, popular ones first. Other programs have the same as one of them. */
 const WRITERS: readonly (readonly [name: string, cost: number, escapes: Escapes])[] = [
   ['JavaScript', 0, {}],
   ['Python', 0, { units: ASCII }],
   ['PHP', 0, { units: ASCII, hasSlashes: true }],
-  ['Go', 1, { units: /[<>&\u2028\u2029]/g }],
-  ['Gson', 1, { units: /[<>&='\u2028\u2029]/g }],
-  ['System.Text.Json', 1, { units: /[<>&'+`"\x7f-\uffff]/g, isUpper: true }],
+  ['Go', 1, { units: /[<>&\u2028\u2029]/ }],
+  ['Gson', 1, { units: /[<>&='\u2028\u2029]/ }],
+  ['System.Text.Json', 1, { units: /[<>&'+`"\x7f-\uffff]/, isUpper: true }],
   ['PHP with JSON_UNESCAPED_UNICODE', 1, { units: LINES, hasSlashes: true }],
   ['Jackson with ESCAPE_NON_ASCII', 2, { units: ASCII, isUpper: true }],
   ['Gson without HTML escapes', 2, { units: LINES }],
 ]
 
-function quoteAs({ units, isUpper, hasSlashes }: Escapes, text: string): string {
+function quoteAs({ units = /(?!)/, isUpper, hasSlashes }: Escapes, text: string): string {
   // Escaped characters stay as they are, except quotes that this writer escapes in another way.
   const json = JSON.stringify(text).slice(1, -1)
-  const written = units
-    ? json.replace(/\\(?:[^"u]|u.{4})|\\?[^\\]/gs, (part) => {
-        const unit = part.length === 2 ? part.charAt(1) : part
-        units.lastIndex = 0
-        if ((part.length > 1 && part !== '\\"') || !units.test(unit)) return part
-        const hex = unit.charCodeAt(0).toString(16).padStart(4, '0')
-        return `\\u${isUpper ? hex.toUpperCase() : hex}`
-      })
-    : json
+  const written = json.replace(/\\(?:[^"u]|u.{4})|\\?[^\\]/gs, (part) => {
+    const unit = part.length === 2 ? part.charAt(1) : part
+    if ((part.length > 1 && part !== '\\"') || unit.search(units) < 0) return part
+    const hex = unit.charCodeAt(0).toString(16).padStart(4, '0')
+    return `\\u${isUpper ? hex.toUpperCase() : hex}`
+  })
   return `"${hasSlashes ? written.replaceAll('/', '\\/') : written}"`
 }
 
 /** Returns the writers whose texts differ for this document. */
-function writersOf({ strings }: Survey): Option<(text: string) => string>[] {
+function writersOf({ strings }: Survey): Option[] {
   const writers = WRITERS.map(([name, cost, escapes]) => {
-    const known = new Map(Array.from(strings, (text) => [text, quoteAs(escapes, text)]))
-    const value = (text: string): string => known.get(text) ?? `"${text}"`
-    return { value, cost, says: strings.size > 0 ? `as ${name} writes it` : '' }
+    const quote = cached((text: string) => quoteAs(escapes, text))
+    const string = (text: string): string => (strings.has(text) ? quote(text) : `"${text}"`)
+    return option({ string }, cost, strings.size > 0 ? `as ${name} writes it` : '')
   })
-  return distinct(writers, (quote) => Array.from(strings, quote).join('\n'))
+  return distinct(writers, ({ string }) => Array.from(strings, string).join('\n'))
 }
-
-/** Writes a number, given its source text and the name of the closest member that contains it. */
-type WriteNumber = (raw: string, member: string) => string
 
 /** A finite number as ± d.ddd × 10^exponent, with the fewest digits that identify the double. */
 interface Decimal {
@@ -321,66 +320,46 @@ function writeNumber(decimal: Decimal, isFloat: boolean, literal: string, style:
 const MAX_NAMES = 4
 const MAX_COMPARED = 500
 
-/** Returns the subsets of some member names, except the empty one. For many names, only all of them. */
+/** Returns the subsets of some member names, except the empty one. For many names, only all of them and single ones. */
 function subsets(names: readonly string[]): ReadonlySet<string>[] {
-  const all = [...new Set(names)]
-  if (all.length > MAX_NAMES) return [new Set(all), ...all.slice(0, MAX_NAMES).map((name) => new Set([name]))]
-  const masks = Array.from({ length: 2 ** all.length - 1 }, (_, index) => index + 1)
-  return masks.map((mask) => new Set(all.filter((_, bit) => mask & (1 << bit))))
+  if (names.length > MAX_NAMES)
+    return [new Set(names), ...names.slice(0, MAX_NAMES).map((name) => new Set([name]))]
+  const masks = Array.from({ length: 2 ** names.length - 1 }, (_, index) => index + 1)
+  return masks.map((mask) => new Set(names.filter((_, bit) => mask & (1 << bit))))
 }
 
 type IsFloat = (decimal: Decimal, member: string) => boolean
 
 /** Returns the ways to write the numbers of a document: as received, and in each style with some of them as floats. */
-function numbersOf(numbers: Iterable<readonly [raw: string, member: string]>): Option<WriteNumber>[] {
-  const decimals = new Map<string, Decimal>()
-  const examples = new Map<string, readonly [raw: string, member: string]>()
-  const fractions = new Set<string>()
-  const wholes = new Set<string>()
-  for (const [raw, member] of numbers) {
-    const decimal = toDecimal(raw)
-    const { digits, exponent, isWhole, isInteger } = decimal
-    decimals.set(raw, decimal)
-    ;(isWhole ? wholes : fractions).add(member)
-    const kind = [member, exponent, isInteger, digits.length > 1, plain(decimal) === raw].join()
-    if (examples.size < MAX_COMPARED) examples.set(kind, [raw, member])
-  }
-  const floats: readonly (readonly [isFloat: IsFloat, cost: number, says: string])[] = [
+function numbersOf(numbers: readonly (readonly [raw: string, member: string])[]): Option[] {
+  const decimalOf = cached(toDecimal)
+  const membersOf = (isWhole: boolean): string[] =>
+    numbers.flatMap(([raw, member]) => (decimalOf(raw).isWhole === isWhole ? [member] : []))
+  const fractions = new Set(membersOf(false))
+  const floats: (readonly [isFloat: IsFloat, cost: number, says: string])[] = [
     [({ isInteger }) => !isInteger, 0, ''],
     [
-      (decimal, member) => !decimal.isInteger || fractions.has(member),
+      ({ isInteger }, member) => !isInteger || fractions.has(member),
       1,
       'whole numbers as floats next to fractions',
     ],
     [() => true, 1, 'all numbers as floats'],
-    [(decimal) => !decimal.isWhole, 1, 'whole numbers as integers'],
-    ...subsets([...wholes]).map(
-      (names) =>
-        [
-          (decimal: Decimal, member: string) => !decimal.isWhole || names.has(member),
-          2,
-          'some whole numbers as floats',
-        ] as const,
-    ),
+    [({ isWhole }) => !isWhole, 1, 'whole numbers as integers'],
   ]
-  const options: Option<WriteNumber>[] = [{ value: (raw) => raw, cost: 0, says: '' }]
-  const seen = new Set([Array.from(examples.values(), ([raw]) => raw).join(' ')])
-  for (const [index, style] of STYLES.entries()) {
-    for (const [isFloat, cost, says] of floats) {
-      const written = new Map<string, string>()
-      const value: WriteNumber = (raw, member) => {
-        const decimal = decimals.get(raw) as Decimal
-        const asFloat = isFloat(decimal, member)
-        const id = `${raw} ${asFloat}`
-        const known = written.get(id) ?? writeNumber(decimal, asFloat, raw, style)
-        written.set(id, known)
-        return known
-      }
-      const key = Array.from(examples.values(), ([raw, member]) => value(raw, member)).join(' ')
-      if (seen.has(key)) continue
-      seen.add(key)
-      options.push({ value, cost: cost + (index > 3 ? 1 : 0), says: says && `with ${says}` })
-    }
-  }
-  return options
+  for (const names of subsets([...new Set(membersOf(true))]))
+    floats.push([({ isWhole }, member) => !isWhole || names.has(member), 2, 'some whole numbers as floats'])
+  const options = STYLES.flatMap((style, index) =>
+    floats.map(([isFloat, cost, says]) => {
+      const write = [false, true].map((asFloat) =>
+        cached((raw: string) => writeNumber(decimalOf(raw), asFloat, raw, style)),
+      )
+      const number: WriteNumber = (raw, member) =>
+        write[Number(isFloat(decimalOf(raw), member))]?.(raw) ?? raw
+      return option({ number }, cost + (index > 3 ? 1 : 0), says && `with ${says}`)
+    }),
+  )
+  const examples = numbers.slice(0, MAX_COMPARED)
+  return distinct([option({ number: (raw) => raw }, 0), ...options], ({ number }) =>
+    examples.map(([raw, member]) => number?.(raw, member)).join(' '),
+  )
 }

@@ -1,11 +1,12 @@
-import { type Body, concat, toBytes, utf8 } from '../shared/bytes.ts'
+import { type Body, toBytes } from '../shared/bytes.ts'
 import { bodiesWith, cheapBodies, compressedBodies, expensiveBodies, writtenBodies } from './bodies.ts'
 import type { Cause } from './causes.ts'
 import type { Claims } from './claims.ts'
 import { ALGORITHMS, type Algorithm, createSign, type Sign } from './digests.ts'
 import { hashedAndJoinedKeys, likelyKeys, rareKeys } from './keys.ts'
 import type { ReceivedRequest } from './request.ts'
-import { formTexts, memberTexts, signedTexts } from './signed-texts.ts'
+import { memberTexts, signedTexts } from './signed-texts.ts'
+import { added } from './transforms.ts'
 import type { BytesOrText, Finding, Hypothesis } from './types.ts'
 import type { Work } from './work.ts'
 
@@ -18,21 +19,7 @@ interface Candidate {
   digest(): string | undefined | Promise<string | undefined>
   /** What the sender or the receiver did wrong: none, one or two mistakes. */
   mistakes: readonly Finding[]
-  /** True if anyone can compute it. It then explains only the value of the signature header. */
-  isKeyless?: boolean | undefined
-  /** Size of the digest in bytes. Undefined if it may have been truncated. */
-  size?: number | undefined
-}
-
-/** A body that the sender may have signed, with what is wrong with it. */
-interface BodyPart {
-  value: BytesOrText
-  mistakes: readonly Finding[]
-}
-
-/** A key that the sender may have used, with what is wrong with it. */
-interface KeyPart extends BodyPart {
-  sign: Sign
+  algorithm?: Algorithm | undefined
 }
 
 /**
@@ -46,19 +33,21 @@ export async function search(
 ): Promise<readonly Finding[] | undefined> {
   if (claims.isEmpty) return undefined
   let elsewhere: readonly Finding[] | undefined
-  for (const [perByte, size, candidates] of STAGES) {
+  for (const [perByte, size, bodies, keys, algorithms] of STAGES) {
     if (size === 'small' && !work.isComplete) continue
-    for (const candidate of await candidates(request)) {
-      if (candidate.size !== undefined && !claims.canFind(candidate.size)) continue
-      if (!work.spend(candidate.message.length, candidate.keySize, perByte)) return elsewhere
+    for (const candidate of combine(bodies(request), await keys(request), algorithms)) {
+      const { message, keySize, mistakes, algorithm } = candidate
+      if (algorithm?.size !== undefined && !claims.canFind(algorithm.size)) continue
+      if (!work.spend(message.length, keySize, perByte)) return elsewhere
       const digest = await candidate.digest()
       const claim = digest === undefined ? undefined : claims.find(digest)
       if (claim) {
-        const found = orderMistakes(claim.mistakes, candidate.mistakes)
+        const found = orderMistakes(claim.mistakes, mistakes)
         if (claim.isPrimary && found.length === 0) return undefined // a right signature
         if (claim.isPrimary || found.every((finding) => claim.mistakes.includes(finding))) return found
-        // Another header may contain a signature that is not meant for this receiver, so search on.
-        if (!candidate.isKeyless) elsewhere ??= found
+        // Another header may contain a signature that is not meant for this receiver, so search on. A signature that
+        // anyone can compute explains only the value of the signature header.
+        if (!algorithm?.isKeyless) elsewhere ??= found
       }
       const paused = work.pause()
       if (paused) await paused
@@ -83,10 +72,21 @@ function orderMistakes(mistakes: readonly Finding[], others: readonly Finding[])
   return isScheme ? [...others, mistake] : [...mistakes, ...others]
 }
 
+/** A body that the sender may have signed, with what is wrong with it. */
+interface BodyPart {
+  value: BytesOrText
+  mistakes: readonly Finding[]
+}
+
+/** A key that the sender may have used, with what is wrong with it. */
+interface KeyPart extends BodyPart {
+  sign: Sign
+}
+
 /** Combines every body with every key and, if algorithms are given, with each of them in place of HMAC-SHA256. */
 function* combine(
   bodies: Iterable<BodyPart>,
-  keys: readonly KeyPart[],
+  keys: Iterable<KeyPart>,
   algorithms?: readonly Algorithm[],
 ): Generator<Candidate> {
   for (const body of bodies) {
@@ -96,156 +96,157 @@ function* combine(
       const mistakes = isText ? [...body.mistakes, ...key.mistakes] : [...key.mistakes, ...body.mistakes]
       const keySize = key.value.length
       if (!algorithms) yield { message, keySize, digest: () => key.sign(message), mistakes }
-      for (const { description, compute, isKeyless, isHash, size } of algorithms ?? []) {
-        if (isKeyless && key.mistakes.length > 0) continue
-        if (isHash && key.value.length === 0) continue // the same as a hash without a key
-        const finding: Finding = { cause: 'algorithm', evidence: `The signature is ${description}.` }
-        const digest = () => compute(key.value, message)
-        yield { message, keySize, digest, mistakes: [finding, ...mistakes], isKeyless, size }
+      for (const algorithm of algorithms ?? []) {
+        if (algorithm.isKeyless && key.mistakes.length > 0) continue
+        if (algorithm.isHash && key.value.length === 0) continue // the same as a hash without a key
+        const evidence = `The signature is ${algorithm.description}.`
+        const digest = () => algorithm.compute(key.value, message)
+        yield {
+          message,
+          keySize,
+          digest,
+          mistakes: [{ cause: 'algorithm', evidence }, ...mistakes],
+          algorithm,
+        }
       }
     }
   }
 }
 
-const toPart = ([cause, value, description]: Hypothesis, preposition: 'with' | 'over'): BodyPart => ({
-  value,
-  mistakes: [{ cause, evidence: `The signature was computed ${preposition} ${description}.` }],
-})
+/** Yields what the sender may have done to the body of a request before it signed it. */
+type Step = (request: ReceivedRequest) => Iterable<Hypothesis>
 
-function* over(hypotheses: Iterable<Hypothesis>): Generator<BodyPart> {
-  for (const hypothesis of hypotheses) yield toPart(hypothesis, 'over')
-}
-
-function toKey(hypothesis: Hypothesis): KeyPart {
-  const part = toPart(hypothesis, 'with')
-  return { ...part, sign: createSign(part.value) }
-}
-
-/** Joins a hypothesis about the body with a second one, which starts from the result of the first. */
-function join([cause, , description]: Hypothesis, second: Hypothesis): BodyPart {
-  const first = `The signature was computed over a body with two differences. First: ${description}.`
-  const then = `Then, starting from that: ${second[2]}.`
-  return {
-    value: second[1],
-    mistakes: [
-      { cause, evidence: first },
-      { cause: second[0], evidence: then },
-    ],
+const cheap: Step = ({ body }) => cheapBodies(body)
+const expensive: Step = ({ body }) => expensiveBodies(body)
+const compressed: Step = ({ body }) => compressedBodies(body)
+const written =
+  (maxTexts?: number): Step =>
+  ({ body }) =>
+    writtenBodies(body, maxTexts)
+const only =
+  (...causes: Cause[]): Step =>
+  ({ body }) =>
+    bodiesWith(body, ...causes)
+const texts = (maxTexts?: number): Step =>
+  function* (request) {
+    yield* signedTexts(request, maxTexts)
+    yield* memberTexts(request.body)
   }
-}
-
-const keysOf = ({ keys }: ReceivedRequest): KeyPart[] =>
-  keys.map((value) => ({ value, mistakes: [], sign: createSign(value) }))
-const bodyOf = ({ body }: ReceivedRequest): BodyPart[] => [{ value: body, mistakes: [] }]
-const likelyKeysOf = ({ keys }: ReceivedRequest): KeyPart[] =>
-  keys.flatMap((key) => Array.from(likelyKeys(key), toKey))
-
-/** Creates the keys one by one, because there may be hundreds. */
-function* withRareKeys(bodies: readonly BodyPart[], { keys }: ReceivedRequest): Generator<Candidate> {
-  for (const key of keys) for (const hypothesis of rareKeys(key)) yield* combine(bodies, [toKey(hypothesis)])
-}
-
-/** Limits for pairs of mistakes: notations of JSON, signed texts, and both together. */
-const MAX_WRITTEN = 40
-const MAX_SIGNED_TEXTS = 30
-const MAX_WRITERS = 13
-const MAX_OTHER_TEXTS = 6
-
-function* textsOf(given: ReceivedRequest, maxTexts?: number): Generator<BodyPart> {
-  yield* over(signedTexts(given, maxTexts))
-  yield* over(memberTexts(given.body))
-  yield* over(formTexts(given.body))
-}
-
-const likelyTexts = (given: ReceivedRequest): Iterable<BodyPart> => textsOf(given, MAX_SIGNED_TEXTS)
 
 /** `echo` writes a line feed after the body. */
-const echoed = ({ body }: ReceivedRequest): BodyPart[] => [
-  toPart(['body_trailing_newline', concat([body, utf8('\n')]), 'the body followed by a line feed'], 'over'),
+const echo: Step = ({ body }) => [
+  ['body_trailing_newline', added(body, '', '\n')[0] as Uint8Array, 'the body with a line feed after it'],
 ]
 
-function* likelyBodies({ body }: ReceivedRequest): Generator<BodyPart> {
-  yield* over(cheapBodies(body))
-  yield* over(writtenBodies(body, MAX_WRITTEN))
-  yield* over(expensiveBodies(body))
-}
+/** Bodies to combine with keys and algorithms. */
+type Bodies = (request: ReceivedRequest) => Iterable<BodyPart>
+
+const received: Bodies = ({ body }) => [{ value: body, mistakes: [] }]
+
+/** Yields the results of several steps. */
+const over = (...steps: Step[]): Bodies =>
+  function* (request) {
+    for (const step of steps)
+      for (const [cause, value, description] of step(request))
+        yield {
+          value,
+          mistakes: [{ cause, evidence: `The signature was computed over ${description}.` }],
+        }
+  }
 
 /**
- * Two mistakes in the body that often occur together. Other pairs could undo each other, and so explain a body that was
- * cut or extended.
+ * Yields the results of two steps, of which the second starts from the result of the first. Only pairs that often occur
+ * together are tested: others could undo each other, and so explain a body that was cut or extended.
  */
-type BodyPairs = readonly (readonly [first: Cause, second: readonly Cause[]])[]
-
-const CHEAP_PAIRS: BodyPairs = [
-  ['body_line_endings', ['body_trailing_newline', 'body_bom']],
-  ['body_bom', ['body_trailing_newline', 'body_line_endings']],
-  ['body_charset', ['body_trailing_newline']],
-  ['body_form_decoded', ['body_trailing_newline']],
-]
-const WRITTEN_PAIRS: BodyPairs = [
-  ['body_form_field', ['body_reserialized']],
-  ['body_reserialized', ['body_bom']],
-  ['body_bom', ['body_reserialized']],
-  ['body_charset', ['body_reserialized']],
-]
-
-function* pairsOf({ body }: ReceivedRequest, pairs: BodyPairs): Generator<BodyPart> {
-  for (const [cause, causes] of pairs) {
-    for (const first of bodiesWith(body, [cause], MAX_WRITTEN)) {
-      const changed = toBytes(first[1] as Body)
-      for (const second of bodiesWith(changed, causes, MAX_WRITTEN)) yield join(first, second)
-    }
+const pairs = (...steps: (readonly [first: Step, second: Step])[]): Bodies =>
+  function* (request) {
+    for (const [first, second] of steps)
+      for (const [cause, value, description] of first(request)) {
+        const evidence = `The signature was computed over a body with two differences. First: ${description}.`
+        for (const [then, last, what] of second({ ...request, body: toBytes(value as Body) })) {
+          const other = { cause: then, evidence: `Then, starting from that: ${what}.` }
+          yield { value: last, mistakes: [{ cause, evidence }, other] }
+        }
+      }
   }
-}
 
-/** Yields signed texts of other schemes over another body. */
-function* otherTexts(given: ReceivedRequest): Generator<BodyPart> {
-  for (const bodies of [cheapBodies(given.body), writtenBodies(given.body, MAX_WRITERS)]) {
-    for (const first of bodies) {
-      const body = toBytes(first[1] as Body)
-      for (const second of signedTexts({ ...given, body }, MAX_OTHER_TEXTS)) yield join(first, second)
-    }
-  }
+/** Keys to combine with bodies. */
+type Keys = (request: ReceivedRequest) => Iterable<KeyPart> | Promise<Iterable<KeyPart>>
+
+const toKey = ([cause, value, description]: Hypothesis): KeyPart => ({
+  value,
+  mistakes: [{ cause, evidence: `The signature was computed with ${description}.` }],
+  sign: createSign(value),
+})
+
+const given: Keys = ({ keys }) => keys.map((value) => ({ value, mistakes: [], sign: createSign(value) }))
+const likely: Keys = ({ keys }) => keys.flatMap((key) => Array.from(likelyKeys(key), toKey))
+const hashed: Keys = async ({ keys }) => (await hashedAndJoinedKeys(keys)).map(toKey)
+
+/** Creates the keys one by one, because there may be hundreds. A generator can be combined with only one body. */
+const rare: Keys = function* ({ keys }) {
+  for (const key of keys) for (const hypothesis of rareKeys(key)) yield toKey(hypothesis)
 }
 
 /** The algorithms that senders confuse most often, also tested together with another mistake. */
 const COMMON_ALGORITHMS = ALGORITHMS.slice(0, 4)
 const RARE_ALGORITHMS = ALGORITHMS.slice(4)
 
+/** With limits for pairs of mistakes: notations of JSON, signed texts, and both together. */
+const likelyWritten = written(40)
+const likelyTexts = over(texts(30))
+const likelyBodies = over(cheap, likelyWritten, expensive)
+const CHEAP_PAIRS = pairs(
+  [only('body_line_endings'), only('body_trailing_newline', 'body_bom')],
+  [only('body_bom'), only('body_trailing_newline', 'body_line_endings')],
+  [only('body_charset', 'body_form_decoded'), only('body_trailing_newline')],
+)
+const TEXT_PAIRS = pairs(
+  [cheap, (request) => signedTexts(request, 6)],
+  [written(13), (request) => signedTexts(request, 6)],
+)
+const WRITTEN_PAIRS = pairs(
+  [only('body_form_field'), likelyWritten],
+  [likelyWritten, only('body_bom')],
+  [only('body_bom', 'body_charset'), likelyWritten],
+)
+
 /**
  * Groups of candidates, each created only if no earlier group contains the signature: the nanoseconds that making a
  * byte of a message takes in addition to hashing it, for the limit on the work; whether the group is tested for bodies
- * of any size; and the candidates.
+ * of any size; and what is combined.
  */
 type Stage = readonly [
   perByte: number,
   size: 'any' | 'small',
-  candidates: (request: ReceivedRequest) => Iterable<Candidate> | Promise<Iterable<Candidate>>,
+  bodies: Bodies,
+  keys: Keys,
+  algorithms?: readonly Algorithm[],
 ]
 
 /** One mistake comes before two, and likely ones first. */
 const STAGES: readonly Stage[] = [
-  [0, 'any', (given) => combine(bodyOf(given), keysOf(given))],
-  [1, 'any', (given) => combine(over(cheapBodies(given.body)), keysOf(given))],
-  [0, 'any', (given) => combine(bodyOf(given), likelyKeysOf(given))],
-  [1, 'any', (given) => combine(bodyOf(given), keysOf(given), COMMON_ALGORITHMS)],
-  [1, 'any', (given) => combine(textsOf(given), keysOf(given))],
-  [0, 'any', async (given) => combine(bodyOf(given), (await hashedAndJoinedKeys(given.keys)).map(toKey))],
-  [3, 'small', (given) => combine(over(compressedBodies(given.body)), keysOf(given))],
-  [3, 'small', (given) => combine(over(writtenBodies(given.body)), keysOf(given))],
-  [0, 'any', (given) => withRareKeys(bodyOf(given), given)],
-  [3, 'small', (given) => combine(over(expensiveBodies(given.body)), keysOf(given))],
-  [1, 'any', (given) => combine(bodyOf(given), keysOf(given), RARE_ALGORITHMS)],
+  [0, 'any', received, given],
+  [1, 'any', over(cheap), given],
+  [0, 'any', received, likely],
+  [1, 'any', received, given, COMMON_ALGORITHMS],
+  [1, 'any', over(texts()), given],
+  [0, 'any', received, hashed],
+  [3, 'small', over(compressed), given],
+  [3, 'small', over(written()), given],
+  [0, 'any', received, rare],
+  [3, 'small', over(expensive), given],
+  [1, 'any', received, given, RARE_ALGORITHMS],
   // Two mistakes.
-  [0, 'any', (given) => combine(over(cheapBodies(given.body)), likelyKeysOf(given))],
-  [0, 'any', (given) => combine(likelyTexts(given), likelyKeysOf(given))],
-  [1, 'any', (given) => combine(likelyTexts(given), keysOf(given), COMMON_ALGORITHMS)],
-  [1, 'any', (given) => combine(bodyOf(given), likelyKeysOf(given), COMMON_ALGORITHMS)],
-  [2, 'small', (given) => combine(pairsOf(given, CHEAP_PAIRS), keysOf(given))],
-  [1, 'small', (given) => combine(otherTexts(given), keysOf(given))],
-  [1, 'small', (given) => combine(likelyBodies(given), likelyKeysOf(given))],
-  [0, 'any', (given) => withRareKeys(echoed(given), given)],
-  [1, 'any', (given) => combine(echoed(given), keysOf(given), RARE_ALGORITHMS)],
-  [3, 'small', (given) => combine(likelyBodies(given), keysOf(given), COMMON_ALGORITHMS)],
-  [3, 'small', (given) => combine(pairsOf(given, WRITTEN_PAIRS), keysOf(given))],
+  [0, 'any', over(cheap), likely],
+  [0, 'any', likelyTexts, likely],
+  [1, 'any', likelyTexts, given, COMMON_ALGORITHMS],
+  [1, 'any', received, likely, COMMON_ALGORITHMS],
+  [2, 'small', CHEAP_PAIRS, given],
+  [1, 'small', TEXT_PAIRS, given],
+  [1, 'small', likelyBodies, likely],
+  [0, 'any', over(echo), rare],
+  [1, 'any', over(echo), given, RARE_ALGORITHMS],
+  [3, 'small', likelyBodies, given, COMMON_ALGORITHMS],
+  [3, 'small', WRITTEN_PAIRS, given],
 ]

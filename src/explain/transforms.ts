@@ -36,7 +36,6 @@ export type Variant = readonly [value: BytesOrText | undefined, description: str
 /** Changes of one kind, likely ones first. */
 export type Family = (source: Source) => Iterable<Variant>
 
-/** Largest text, in bytes, for which rare changes are tested that take long to compute. */
 const MAX_SMALL = 16 * 1024
 
 export function createSource(bytes: Uint8Array): Source {
@@ -51,33 +50,31 @@ export function encodeLike({ text }: Source, value: BytesOrText): BytesOrText {
   return fromBinary(value.replace(/[^\0-\xff]/gu, (character) => toBinary(utf8(character))))
 }
 
-/** White space that editors, shells, templates and string literals add. */
-const SPACES: readonly (readonly [text: string, name: string])[] = [
-  ['\n', 'a line feed'],
-  ['\r\n', 'CR LF'],
-  ['\n\n', 'two line feeds'],
-  [' ', 'a space'],
-  ['\r', 'CR'],
-  ['\t', 'a tab'],
-  ['\r\n\r\n', 'two CR LF'],
-  ['  ', 'two spaces'],
-  ['    ', 'four spaces'],
+const shown = (text: string, place: string): string =>
+  text && `${JSON.stringify(text).replaceAll('\ufeff', '\\ufeff')} ${place} it`
+
+/** Adds text around bytes. */
+export const added = (bytes: Uint8Array, before: string, after = ''): Variant => [
+  concat([utf8(before), bytes, utf8(after)]),
+  `with ${[shown(before, 'before'), shown(after, 'after')].filter(Boolean).join(' and ')}`,
 ]
 
+/** White space that editors, shells, templates and string literals add. */
+const SPACES = ['\n', '\r\n', '\n\n', ' ', '\r', '\t', '\r\n\r\n', '  ', '    ']
+
 export function* atEnd({ bytes }: Source): Generator<Variant> {
-  for (const [text, name] of SPACES) yield [concat([bytes, utf8(text)]), `followed by ${name}`]
+  for (const space of SPACES) yield added(bytes, '', space)
   if (bytes.at(-1) === LF)
     yield [bytes.subarray(0, bytes.at(-2) === CR ? -2 : -1), 'without its last line ending']
   const trimmed = trimEnd(bytes)
   if (trimmed.length === bytes.length) return
   yield [trimmed, 'without the white space at its end']
-  for (const [text, name] of SPACES.slice(0, 2))
-    yield [concat([trimmed, utf8(text)]), `with only ${name} at its end`]
+  for (const end of ['\n', '\r\n']) yield [added(trimmed, '', end)[0], 'with only a line ending at its end']
 }
 
 export function* atStart({ bytes }: Source): Generator<Variant> {
-  for (const [text, name] of SPACES) yield [concat([utf8(text), bytes]), `after ${name}`]
-  yield [concat([utf8('\n'), bytes, utf8('\n')]), 'between two line feeds']
+  for (const space of SPACES) yield added(bytes, space)
+  yield added(bytes, '\n', '\n')
   const trimmed = trimStart(bytes)
   if (trimmed.length === bytes.length) return
   yield [trimmed, 'without the white space at its start']
@@ -89,11 +86,7 @@ const CR = 0x0d
 
 export function* lineEndings({ bytes, characters }: Source): Generator<Variant> {
   if (!bytes.includes(LF) && !bytes.includes(CR)) return
-  for (const [name, ...ending] of [
-    ['LF', LF],
-    ['CR LF', CR, LF],
-    ['CR', CR],
-  ] as const)
+  for (const [name, ...ending] of [['LF', LF] as const, ['CR LF', CR, LF] as const, ['CR', CR] as const])
     yield [withLineEndings(bytes, ending), `with ${name} as line endings`]
   if (/[^\r\n][\r\n]+[^\r\n]/.test(characters)) yield [withLineEndings(bytes, []), 'without its line endings']
 }
@@ -133,9 +126,9 @@ export function* byteOrderMarks({ bytes }: Source): Generator<Variant> {
   }
   if (hasBom(bytes.subarray(-BOM.length)))
     yield [bytes.subarray(0, -BOM.length), 'without a byte order mark after it']
-  yield [concat([BOM, bytes]), 'with a byte order mark before it']
-  yield [concat([BOM, BOM, bytes]), 'with two byte order marks before it']
-  yield [concat([bytes, BOM]), 'with a byte order mark after it']
+  yield added(bytes, '\ufeff')
+  yield added(bytes, '\ufeff\ufeff')
+  yield added(bytes, '', '\ufeff')
 }
 
 /** The characters 0x80 to 0x9f of Windows-1252. Not every platform's TextDecoder supports this charset. */
@@ -189,19 +182,15 @@ export function* charsets({ bytes, binary, text, isSmall }: Source): Generator<V
       yield [fromSingleByte(toBinary(decoded), high), `decoded as ${charset} and encoded as UTF-8 twice`]
   }
   if (text === undefined || !isSmall) return
-  for (const [by, description] of [
-    ['?', 'with question marks for non-ASCII characters'],
-    ['\ufffd', 'with U+FFFD for non-ASCII characters'],
-    ['', 'without its non-ASCII characters'],
-  ] as const) {
-    yield [text.replace(NOT_ASCII, by), description]
-    yield [text.replace(/[^\0-\x7f]/g, by), description] // each UTF-16 unit
+  for (const by of ['?', '\ufffd', '']) {
+    const description = by ? `with ${by} for non-ASCII characters` : 'without its non-ASCII characters'
+    for (const changed of [text.replace(NOT_ASCII, by), text.replace(/[^\0-\x7f]/g, by)])
+      yield [changed, description] // each character, and each UTF-16 unit
     yield [binary.replace(NOT_ASCII, by), description] // each byte
   }
   const lower = Uint8Array.from({ length: text.length }, (_, at) => text.charCodeAt(at))
   yield [lower, 'with the lower byte of each unit']
   yield [fromBinary(text.replace(/[^\0-\xff]/gu, '?')), 'in Latin-1, with question marks']
-  yield [toReferences(text), 'with character references']
 }
 
 /** More marks on one character than text has (UAX #15, section 13): putting them in order takes quadratic time. */
@@ -218,42 +207,15 @@ export type Codec = readonly [name: string, convert: (binary: string) => string 
 
 const toUrlSafe = (base64: string): string => base64.replaceAll('+', '-').replaceAll('/', '_')
 const hexOf = (binary: string): string => toHex(fromBinary(binary))
-const separate = (binary: string, by: string): string => (hexOf(binary).match(/../g) ?? []).join(by)
-const upper = (text: string): string => text.toUpperCase()
-
-/** Breaks text into lines of a length. The last line has no line ending. */
-export function inLines(text: string, length: number, end: string): string {
-  const lines: string[] = []
-  for (let start = 0; start < text.length; start += length) lines.push(text.slice(start, start + length))
-  return lines.join(end)
-}
 
 /** Encodings, likely ones first. */
 export const ENCODINGS: readonly Codec[] = [
   ['base64', btoa],
   ['hex', hexOf],
-  ['upper-case hex', (binary) => upper(hexOf(binary))],
+  ['upper-case hex', (binary) => hexOf(binary).toUpperCase()],
   ['base64 without padding', (binary) => btoa(binary).replaceAll('=', '')],
   ['base64url', (binary) => toUrlSafe(btoa(binary)).replaceAll('=', '')],
   ['base64url with padding', (binary) => toUrlSafe(btoa(binary))],
-]
-const RARE_ENCODINGS: readonly Codec[] = [
-  ...[':', '-'].flatMap((by): Codec[] => [
-    ['hex with separators', (binary) => separate(binary, by)],
-    ['upper-case hex with separators', (binary) => upper(separate(binary, by))],
-  ]),
-  // Line lengths of MIME, Python and GNU, Ruby, and OpenSSL.
-  ...([76, 60, 64] as const).flatMap((size) =>
-    ['\r\n', '\n'].flatMap((end) =>
-      ['', end].map(
-        (last): Codec => [
-          `base64, in lines of ${size} characters`,
-          (binary) => inLines(btoa(binary), size, end) + last,
-        ],
-      ),
-    ),
-  ),
-  ['a JSON string of base64', (binary) => `"${btoa(binary)}"`],
 ]
 
 /** Decodes hex, also with separators, line endings or `0x`. Returns undefined for any other text. */
@@ -268,12 +230,12 @@ export const decodeBase64 = (text: string): Uint8Array | undefined =>
     ? fromBase64(text.trim())
     : undefined
 
+const toBinaryIf = (bytes: Uint8Array | undefined): string | undefined => bytes && toBinary(bytes)
+
 export const DECODINGS: readonly Codec[] = [
   ['base64', (text) => toBinaryIf(decodeBase64(text))],
   ['hex', (text) => toBinaryIf(fromSeparatedHex(text))],
 ]
-
-const toBinaryIf = (bytes: Uint8Array | undefined): string | undefined => bytes && toBinary(bytes)
 
 /** Decodes and encodes: once, twice, with a line feed, and from one encoding to another. */
 export function* encodings({ binary, isSmall }: Source): Generator<Variant> {
@@ -297,7 +259,12 @@ export function* encodings({ binary, isSmall }: Source): Generator<Variant> {
     for (const [then, encodeAgain] of /^(base64|hex)$/.test(name) ? ENCODINGS.slice(0, 2) : [])
       yield [encodeAgain(encoded), `encoded in ${name}, then in ${then}`]
   }
-  for (const [name, encode] of isSmall ? RARE_ENCODINGS : []) yield [encode(binary), `encoded in ${name}`]
+  if (!isSmall) return
+  const base64 = btoa(binary)
+  for (const lines of [/.{1,76}/g, /.{1,60}/g, /.{1,64}/g]) // MIME, Ruby, OpenSSL
+    for (const end of ['\r\n', '\n'])
+      for (const last of ['', end])
+        yield [(base64.match(lines) ?? []).join(end) + last, 'encoded in base64, in several lines']
 }
 
 export function* byteLists({ bytes, binary, characters, isSmall }: Source): Generator<Variant> {
@@ -344,7 +311,7 @@ export const encodePercent = (text: string): string =>
 
 /** Percent-encodes more ASCII characters. */
 export const encodeMarks = (percent: string, marks: RegExp): string =>
-  percent.replace(marks, (mark) => `%${upper(mark.charCodeAt(0).toString(16))}`)
+  percent.replace(marks, (mark) => `%${mark.charCodeAt(0).toString(16).toUpperCase()}`)
 
 export function* percentEncodings({ binary, text, isSmall }: Source): Generator<Variant> {
   if (binary.includes('%')) yield [decodePercent(binary), 'percent-decoded']
@@ -370,25 +337,17 @@ const decodeHtml = (text: string): string =>
     return code <= 0x10ffff ? String.fromCodePoint(code) : entity
   })
 
-/** How PHP, PHP before 8.1, Python, Ruby, Go and others write double and single quotes in HTML. */
-const QUOTES_IN_HTML = [
-  ['&quot;', '&#039;'],
-  ['&quot;', "'"],
-  ['&quot;', '&#x27;'],
-  ['&quot;', '&#39;'],
-  ['&#34;', '&#39;'],
-  ['&quot;', '&apos;'],
-  ['"', "'"],
-] as const
+/** How PHP, Python, Go, Ruby and others write double and single quotes in HTML. */
+const QUOTES_IN_HTML = ['&quot; &#039;', "&quot; '", '&quot; &#x27;', '&quot; &#39;', '&#34; &#39;', `" '`]
 
 export function* html({ characters, isSmall }: Source): Generator<Variant> {
   if (characters.includes('&')) {
     yield [decodeHtml(characters), 'with its HTML entities decoded']
     yield [decodeHtml(decodeHtml(characters)), 'with its HTML entities decoded twice']
-    yield [characters.replaceAll('&amp;', '&'), 'with &amp; decoded']
   }
   if (!isSmall) return
-  for (const [double, single] of /[&<>"']/.test(characters) ? QUOTES_IN_HTML : []) {
+  for (const quotes of /[&<>"']/.test(characters) ? QUOTES_IN_HTML : []) {
+    const [double = '', single = ''] = quotes.split(' ')
     const encode = (text: string): string => {
       const marked = text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;')
       return marked.replaceAll('"', double).replaceAll("'", single)
