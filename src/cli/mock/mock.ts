@@ -1,17 +1,20 @@
 import { basename } from 'node:path'
 import { type Command, InvalidArgumentError } from 'commander'
 import type {
+  Attempt,
   GeoJsonCollection,
   MockService,
   MockServiceOptions,
   Notice,
   ProductOptions,
+  Service,
   ServiceSeed,
   Snapshot,
   SnapshotSeed,
   TokenUser,
 } from '../../mock/index.ts'
-import { type CliError, toCliError, usageError } from '../errors.ts'
+import { count } from '../../shared/words.ts'
+import { toCliError, usageError } from '../errors.ts'
 import { readJson, toRecord } from '../io/files.ts'
 import { toPortError } from '../io/server.ts'
 import { addCaOption, type CaOptions, readCas } from '../options/ca.ts'
@@ -19,7 +22,7 @@ import { CliCommand } from '../options/command.ts'
 import { addWrittenSignatureOptions, type WrittenSignature } from '../options/signature.ts'
 import { collect, duration, port, wholeNumber } from '../options/values.ts'
 import type { Io, Progress } from '../terminal/io.ts'
-import { printNotice, printStart } from './report.ts'
+import { printable } from '../terminal/printable.ts'
 import { openStateFile, type StateFile } from './state-file.ts'
 
 /** The services that exist if no seed is given. */
@@ -62,75 +65,53 @@ export function createMockCommand(io: Io): Command {
 
 async function runMock(io: Io, options: MockOptions): Promise<void> {
   const state = options.state === undefined ? undefined : await openStateFile(io, options.state)
-  const saving = { isEnabled: false }
   try {
-    await serve(io, await createService(io, options, state, saving), state, saving, options)
+    await serve(io, await createService(io, options, state), state, options)
   } finally {
     await state?.release()
   }
-}
-
-/**
- * Saving is disabled until the service listens. Otherwise a failed start could leave a state file, which would replace
- * the seed of the next start.
- */
-interface Saving {
-  isEnabled: boolean
 }
 
 async function createService(
   io: Io,
   options: MockOptions,
   state: StateFile | undefined,
-  saving: Saving,
 ): Promise<MockService> {
-  const { state: stateFile, users: usersFile, features: featureFiles = [] } = options
-  const given: SnapshotSeed =
-    options.seed === undefined ? { services: DEFAULT_SERVICES } : await readSeed(io, options.seed)
+  const { seed: seedFile, users: usersFile, features: featureFiles = [] } = options
+  const given = seedFile === undefined ? { services: DEFAULT_SERVICES } : await readSeed(io, seedFile)
   const seed = withServices(given, await readFeatureFiles(io, featureFiles))
-  const seedFile =
-    [...(options.seed === undefined ? [] : [options.seed]), ...featureFiles].join(', ') || undefined
-  const users = usersFile === undefined ? undefined : await readJson(io, usersFile)
+  const seedFiles = [seedFile ?? [], featureFiles].flat().join(', ')
+  const users = usersFile === undefined ? undefined : ((await readJson(io, usersFile)) as TokenUser[])
   const ca = await readCas(io, options)
   const { createMockService, tokens } = await import('../../mock/index.ts')
-  const auth =
-    users === undefined ? undefined : checkFile(usersFile, () => tokens({ users: users as TokenUser[] }))
-  const { services, webhooks, settings } = seed
+  const auth = users && checkFile(usersFile, () => tokens({ users }))
   const save = async (snapshot: Snapshot): Promise<void> => {
-    if (!saving.isEnabled) return
     try {
-      await state?.save(snapshot)
+      if (state?.isSaved) await state.save(snapshot)
     } catch (error) {
       io.printError(toCliError(error))
       throw error // the client that made the change also gets an error
     }
   }
-  const service = checkFile(seedFile, () =>
+  const service = checkFile(seedFiles, () =>
     // A reset restores these services, webhooks and settings, even if the state file replaces them below.
-    createMockService({
-      ...toServiceOptions(options),
-      services,
-      webhooks,
-      settings,
-      auth,
-      ca,
-      save,
-    }),
+    createMockService({ ...toServiceOptions(options), ...pickSeed(seed), auth, ca, save }),
   )
   // restore() validates the whole content before it changes or saves anything.
-  if (state?.content === undefined) checkFile(seedFile, () => service.restore(seed))
-  else checkFile(stateFile, () => service.restore(state.content as SnapshotSeed))
+  if (state?.content === undefined) checkFile(seedFiles, () => service.restore(seed))
+  else checkFile(options.state, () => service.restore(state.content as SnapshotSeed))
   return service
 }
+
+/** Other members are unknown, which `restore` reports. */
+const pickSeed = ({ services, webhooks, settings }: SnapshotSeed) => ({ services, webhooks, settings })
 
 async function serve(
   io: Io,
   service: MockService,
   state: StateFile | undefined,
-  saving: Saving,
-  { port, ...options }: MockOptions,
+  { port, quiet = false }: MockOptions,
 ): Promise<void> {
-  const quiet = options.quiet === true
   // Called before the address is printed, because a script may stop the mock as soon as it has read the address.
   const stopped = io.untilStopped()
   let closing: Progress | undefined
@@ -138,15 +119,13 @@ async function serve(
     await service.listen(port).catch((error) => {
       throw toPortError(error, port, '127.0.0.1')
     })
-    saving.isEnabled = true
-    // Saves the generated ids, so that they are the same after a restart.
+    // Saves the generated ids, so that they are the same after a restart. A failed start saves nothing.
     await state?.save(service.snapshot())
-    if (!quiet) {
-      service.on((notice: Notice) => {
+    if (!quiet)
+      service.on((notice) => {
         closing?.clear()
         printNotice(io, notice)
       })
-    }
     printStart(io, service.url, service.snapshot(), quiet)
     await stopped
   } finally {
@@ -167,13 +146,14 @@ async function readSeed(io: Io, file: string): Promise<SnapshotSeed> {
   return seed
 }
 
-/** Runs `check` on the content of a file. @throws {CliError} exit code 2, with the file name, if `check` throws */
-function checkFile<T>(file: string | undefined, check: () => T): T {
+/** Runs `check` on the content of files. @throws {CliError} exit code 2, with their names, if `check` throws */
+function checkFile<T>(files: string | undefined, check: () => T): T {
   try {
     return check()
   } catch (error) {
-    const { message, hint }: CliError = toCliError(error)
-    throw usageError(file === undefined ? message : `${file}: ${message}`, hint, 'file_invalid')
+    const { message, hint } = toCliError(error)
+    if (!files || /^(options\.like|unknown like option)/.test(message)) throw usageError(message, hint)
+    throw usageError(`${files}: ${message}`, hint, 'file_invalid')
   }
 }
 
@@ -187,7 +167,7 @@ interface MockOptions extends WrittenSignature, CaOptions {
   concurrency: number
   allowHost?: string[]
   users?: string
-  quiet?: true
+  quiet?: boolean
 }
 
 function addMockOptions(command: CliCommand): void {
@@ -224,36 +204,12 @@ function addMockOptions(command: CliCommand): void {
     .option('--json', 'print a line of JSON for each attempt and change')
 }
 
-const words = (...names: string[]): Record<string, string> =>
-  Object.fromEntries(names.map((name) => [name, name]))
-const truth = { true: true, false: false }
-
-/** The members of the option `like`, with their values by how the command line writes them. */
-const LIKE: Readonly<Record<Exclude<keyof ProductOptions, 'signature'>, Record<string, unknown>>> = {
-  product: words('service', 'enterprise', 'online', 'portal'),
-  dialect: words('service', 'hosted', 'organization'),
-  changesUrl: words('partial', 'whole', 'none'),
-  fanOut: words('webhook', 'layer'),
-  featuresEdited: words('precise', 'edited'),
-  window: { false: false, scheduled: { webhooks: 'scheduled' }, all: { webhooks: 'all' } },
-  handshake: truth,
-  defaultActive: truth,
-  omitted: words('keep', 'reset'),
-  httpStatus: words('rest', 'always200'),
-  errorFormat: words('messages', 'error'),
-  federated: truth,
-}
-
-/** Parses a product and members of the option `like`, for example `enterprise,omitted=reset`. */
+/** Parses a product and members of the option `like`, for example `enterprise,omitted=reset`. The mock checks them. */
 function like(value: string): ProductOptions {
-  const members = value.split(',').map((part): [string, unknown] => {
+  const members = value.split(',').map((part) => {
     const [name = '', text, rest] = part.trim().split('=')
     if (rest !== undefined) throw new InvalidArgumentError(`${name} has two equals signs`)
-    if (text === undefined) return ['product', toMember('product', name)]
-    // The bounds are those of the option of the mock.
-    if (name === 'handshake' && /^\d/.test(text)) return [name, { every: within(name, text, '1m', '7d') }]
-    if (name === 'window' && /^\d/.test(text)) return [name, { length: within(name, text, '1s', '1d') }]
-    return [name, toMember(name, text)]
+    return text === undefined ? ['product', name] : [name, toMember(name, text)]
   })
   const names = members.map(([name]) => name)
   const repeated = names.find((name, index) => names.indexOf(name) !== index)
@@ -262,19 +218,10 @@ function like(value: string): ProductOptions {
 }
 
 function toMember(name: string, text: string): unknown {
-  if (!Object.hasOwn(LIKE, name))
-    throw new InvalidArgumentError(`must have only the members ${Object.keys(LIKE).join(', ')}`)
-  const values = LIKE[name as keyof typeof LIKE]
-  if (Object.hasOwn(values, text)) return values[text]
-  const orDuration = name === 'handshake' || name === 'window' ? ', or a duration like 90s' : ''
-  throw new InvalidArgumentError(`${name} must be one of ${Object.keys(values).join(', ')}${orDuration}`)
-}
-
-/** Parses a duration between two others. Returns milliseconds. */
-function within(name: string, text: string, minimum: string, maximum: string): number {
-  const milliseconds = duration(text)
-  if (milliseconds >= duration(minimum) && milliseconds <= duration(maximum)) return milliseconds
-  throw new InvalidArgumentError(`${name} must be from ${minimum} to ${maximum}`)
+  if (text === 'true' || text === 'false') return text === 'true'
+  if (name === 'handshake') return { every: duration(text) }
+  if (name === 'window') return /^\d/.test(text) ? { length: duration(text) } : { webhooks: text }
+  return text
 }
 
 /** Converts the command's options to options of the mock service, except those that name files. */
@@ -283,8 +230,8 @@ function toServiceOptions(options: MockOptions): MockServiceOptions {
   return {
     version: options.serviceVersion,
     like: {
-      ...options.like,
       signature: { signatureHeader, encoding, prefix, signatureIn, percentEncoded, formPayload },
+      ...options.like,
     },
     allowHosts: options.allowHost,
     concurrency: options.concurrency,
@@ -340,3 +287,69 @@ function withServices(seed: SnapshotSeed, files: readonly FeatureFile[]): Snapsh
 /** Also works with the entries of an invalid seed, which is checked later. */
 const isSame = (other: Partial<ServiceSeed> | null | undefined, { serviceName }: ServiceSeed): boolean =>
   other?.serviceName === serviceName && other.serviceType === 'FeatureServer' && !other.folderName
+
+/** Maximum number of services or webhooks to print. `geohook list` prints all webhooks. */
+const MAX_LISTED = 10
+
+/** Prints the address of the service, and its webhooks. */
+function printStart(io: Io, url: string, { services, webhooks }: Snapshot, quiet: boolean): void {
+  io.printAddress('mock service on', url)
+  if (io.json || quiet) return
+  io.print(`${count(services.length, 'service')}, ${count(webhooks.length, 'webhook')}`)
+  if (webhooks.length === 0) printFirst(io, services, nameOf)
+  printFirst(io, webhooks, ({ id, name, hookUrl, ...service }) => {
+    return `${nameOf(service)}  ${printable(name)} (${id})  ${printable(hookUrl)}`
+  })
+}
+
+function printFirst<T>(io: Io, items: readonly T[], toText: (item: T) => string): void {
+  for (const item of items.slice(0, MAX_LISTED)) io.print(`  ${toText(item)}`)
+  if (items.length > MAX_LISTED) io.print(`  ... and ${items.length - MAX_LISTED} more`)
+}
+
+const nameOf = ({ folderName, serviceName, serviceType }: Service): string =>
+  printable(`${folderName && `${folderName}/`}${serviceName}.${serviceType}`)
+
+/** Prints a delivery attempt or a change of the service's state. */
+function printNotice(io: Io, notice: Notice): void {
+  const time = io.colours.dim(new Date().toLocaleTimeString('en-GB'))
+  if (io.json) io.printEvent(toEvent(notice))
+  else if (notice.type === 'attempt') io.print(`${time}  ${toLine(io, notice.attempt)}`)
+  else if (notice.type === 'restored') io.print(`${time}  ${io.colours.cyan(notice.type)}`)
+  else io.print(`${time}  ${toChange(io, notice)}`)
+}
+
+function toChange(io: Io, notice: Exclude<Notice, { type: 'attempt' | 'restored' }>): string {
+  const webhook = `${printable(notice.name)} of ${printable(notice.service)}`
+  if (notice.type === 'webhook') return `${io.colours.cyan(notice.change.replace('_', ' '))}  ${webhook}`
+  const reason = printable(notice.reason ?? '')
+  if (notice.type === 'not_sent')
+    return `${io.colours.red('not sent')}  ${count(notice.events, 'event')} to ${webhook}: its handshake failed: ${reason}`
+  return notice.ok
+    ? `${io.colours.green('handshake')}  ${webhook}`
+    : `${io.colours.red('handshake failed')}  ${webhook}: ${reason}; its deliveries are stopped`
+}
+
+function toLine(io: Io, attempt: Attempt): string {
+  const { answer, number, hookUrl, milliseconds = 0, error, fault } = attempt
+  return [
+    io.toStatus(answer?.status),
+    `attempt ${number}`,
+    printable(hookUrl),
+    `${milliseconds} ms`,
+    ...(fault ? [`fault ${fault}`] : []),
+    ...(error ? [printable(error)] : []),
+  ].join('  ')
+}
+
+/** Omits an attempt's request, because the request contains the signature. The control API returns the request. */
+function toEvent(notice: Notice): object {
+  if (notice.type !== 'attempt') {
+    const { type: event, ...rest } = notice
+    return { event, ...rest }
+  }
+  const { id, deliveryId, webhookId, number, hookUrl, sentAt, answer, ...rest } = notice.attempt
+  const { error, milliseconds, fault } = rest
+  const attempt = { id, deliveryId, webhookId, number, hookUrl, sentAt, status: answer?.status }
+  return { event: 'attempt', ...attempt, error, milliseconds, fault }
+}

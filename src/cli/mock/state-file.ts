@@ -12,6 +12,8 @@ import type { Io } from '../terminal/io.ts'
 export interface StateFile {
   /** The parsed content of the file when it was opened, or undefined if the file did not exist. */
   readonly content: unknown
+  /** True once `save` has been called. */
+  readonly isSaved: boolean
   /** Resolves when this value, or a later one, is synced to disk. */
   save(value: unknown): Promise<void>
   /** Releases the lock, so that other processes can open the file. */
@@ -36,23 +38,23 @@ export async function openStateFile(io: Io, name: string): Promise<StateFile> {
       () => true,
       (error: NodeJS.ErrnoException) => error.code !== 'ENOENT',
     )
+    const content = exists ? await readJson(io, path, MAX_BYTES) : undefined
+    let latest: unknown
+    const saveLatest = createSaveQueue(() => replaceFile(path, JSON.stringify(latest, null, 2)))
     return {
-      content: exists ? await readJson(io, path, MAX_BYTES) : undefined,
-      save: createSave(path),
+      content,
+      get isSaved() {
+        return latest !== undefined
+      },
+      save(value) {
+        latest = value
+        return saveLatest()
+      },
       release,
     }
   } catch (error) {
     await release()
     throw error
-  }
-}
-
-function createSave(path: string): StateFile['save'] {
-  let latest: unknown
-  const saveLatest = createSaveQueue(() => replaceFile(path, JSON.stringify(latest, null, 2)))
-  return (value) => {
-    latest = value
-    return saveLatest()
   }
 }
 
@@ -63,28 +65,13 @@ async function replaceFile(path: string, json: string): Promise<void> {
   try {
     // A killed process may have left a file with this name, or someone may have created a symbolic link.
     await rm(temporary, { force: true })
-    const file = await open(temporary, 'wx', 0o600)
-    try {
-      await file.writeFile(`${json}\n`)
-      await file.sync()
-    } finally {
-      await file.close()
-    }
+    await writeFile(temporary, `${json}\n`, { flag: 'wx', mode: 0o600, flush: true })
     await rename(temporary, path)
-    await syncFolder(dirname(path))
+    // Syncs the folder, so that the new name survives a power failure. Node cannot open folders on Windows.
+    const folder = platform === 'win32' ? undefined : await open(dirname(path), 'r')
+    await folder?.sync().finally(() => folder.close())
   } catch (error) {
     throw toStateFileError(path, error)
-  }
-}
-
-/** Syncs a folder to disk, so that a rename in it survives a power failure. */
-async function syncFolder(folder: string): Promise<void> {
-  if (platform === 'win32') return // Node cannot open folders on Windows
-  const handle = await open(folder, 'r')
-  try {
-    await handle.sync()
-  } finally {
-    await handle.close()
   }
 }
 
