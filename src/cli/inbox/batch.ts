@@ -1,53 +1,16 @@
-import { InvalidArgumentError } from 'commander'
-import type { DurableInbox, InboxState } from '../../inbox/index.ts'
+import { createHash } from 'node:crypto'
+import { type Command, InvalidArgumentError } from 'commander'
+import type { DurableInbox, InboxItem, InboxState } from '../../inbox/index.ts'
+import type { HeaderPairs } from '../../shared/headers.ts'
+import { createRedactor } from '../../shared/redact.ts'
 import { count } from '../../shared/words.ts'
-import { type CliError, failure, usageError } from '../errors.ts'
-import type { CliCommand } from '../options/command.ts'
-import type { Io } from '../terminal/io.ts'
-import type { StoreOptions } from './store.ts'
-
-/** A delivery that a command could not process. `state` is undefined if the delivery is not in the inbox. */
-export interface RefusedDelivery {
-  id: string
-  state: InboxState | undefined
-}
-
-/**
- * Prints the result for each delivery, and a summary.
- *
- * @param verb the past participle, for example `retried`
- * @param existing ids of deliveries that an earlier export has already written
- */
-export function printEach(
-  io: Io,
-  ids: readonly string[],
-  refused: readonly RefusedDelivery[],
-  verb: string,
-  existing: ReadonlySet<string> = new Set(),
-): void {
-  const states = new Map(refused.map(({ id, state }) => [id, state]))
-  for (const id of ids) {
-    if (existing.has(id)) io.print(`already there ${id}`)
-    else if (!states.has(id)) io.print(`${io.colours.green(verb)} ${id}`)
-    else io.print(`${io.colours.red(`not ${verb}`)} ${id}: ${whyRefused(states.get(id))}`)
-  }
-  const rest = existing.size > 0 ? `, ${existing.size} already there` : ''
-  const done = ids.length - refused.length - existing.size
-  io.print(io.colours.dim(`${count(done, 'delivery', 'deliveries')} ${verb}${rest}, of ${ids.length}`))
-}
-
-/** Says how many dead letters a command has processed. */
-export const toDeadLetterText = (number: number, verb: string): string =>
-  number === 0 ? 'there are no dead letters' : `${count(number, 'dead letter')} ${verb}`
-
-function whyRefused(state: InboxState | undefined): string {
-  if (state === undefined) return 'it is not in the inbox'
-  return state === 'active' ? 'it is being handled now' : `it is ${state}`
-}
-
-/** Converts refused deliveries to JSON. `state` is `null` if the delivery is not in the inbox. */
-export const toRefusedJson = (refused: readonly RefusedDelivery[]): object[] =>
-  refused.map(({ id, state }) => ({ id, state: state ?? null }))
+import { type CliError, EXIT, failure, usageError } from '../errors.ts'
+import { type Capture, requireFolder, saveCapture, toCaptureFile, toCaptureJson } from '../io/captures.ts'
+import { CliCommand } from '../options/command.ts'
+import { duration } from '../options/values.ts'
+import type { Io, Progress } from '../terminal/io.ts'
+import { printable } from '../terminal/printable.ts'
+import { addStoreOptions, type StoreOptions, withInbox } from './store.ts'
 
 /** Parses the id of a delivery. */
 export function deliveryId(value: string): string {
@@ -55,28 +18,297 @@ export function deliveryId(value: string): string {
   throw new InvalidArgumentError('must be 32 hex digits, as "geohook inbox list" shows them')
 }
 
+const HINT = '"geohook inbox list" shows the deliveries.'
+
+export const deliveryNotFound = (id: string): CliError =>
+  failure('not_found', `delivery ${id} not found in the inbox`, HINT)
+
+/** Returns the headers of a delivery as in captures: a name and value pair for each value. Redacts secrets. */
+export const headersOf = (io: Io, { delivery }: InboxItem): HeaderPairs =>
+  createRedactor(io.secrets).headers(delivery.headers)
+
 /** Values of `--dead` and of the options that select an inbox. */
-export interface TargetOptions extends StoreOptions {
+interface TargetOptions extends StoreOptions {
   dead?: true
 }
 
-/** Adds the argument for the ids of deliveries, and `--dead`. */
-export const addTargets = (command: CliCommand, deadDescription: string): unknown =>
-  command
+/** Creates a command for named deliveries, or for all dead letters. */
+const createCommand = (name: string, deadDescription: string): CliCommand =>
+  new CliCommand(name)
     .argument('[ids...]', 'ids of the deliveries', (value: string, previous: readonly string[] = []) => [
       ...new Set([...previous, deliveryId(value)]),
     ])
     .option('--dead', deadDescription)
 
-const HINT = '"geohook inbox list" shows the deliveries.'
-
 /** Checks that the user gave either ids or `--dead`. */
-export function requireTargets(ids: readonly string[], { dead }: TargetOptions): void {
+function requireTargets(ids: readonly string[], { dead }: TargetOptions): void {
   if (dead ? ids.length > 0 : ids.length === 0) throw usageError('give either ids or --dead', HINT)
 }
 
-export const deliveryNotFound = (id: string): CliError =>
-  failure('not_found', `delivery ${id} not found in the inbox`, HINT)
+export function createInboxRetryCommand(io: Io): Command {
+  return createCommand('retry', 'retry all dead letters')
+    .summary('retry dead letters')
+    .description(
+      'Returns dead letters to the waiting state with a full number of attempts, and makes waiting deliveries due. ' +
+        'The workers of the inbox handle them. The exit code is 1 if a delivery was missing, done or being handled.',
+    )
+    .with(addStoreOptions)
+    .examples(
+      'geohook inbox retry 5f1d0c2b9a4e4c6f8d7b3a2e1f0c9d8b --store inbox.db',
+      'geohook inbox retry --dead --store-file store.txt',
+    )
+    .action(async (ids: string[] = [], options: TargetOptions) => {
+      requireTargets(ids, options)
+      const applied = await apply(io, ids, options, 'retrying', (inbox, id) => inbox.retry(id))
+      report(io, ids, options, applied, 'retried')
+    })
+}
+
+export function createInboxDiscardCommand(io: Io): Command {
+  return createCommand('discard', 'discard all dead letters; requires --yes')
+    .summary('remove deliveries permanently')
+    .description(
+      'Removes dead letters or waiting deliveries permanently. ' +
+        'The exit code is 1 if a delivery was missing, done or being handled.',
+    )
+    .option('--yes', 'with --dead: confirm that they are removed')
+    .with(addStoreOptions)
+    .examples(
+      'geohook inbox discard 5f1d0c2b9a4e4c6f8d7b3a2e1f0c9d8b --store inbox.db',
+      'geohook inbox discard --dead --yes --store inbox.db',
+    )
+    .action(async (ids: string[] = [], options: TargetOptions & { yes?: true }) => {
+      requireTargets(ids, options)
+      if (options.dead && !options.yes)
+        throw usageError('--dead discards all dead letters permanently', 'Add --yes to confirm.')
+      const applied = options.dead
+        ? // Uses purge(), because discard() would also remove a dead letter that another process has just retried.
+          { done: await withInbox(io, options, (inbox) => inbox.purge({ state: 'dead' })), refused: [] }
+        : await apply(io, ids, options, 'discarding', (inbox, id) => inbox.discard(id))
+      report(io, ids, options, applied, 'discarded')
+    })
+}
+
+export function createInboxPurgeCommand(io: Io): Command {
+  return new CliCommand('purge')
+    .summary('remove done deliveries or dead letters')
+    .description(
+      'Removes done deliveries or dead letters permanently. ' +
+        'A removed delivery is not recognized as a duplicate if it is sent again.',
+    )
+    .requiredChoice('--state <name>', 'state of the deliveries to remove', ['done', 'dead'])
+    .option(
+      '--older-than <time>',
+      'only deliveries that ended longer ago than this, for example 90s, 15m, 12h or 7d',
+      duration,
+    )
+    .with(addStoreOptions)
+    .examples(
+      'geohook inbox purge --state done --older-than 7d --store inbox.db',
+      'geohook inbox purge --state dead --older-than 12h --store-file store.txt',
+    )
+    .action(async (options: StoreOptions & { state: 'done' | 'dead'; olderThan?: number }) => {
+      const { state, olderThan } = options
+      const removed = await withInbox(io, options, (inbox, progress) => {
+        progress.update(`removing ${state} deliveries`)
+        return inbox.purge({ state, olderThan })
+      })
+      io.printResult({ removed }, `${count(removed, 'delivery', 'deliveries')} removed`)
+    })
+}
+
+export function createInboxExportCommand(io: Io): Command {
+  return createCommand('export', 'export all dead letters')
+    .summary('write deliveries as captures for replay')
+    .description(
+      'Writes deliveries as captures for "geohook replay": the exact bytes with their original headers. ' +
+        'The deliveries stay in the inbox, which treats a replay as a duplicate. To handle them again in the same ' +
+        'inbox, use "retry", or "discard" them before the replay. Captures of an earlier export are skipped. ' +
+        'The exit code is 1 if a delivery was not in the inbox.',
+    )
+    .option('--out <folder>', 'folder for the captures; without it, prints a single capture')
+    .with(addStoreOptions)
+    .examples(
+      'geohook inbox export --dead --out captures --store inbox.db',
+      'geohook inbox export 5f1d0c2b9a4e4c6f8d7b3a2e1f0c9d8b --store inbox.db',
+    )
+    .action(async (ids: string[] = [], options: TargetOptions & { out?: string }) => {
+      requireTargets(ids, options)
+      if (options.out !== undefined) return exportTo(io, options.out, ids, options)
+      const [id, ...rest] = ids
+      if (id === undefined || rest.length > 0)
+        throw usageError('only one capture can be printed', 'Give a folder with --out.')
+      const item = await withInbox(io, options, (inbox) => inbox.get(id))
+      if (!item) throw deliveryNotFound(id)
+      io.printJson(toCaptureJson(toCapture(io, item)))
+    })
+}
+
+async function exportTo(
+  io: Io,
+  folder: string,
+  ids: readonly string[],
+  options: TargetOptions,
+): Promise<void> {
+  const exported: { id: string; file: string }[] = []
+  /** Deliveries that an earlier export has already written. */
+  const alreadyThere: typeof exported = []
+  let ready: Promise<void> | undefined
+  const applied = await apply(io, ids, options, 'exporting', async (inbox, id) => {
+    const item = await inbox.get(id)
+    if (!item) return false
+    await (ready ??= requireFolder(folder))
+    const { file, isNew } = await save(toCapture(io, item), id, folder)
+    const list = isNew ? exported : alreadyThere
+    list.push({ id, file })
+    return true
+  })
+  for (const list of [exported, alreadyThere]) list.sort((a, b) => (a.file < b.file ? -1 : 1))
+  if (!io.json) for (const { file } of exported) io.print(printable(file))
+  report(io, ids, options, applied, 'exported', { exported, alreadyThere })
+}
+
+/** Saves a delivery. Every export gives it the same file name, so an existing file is from an earlier export. */
+async function save(capture: Capture, id: string, folder: string): Promise<{ file: string; isNew: boolean }> {
+  // Hashes ids in an unexpected format, so that a manipulated id in the store cannot change the path.
+  const label = /^[\da-f]{32}$/.test(id) ? id : createHash('sha256').update(id).digest('hex')
+  const file = toCaptureFile(folder, capture, label)
+  try {
+    await saveCapture(file, capture)
+    return { file, isNew: true }
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException
+    if (code === 'EEXIST') return { file, isNew: false }
+    throw usageError(`cannot save in ${folder}: ${code ?? message}`, 'Give another folder.')
+  }
+}
+
+/** Inboxes store no method or URL, so captures get fixed ones: deliveries are POST, and `replay` requires a URL. */
+const toCapture = (io: Io, item: InboxItem): Capture => ({
+  receivedAt: item.receivedAt.toISOString(),
+  method: 'POST',
+  url: '/',
+  headers: headersOf(io, item).map(([name, value]) => [name, toBytes(value)] as const),
+  body: item.delivery.rawBody,
+  outcome: { status: 202 },
+})
+
+/**
+ * Converts a header value to the format of captures, one character per byte. Some platforms decode header values as
+ * UTF-8, so one character may need several bytes.
+ */
+const toBytes = (value: string): string =>
+  /[^\0-\xff]/.test(value) ? Buffer.from(value).toString('latin1') : value
+
+/** A delivery that a command could not process. `state` is undefined if the delivery is not in the inbox. */
+interface RefusedDelivery {
+  id: string
+  state: InboxState | undefined
+}
+
+/** How many deliveries a command has processed, and the others. */
+interface Applied {
+  done: number
+  refused: RefusedDelivery[]
+}
+
+/** Resolves to false if the delivery is unknown or in the wrong state. */
+type Operation = (inbox: DurableInbox, id: string) => Promise<boolean>
+
+/**
+ * Applies an operation to the named deliveries, or to all dead letters.
+ *
+ * @param verb shown in the progress report, for example `retrying`
+ */
+async function apply(
+  io: Io,
+  named: readonly string[],
+  options: TargetOptions,
+  verb: string,
+  operation: Operation,
+): Promise<Applied> {
+  let tried = 0
+  const refused: RefusedDelivery[] = []
+  await withInbox(io, options, async (inbox, progress) => {
+    for await (const ids of options.dead ? deadLetters(inbox) : [named]) {
+      tried += ids.length
+      refused.push(...(await applyToEach(inbox, ids, operation, { progress, verb })))
+    }
+  })
+  return { done: tried - refused.length, refused }
+}
+
+/** Maximum number of concurrent operations. Each operation waits for a round trip to the server. */
+const CONCURRENCY = 8
+
+/** Returns the deliveries for which `operation` resolved to false, in the order of `ids`. */
+async function applyToEach(
+  inbox: DurableInbox,
+  ids: readonly string[],
+  operation: Operation,
+  { progress, verb }: { progress: Progress; verb: string },
+): Promise<RefusedDelivery[]> {
+  const refused = new Map<string, RefusedDelivery>()
+  const pending = ids.values()
+  let done = 0
+  async function work(): Promise<void> {
+    for (const id of pending) {
+      if (!(await operation(inbox, id))) refused.set(id, { id, state: (await inbox.get(id))?.state })
+      done++
+      progress.update(`${verb}, ${done} of ${ids.length}`)
+    }
+  }
+  // All calls of work() share one iterator, so each id is processed once.
+  await Promise.all(Array.from({ length: CONCURRENCY }, work))
+  return ids.flatMap((id) => refused.get(id) ?? [])
+}
+
+/** Lists of an export: the deliveries that it has written, and those that an earlier one has. */
+type Exported = Record<'exported' | 'alreadyThere', { id: string; file: string }[]>
+
+/**
+ * Prints the result for each delivery, and a summary. The exit code becomes 1 if a named delivery was refused.
+ *
+ * @param verb the past participle, for example `retried`
+ */
+function report(
+  io: Io,
+  ids: readonly string[],
+  { dead }: TargetOptions,
+  { done, refused }: Applied,
+  verb: string,
+  lists?: Exported,
+): void {
+  // With --dead, a dead letter that another process has just retried or removed does not count as a failure.
+  const failed = dead ? [] : refused
+  if (failed.length > 0) io.exitCode = EXIT.failure
+  const existing = new Set(lists?.alreadyThere.map(({ id }) => id))
+  const processed = done - existing.size
+  const rest = existing.size > 0 ? `, ${existing.size} already there` : ''
+  io.printResult(
+    { ...(lists ?? { [verb]: done }), refused: failed.map(({ id, state = null }) => ({ id, state })) },
+    () => {
+      if (dead)
+        return io.print(
+          done === 0 ? 'there are no dead letters' : `${count(processed, 'dead letter')} ${verb}${rest}`,
+        )
+      const states = new Map(refused.map(({ id, state }) => [id, state]))
+      for (const id of ids) {
+        if (existing.has(id)) io.print(`already there ${id}`)
+        else if (!states.has(id)) io.print(`${io.colours.green(verb)} ${id}`)
+        else io.print(`${io.colours.red(`not ${verb}`)} ${id}: ${whyRefused(states.get(id))}`)
+      }
+      io.print(
+        io.colours.dim(`${count(processed, 'delivery', 'deliveries')} ${verb}${rest}, of ${ids.length}`),
+      )
+    },
+  )
+}
+
+function whyRefused(state: InboxState | undefined): string {
+  if (state === undefined) return 'it is not in the inbox'
+  return state === 'active' ? 'it is being handled now' : `it is ${state}`
+}
 
 const PAGE_SIZE = 1_000
 
