@@ -3,3 +3,9 @@ export const PROFILE_OF = { service: 'service', hosted: 'arcgis', organization: 
 
 /** The dialect of senders, by their profile. */
 export const DIALECT_OF = { service: 'service', arcgis: 'hosted', portal: 'organization' } as const
+
+/** The dialects of payloads (docs/senders.md, "Three dialects"). */
+export type Dialect = keyof typeof PROFILE_OF
+
+export const DIALECTS: Dialect[] = ['service', 'hosted', 'organization']
+export const PROFILES: (keyof typeof DIALECT_OF)[] = ['service', 'arcgis', 'portal']

@@ -1,6 +1,7 @@
 import { configInvalid } from '../errors.ts'
 import { type OptionNames, requireKnownOptions } from '../options.ts'
 import { type ChangeType, WILDCARD } from '../payload/events.ts'
+import { DIALECTS } from '../shared/senders.ts'
 import {
   percentEncode,
   requireBaseUrl,
@@ -120,7 +121,6 @@ export interface PayloadDetails<D extends Dialect = Dialect> {
   itemId?: string | undefined
 }
 
-const DIALECTS = ['service', 'hosted', 'organization'] as const
 const SERVICE_TYPES = ['FeatureServer', 'GPServer'] as const
 const CHANGES_URLS = ['partial', 'whole', 'none'] as const
 

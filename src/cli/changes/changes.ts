@@ -9,7 +9,7 @@ import { createFetch } from '../io/fetch.ts'
 import { addCaOption, type CaOptions, readTrust } from '../options/ca.ts'
 import { CliCommand } from '../options/command.ts'
 import { addServiceTokenOptions, readServiceToken, type TokenOptions } from '../options/secrets.ts'
-import { duration, originList, wholeNumber } from '../options/values.ts'
+import { duration, listOf, originOf, wholeNumber } from '../options/values.ts'
 import type { Io } from '../terminal/io.ts'
 import { printChanges } from './text.ts'
 
@@ -34,7 +34,7 @@ export function createChangesCommand(io: Io): Command {
     .option(
       '--origin <origin>',
       'origin of your service, which may get the token; required for a capture; repeatable',
-      originList,
+      listOf(originOf),
     )
     .option(
       '--after <generation>',

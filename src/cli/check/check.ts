@@ -1,25 +1,37 @@
 import { type ExecException, exec } from 'node:child_process'
+import { writeFile } from 'node:fs/promises'
+import { extname } from 'node:path'
 import { promisify } from 'node:util'
 import { type Command, InvalidArgumentError } from 'commander'
 import {
   type CheckReport,
+  type CheckResult,
   type Conclusion,
   checkReceiver,
   type HandlerSwitch,
   type Observer,
   SCENARIOS,
+  toHtml,
+  toJUnit,
+  type Verdict,
 } from '../../check/index.ts'
 import type { HeaderPairs } from '../../shared/headers.ts'
+import { isObject, tryJson } from '../../shared/json.ts'
+import { DIALECTS, type Dialect, PROFILES } from '../../shared/senders.ts'
 import { createTrust, type Trust } from '../../shared/tls-trust.node.ts'
+import { count } from '../../shared/words.ts'
 import { EXIT, type ExitCode, usageError } from '../errors.ts'
+import { reasonOf } from '../io/files.ts'
 import { sendRequest } from '../io/http.ts'
 import { addCaOption, type CaOptions, readCas } from '../options/ca.ts'
 import { CliCommand } from '../options/command.ts'
 import { addKeyOptions, type KeyOptions, requireKey } from '../options/secrets.ts'
-import { DIALECTS, type Dialect } from '../options/signature.ts'
-import { headerLine, headerName, httpUrl, wholeNumber } from '../options/values.ts'
+import { commaList, headerLine, headerName, httpUrl, wholeNumber } from '../options/values.ts'
 import type { Io } from '../terminal/io.ts'
-import { FORMATS, type Format, printReport, reportFile, writeReport } from './report.ts'
+import { printable } from '../terminal/printable.ts'
+
+const FORMATS = ['text', 'json', 'junit', 'html'] as const
+type Format = (typeof FORMATS)[number]
 
 interface Options extends KeyOptions, CaOptions {
   profile?: 'service' | 'arcgis' | 'portal'
@@ -50,12 +62,7 @@ const EXIT_CODES: Readonly<Record<Conclusion, ExitCode>> = {
   undecided: EXIT.undecided,
 }
 
-/** Parses names separated by commas, and adds them to the previous ones. */
-function nameList(value: string, previous: readonly string[] = []): string[] {
-  const names = value.split(',').map((name) => name.trim())
-  if (names.every((name) => /^[a-z0-9-]{1,60}$/.test(name))) return [...previous, ...names]
-  throw new InvalidArgumentError('must be ids or groups of scenarios, separated by commas')
-}
+const nameList = commaList(/^[a-z0-9-]{1,60}$/, 'ids or groups of scenarios, separated by commas', String)
 
 export function createCheckCommand(io: Io): Command {
   return new CliCommand('check')
@@ -66,11 +73,7 @@ export function createCheckCommand(io: Io): Command {
         'The exit code is 0 if the receiver conforms, 1 if it fails a scenario of the level must, 2 for wrong usage, 3 if it is unreachable, and 4 if no must failed, but at least one is undecided.',
     )
     .argument('[url]', 'payload URL of the receiver', httpUrl)
-    .choice('--profile <name>', 'kind of sender: service, arcgis or portal (default: by dialect)', [
-      'service',
-      'arcgis',
-      'portal',
-    ])
+    .choice('--profile <name>', 'kind of sender: service, arcgis or portal (default: by dialect)', PROFILES)
     .choice('--dialect <name>', 'format of the payloads (default: by profile)', DIALECTS)
     .option('--signature-header <name>', 'header for signatures (default: by profile)', headerName)
     .choice('--encoding <name>', 'encoding of signatures (default: by profile)', ['hex', 'base64'])
@@ -133,26 +136,21 @@ export function createCheckCommand(io: Io): Command {
 }
 
 async function run(io: Io, url: URL, options: Options): Promise<CheckReport> {
+  const { profile, dialect, signatureHeader, encoding, prefix, changeType, sideEffects } = options
+  const { unknownUrl, only, skip, strict, failCommand } = options
   const signatureKey = await requireKey(io, options)
   const ca = await readCas(io, options)
+  const sender = { signatureKey, profile, dialect, signatureHeader, encoding, prefix, changeType }
+  const selection = { sideEffects, only, skip, strict }
   return io.withProgress(`checking ${url.origin}`, (progress) =>
     checkReceiver({
       url,
-      signatureKey,
+      ...sender,
+      ...selection,
       ca,
-      profile: options.profile,
-      dialect: options.dialect,
-      signatureHeader: options.signatureHeader,
-      encoding: options.encoding,
-      prefix: options.prefix,
-      changeType: options.changeType,
-      sideEffects: options.sideEffects,
       observer: toObserver(io, options, createTrust(ca)),
-      failHandler: options.failCommand === undefined ? undefined : commandSwitch(io, options.failCommand),
-      unknownUrl: options.unknownUrl,
-      only: options.only,
-      skip: options.skip,
-      strict: options.strict,
+      failHandler: failCommand === undefined ? undefined : commandSwitch(io, failCommand),
+      unknownUrl,
       timeout: options.timeout * 1000,
       headers: toHeaders(options.header),
       onResult: ({ id }, { done, total }) =>
@@ -171,11 +169,15 @@ function toHeaders(pairs: HeaderPairs = []): Record<string, string> {
 }
 
 /** @throws {CliError} exit code 2 if there are two observers */
-function toObserver(io: Io, { observer, observerCommand }: Options, trust: Trust): Observer | undefined {
-  if (observer === undefined && observerCommand === undefined) return undefined
-  if (observer !== undefined && observerCommand !== undefined)
-    throw usageError('give either --observer or --observer-command')
-  return observer ? urlObserver(observer, trust) : commandObserver(io, observerCommand as string)
+function toObserver(
+  io: Io,
+  { observer: url, observerCommand: command }: Options,
+  trust: Trust,
+): Observer | undefined {
+  if (url && command !== undefined) throw usageError('give either --observer or --observer-command')
+  if (url) return (id) => countAt(url.href.replaceAll(/\{id\}|%7Bid%7D/gi, id), trust)
+  if (command === undefined) return undefined
+  return async (id) => toCount(await runCommand(io, 'observer', command, { GEOHOOK_CHECK_ID: id }))
 }
 
 /** Prints all scenarios as a table, or as JSON with their reasons and fixes. */
@@ -186,9 +188,8 @@ function printScenarios(io: Io): void {
     level,
     `${title}${hasSideEffects ? ' (--side-effects)' : ''}`,
   ])
-  io.printResult({ scenarios: SCENARIOS }, () =>
-    io.printTable(['group', 'id', 'level', 'a conforming receiver'], rows),
-  )
+  const head = ['group', 'id', 'level', 'a conforming receiver']
+  io.printResult({ scenarios: SCENARIOS }, () => io.printTable(head, rows))
 }
 
 /** Milliseconds for one call of an observer. */
@@ -196,25 +197,13 @@ const TIMEOUT = 10_000
 /** Characters of output that can be a number. */
 const MAX_OUTPUT = 10_000
 
-/** Requests the number from a URL. */
-function urlObserver(url: URL, trust: Trust): Observer {
-  return async (id) => {
-    const withId = new URL(url.href.replaceAll(/\{id\}|%7Bid%7D/gi, id))
-    const { status, body } = await sendRequest(
-      withId,
-      { method: 'GET', headers: [], body: Buffer.alloc(0) },
-      { timeout: TIMEOUT, trust },
-    )
-    if (status !== 200) throw new Error(`the observer answered ${status}`)
-    return toCount(body.toString())
-  }
+/** Requests the number of handled deliveries. */
+async function countAt(url: string, trust: Trust): Promise<number> {
+  const request = { method: 'GET', headers: [], body: Buffer.alloc(0) }
+  const { status, body } = await sendRequest(new URL(url), request, { timeout: TIMEOUT, trust })
+  if (status !== 200) throw new Error(`the observer answered ${status}`)
+  return toCount(body.toString())
 }
-
-/** Reads the number from the output of a shell command. */
-const commandObserver =
-  (io: Io, command: string): Observer =>
-  async (id) =>
-    toCount(await runCommand(io, 'observer', command, { GEOHOOK_CHECK_ID: id }))
 
 /** Makes the handler fail or work again, by a shell command. */
 const commandSwitch =
@@ -245,14 +234,102 @@ function whyFailed({ code, killed, signal }: ExecException): string {
 
 /** Reads `7` or `{"count": 7}`. */
 function toCount(text: string): number {
-  const invalid = new Error('the observer returned neither a number nor {"count": n}')
-  let value: unknown
+  const value = tryJson(text)
+  const number = isObject(value) ? value.count : value
+  if (typeof number === 'number') return number
+  throw new Error('the observer returned neither a number nor {"count": n}')
+}
+
+type Writer = (report: CheckReport) => string
+
+const BY_ENDING: Readonly<Record<string, Writer>> = {
+  '.json': (report) => `${JSON.stringify(report, null, 2)}\n`,
+  '.xml': toJUnit,
+  '.html': toHtml,
+}
+
+/** Parses the name of a report file, and adds it to the previous ones. */
+function reportFile(value: string, previous: readonly string[] = []): string[] {
+  if (Object.hasOwn(BY_ENDING, extname(value))) return [...previous, value]
+  throw new InvalidArgumentError(`must end with ${Object.keys(BY_ENDING).join(', ')}`)
+}
+
+/** @throws {CliError} exit code 2 if the file cannot be written */
+async function writeReport(file: string, report: CheckReport): Promise<void> {
   try {
-    value = JSON.parse(text)
-  } catch {
-    throw invalid
+    await writeFile(file, (BY_ENDING[extname(file)] as Writer)(report))
+  } catch (error) {
+    throw usageError(`cannot write ${file}: ${reasonOf(error)}`)
   }
-  const count = typeof value === 'object' && value !== null ? (value as { count?: unknown }).count : value
-  if (typeof count === 'number') return count
-  throw invalid
+}
+
+/** Prints a report to standard output. */
+function printReport(io: Io, report: CheckReport, format: Format): void {
+  if (format === 'text') printText(io, report)
+  else if (format === 'json') io.printJson(report)
+  else io.host.stdout.write({ junit: toJUnit, html: toHtml }[format](report))
+}
+
+const MARKS: Readonly<Record<Verdict, string>> = { passed: '✓', failed: '✗', undecided: '?', skipped: '-' }
+
+/** Prints a report: one line per scenario that ran, more for those that failed, and then those that did not run. */
+function printText(io: Io, report: CheckReport): void {
+  if (report.results.length > 0) {
+    printGroups(io, report)
+    printNotRun(io, report.results)
+    const { passed, failed, undecided, skipped } = report.counts
+    const numbers = `${count(passed, 'scenario')} passed, ${failed} failed, ${undecided} undecided, ${skipped} skipped`
+    io.print(io.colours.dim(`\n${numbers}, in ${(report.duration / 1000).toFixed(1)} s`))
+  }
+  const { green, red, yellow } = io.colours
+  const colour = { conforms: green, fails: red, undecided: yellow, unreachable: red }[report.conclusion]
+  io.print(colour(printable(report.summary)))
+}
+
+function printGroups(io: Io, report: CheckReport): void {
+  let last: string | undefined
+  for (const result of report.results) {
+    if (reasonNotRun(result) !== undefined) continue
+    if (result.group !== last) io.print(io.colours.bold(result.group))
+    last = result.group
+    printResult(io, result, report)
+  }
+}
+
+function printResult(io: Io, result: CheckResult, report: CheckReport): void {
+  const { id, level, title, verdict, evidence, reason, fix } = result
+  const mark = colourOf(io, result, report)(MARKS[verdict])
+  io.print(`  ${mark} ${id}  ${level === 'must' ? '' : `(${level}) `}${title}`)
+  if (verdict === 'passed') return
+  io.print(io.colours.dim(`      ${printable(evidence)}`))
+  if (verdict !== 'failed') return
+  io.print(io.colours.dim(`      why: ${reason}`))
+  io.print(`      fix: ${fix}`)
+}
+
+function colourOf(
+  io: Io,
+  { verdict, level }: CheckResult,
+  { strict }: CheckReport,
+): (text: string) => string {
+  if (verdict === 'passed') return io.colours.green
+  return verdict === 'failed' && (level === 'must' || (strict && level === 'should'))
+    ? io.colours.red
+    : io.colours.yellow
+}
+
+/** Returns why a scenario did not run, or undefined if it did. */
+const reasonNotRun = ({ verdict, evidence }: CheckResult): string | undefined =>
+  verdict === 'skipped' || evidence.startsWith('not run:') ? evidence.replace(/^not run: /, '') : undefined
+
+/** Prints the scenarios that did not run, one line per reason. */
+function printNotRun(io: Io, results: readonly CheckResult[]): void {
+  const ids = new Map<string, string[]>()
+  for (const result of results) {
+    const reason = reasonNotRun(result)
+    if (reason === undefined || reason === 'not selected') continue
+    ids.set(reason, [...(ids.get(reason) ?? []), result.id])
+  }
+  if (ids.size > 0) io.print(io.colours.bold('not run'))
+  for (const [reason, names] of ids) io.print(io.colours.dim(`  - ${printable(reason)}: ${names.join(', ')}`))
 }

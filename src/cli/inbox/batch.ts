@@ -157,7 +157,8 @@ async function exportTo(
   const applied = await apply(io, ids, options, 'exporting', async (inbox, id) => {
     const item = await inbox.get(id)
     if (!item) return false
-    await (ready ??= requireFolder(folder))
+    ready ??= requireFolder(folder)
+    await ready
     const { file, isNew } = await save(toCapture(io, item), id, folder)
     const list = isNew ? exported : alreadyThere
     list.push({ id, file })

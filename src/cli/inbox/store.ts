@@ -92,8 +92,8 @@ const STORE = {
 
 /** Adds the options that select an inbox, and `--json`. */
 export function addStoreOptions(command: CliCommand): void {
-  addSecretOptions(command, STORE)
   command
+    .with(addSecretOptions(STORE))
     .option('--schema <name>', 'PostgreSQL: schema of the inbox (default: geohook)')
     .option('--queue <name>', 'PostgreSQL and Redis: queue of the inbox (default: inbox)')
     .option('--prefix <text>', 'Redis: prefix of the keys in Redis (default: geohook)')

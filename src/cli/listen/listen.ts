@@ -12,7 +12,7 @@ import { addCaOption, type CaOptions, readCas } from '../options/ca.ts'
 import { CliCommand } from '../options/command.ts'
 import { addKeyListOptions, type KeyOptions, readKeys, requireKeys } from '../options/secrets.ts'
 import { addProofOptions, type ProofOptions, toReceiverProof } from '../options/signature.ts'
-import { byteSize, changeTypeList, httpUrl, port, wholeNumber } from '../options/values.ts'
+import { byteSize, commaList, httpUrl, port, wholeNumber } from '../options/values.ts'
 import type { Io } from '../terminal/io.ts'
 import { printable } from '../terminal/printable.ts'
 import { createReporter, printOtherPath } from './report.ts'
@@ -185,7 +185,7 @@ function addListenOptions(command: CliCommand): void {
     .option(
       '--events <names>',
       'ignore deliveries without one of these change types; separate them with commas',
-      changeTypeList,
+      commaList(/./, 'change types separated by commas, for example FeaturesCreated', String),
     )
     .option(
       '--answer <status>',

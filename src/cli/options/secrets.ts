@@ -26,23 +26,19 @@ export interface SecretKind {
 /** Values of the three options of a secret. */
 export type SecretOptions<Name extends string> = { [name in Name | `${Name}Env` | `${Name}File`]?: string[] }
 
-/** Adds `--<option>`, `--<option>-env` and `--<option>-file`. */
-export function addSecretOptions(
-  command: CliCommand,
-  { option, noun, detail, variable, several }: SecretKind,
-): void {
-  const repeat = several ? '; repeat it for older keys' : ''
-  const description = detail ? `${noun}: ${detail}` : noun
-  const fallback = variable ? ` (default: ${variable})` : ''
-  command
-    .option(`--${option} <text>`, `${description}; stays in your shell history${repeat}`, collect)
-    .option(`--${option}-env <name>`, `environment variable that contains the ${noun}${fallback}`, collect)
-    .option(
-      `--${option}-file <path>`,
-      `file that contains the ${noun}; a final line break is ignored${repeat}`,
-      collect,
-    )
-}
+/** Returns a function that adds `--<option>`, `--<option>-env` and `--<option>-file`. */
+export const addSecretOptions =
+  ({ option, noun, detail, variable, several }: SecretKind) =>
+  (command: CliCommand): unknown => {
+    const repeat = several ? '; repeat it for older keys' : ''
+    const description = detail ? `${noun}: ${detail}` : noun
+    const fallback = variable ? ` (default: ${variable})` : ''
+    const file = `file that contains the ${noun}; a final line break is ignored${repeat}`
+    return command
+      .option(`--${option} <text>`, `${description}; stays in your shell history${repeat}`, collect)
+      .option(`--${option}-env <name>`, `environment variable that contains the ${noun}${fallback}`, collect)
+      .option(`--${option}-file <path>`, file, collect)
+  }
 
 /**
  * Reads secrets, and hides them in all later output of the command. Does not hide the address of a store: the reader
@@ -50,9 +46,24 @@ export function addSecretOptions(
  *
  * @throws {CliError} exit code 2 for mixed options, an unreadable file, or a variable that is not set
  */
-async function readSecrets(io: Io, kind: SecretKind, options: object): Promise<Secret[]> {
-  const secrets = await read(io, kind, options)
-  if (kind.option === 'store') return secrets
+async function readSecrets(
+  io: Io,
+  { option, variable, several }: SecretKind,
+  options: object,
+): Promise<Secret[]> {
+  const given = options as SecretOptions<SecretKind['option']>
+  const [texts, variables, files] = [given[option], given[`${option}Env`], given[`${option}File`]]
+  if ([texts, variables, files].filter((values) => values !== undefined).length > 1)
+    throw usageError(
+      `--${option}, --${option}-env and --${option}-file cannot be mixed`,
+      several ? 'Use one of these options for all of them, newest first.' : 'Use one of them.',
+    )
+  const fallback = variable !== undefined && io.host.env[variable] !== undefined ? [variable] : []
+  const secrets =
+    texts?.map((text) => ({ from: `--${option}`, bytes: Buffer.from(text) })) ??
+    (files && (await Promise.all(files.map((path) => fromFile(io, path, option))))) ??
+    (variables ?? fallback).map((name) => fromEnvironment(io, name, option))
+  if (option === 'store') return secrets
   for (const { bytes } of secrets) {
     io.keepSecret(bytes)
     if (isUtf8(bytes)) io.keepSecret(bytes.toString().trim())
@@ -65,22 +76,6 @@ export async function readSecret(io: Io, kind: SecretKind, options: object): Pro
   const [secret, ...rest] = await readSecrets(io, kind, options)
   if (rest.length > 0) throw usageError(`only one ${kind.option} can be used`)
   return secret
-}
-
-async function read(io: Io, { option, variable, several }: SecretKind, options: object): Promise<Secret[]> {
-  const given = options as SecretOptions<SecretKind['option']>
-  const [texts, variables, files] = [given[option], given[`${option}Env`], given[`${option}File`]]
-  if ([texts, variables, files].filter((values) => values !== undefined).length > 1) {
-    throw usageError(
-      `--${option}, --${option}-env and --${option}-file cannot be mixed`,
-      several ? 'Use one of these options for all of them, newest first.' : 'Use one of them.',
-    )
-  }
-  if (texts) return texts.map((text) => ({ from: `--${option}`, bytes: Buffer.from(text) }))
-  if (variables) return variables.map((name) => fromEnvironment(io, name, option))
-  if (files) return Promise.all(files.map((path) => fromFile(io, path, option)))
-  const isSet = variable !== undefined && io.host.env[variable] !== undefined
-  return isSet ? [fromEnvironment(io, variable, option)] : []
 }
 
 /** Reads a variable. The error does not quote its name, because the user may have typed the secret instead. */
@@ -119,15 +114,11 @@ async function fromFile(io: Io, path: string, option: string): Promise<Secret> {
 export function toText({ from, bytes }: Secret, option: string): string {
   const invalid = (problem: string, hint: string): CliError =>
     usageError(`the ${option} in ${from} ${problem}`, hint, `${option}_invalid`)
-  let text: string
-  try {
-    text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes)
-  } catch {
-    throw invalid('is not UTF-8 text', 'Check that it is the right file or variable.')
-  }
-  if (text.trim() === '')
-    throw invalid('is empty', 'Check the variable or file: it was probably never filled.')
-  if (/^\0+$/.test(text)) throw invalid('is all zero bytes', 'Check the file: it was probably never filled.')
+  if (!isUtf8(bytes)) throw invalid('is not UTF-8 text', 'Check that it is the right file or variable.')
+  const text = bytes.toString()
+  const hint = 'Check the variable or file: it was probably never filled.'
+  if (text.trim() === '') throw invalid('is empty', hint)
+  if (/^\0+$/.test(text)) throw invalid('is all zero bytes', hint)
   if (text !== text.trim())
     throw invalid('has white space around it', 'Remove it, also where the text was copied to.')
   return text
@@ -141,9 +132,11 @@ const KEY_LIST: SecretKind = { ...KEY, several: true }
 /** A webhook's new key. `SIGNATURE_KEY` is not its default. */
 const NEW_KEY: SecretKind = { option: 'key', noun: 'new signature key' }
 
-export const addKeyOptions = (command: CliCommand): unknown => addSecretOptions(command, KEY)
-export const addKeyListOptions = (command: CliCommand): unknown => addSecretOptions(command, KEY_LIST)
-export const addNewKeyOptions = (command: CliCommand): unknown => addSecretOptions(command, NEW_KEY)
+type AddOptions = (command: CliCommand) => unknown
+
+export const addKeyOptions: AddOptions = addSecretOptions(KEY)
+export const addKeyListOptions: AddOptions = addSecretOptions(KEY_LIST)
+export const addNewKeyOptions: AddOptions = addSecretOptions(NEW_KEY)
 
 /** Returns true if an option gives a key. */
 export const hasKeyOption = ({ key, keyEnv, keyFile }: KeyOptions): boolean =>
@@ -208,10 +201,8 @@ const INSPECTOR_TOKEN: SecretKind = {
   variable: 'GEOHOOK_INSPECTOR_TOKEN',
 }
 
-export const addServiceTokenOptions = (command: CliCommand): unknown =>
-  addSecretOptions(command, SERVICE_TOKEN)
-export const addInspectorTokenOptions = (command: CliCommand): unknown =>
-  addSecretOptions(command, INSPECTOR_TOKEN)
+export const addServiceTokenOptions: AddOptions = addSecretOptions(SERVICE_TOKEN)
+export const addInspectorTokenOptions: AddOptions = addSecretOptions(INSPECTOR_TOKEN)
 
 /** Reads the token of a service; undefined without one. @throws {CliError} exit code 2 for an invalid token */
 export async function readServiceToken(io: Io, options: TokenOptions): Promise<string | undefined> {

@@ -8,14 +8,12 @@ import {
   service,
 } from '../../index.ts'
 import type { SignatureOptions } from '../../mock/index.ts'
+import { PROFILES } from '../../shared/senders.ts'
 import { usageError } from '../errors.ts'
 import type { CliCommand } from './command.ts'
 import { headerName } from './values.ts'
 
-export type { ProfileName }
-
-/** The profiles that `--profile` can name. */
-const PROFILES: Readonly<Record<ProfileName, Profile | SecretProfile>> = { service, arcgis, portal }
+const BY_NAME: Readonly<Record<ProfileName, Profile | SecretProfile>> = { service, arcgis, portal }
 
 /** Adds the options that say how a sender proves who it is, for commands that receive or check deliveries. */
 export const addProofOptions = (command: CliCommand): unknown =>
@@ -23,7 +21,7 @@ export const addProofOptions = (command: CliCommand): unknown =>
     .choice(
       '--profile <name>',
       'kind of sender: service signs in x-service, arcgis in x-esriHook-Signature; portal sends its key in the header secret, and signs nothing',
-      Object.keys(PROFILES),
+      PROFILES,
       'service',
     )
     .option(
@@ -47,7 +45,7 @@ export type ReceiverProof =
 
 /** @throws {CliError} exit code 2 for options about a signature with a profile whose senders do not sign */
 export function toReceiverProof({ profile: name, signatureHeader, encoding }: ProofOptions): ReceiverProof {
-  const profile = PROFILES[name]
+  const profile = BY_NAME[name]
   if (!('secretHeader' in profile))
     return { profile, signatureHeader: signatureHeader ?? profile.signatureHeader, encoding }
   const option = signatureHeader === undefined ? 'encoding' : 'signature-header'
@@ -58,9 +56,6 @@ export function toReceiverProof({ profile: name, signatureHeader, encoding }: Pr
     )
   return { profile }
 }
-
-export const DIALECTS = ['service', 'hosted', 'organization'] as const
-export type Dialect = (typeof DIALECTS)[number]
 
 /** Values of the options that say how a sender writes a signature. */
 export type WrittenSignature = { [name in keyof SignatureOptions]: NonNullable<SignatureOptions[name]> }

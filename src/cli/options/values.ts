@@ -32,10 +32,10 @@ export function httpUrl(value: string): URL {
   throw new InvalidArgumentError('must be a URL that begins with http:// or https://')
 }
 
-/** Parses an origin, and adds it to the previous ones. */
-export function originList(value: string, previous: readonly string[] = []): string[] {
+/** Parses an origin. */
+export function originOf(value: string): string {
   const url = URL.canParse(value) ? new URL(value) : undefined
-  if (url && /^https?:$/.test(url.protocol) && url.href === `${url.origin}/`) return [...previous, url.origin]
+  if (url && /^https?:$/.test(url.protocol) && url.href === `${url.origin}/`) return url.origin
   throw new InvalidArgumentError('must be a scheme and a host, for example https://gis.example.com')
 }
 
@@ -58,13 +58,14 @@ export function headerName(value: string): string {
   throw new InvalidArgumentError('must be a header name, for example x-service')
 }
 
-/** Parses change types separated by commas, and adds them to the previous ones. */
-export function changeTypeList(value: string, previous: readonly string[] = []): string[] {
-  const names = value.split(',').map((name) => name.trim())
-  if (names.includes(''))
-    throw new InvalidArgumentError('must be change types separated by commas, for example FeaturesCreated')
-  return [...previous, ...names]
-}
+/** Creates a parser for items separated by commas, which adds them to the previous ones. */
+export const commaList =
+  <T>(pattern: RegExp, rule: string, parse: (item: string) => T) =>
+  (value: string, previous: readonly T[] = []): T[] => {
+    const items = value.split(',').map((item) => item.trim())
+    if (!items.every((item) => pattern.test(item))) throw new InvalidArgumentError(`must be ${rule}`)
+    return [...previous, ...items.map(parse)]
+  }
 
 const SIZE_UNITS: Record<string, number> = { b: 1, kb: 1024, mb: 1024 ** 2 }
 

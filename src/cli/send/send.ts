@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import { arcgis, type ProfileName, portal, service } from '../../index.ts'
 import type { HeaderPairs } from '../../shared/headers.ts'
-import { PROFILE_OF } from '../../shared/senders.ts'
+import { DIALECTS, type Dialect, PROFILE_OF, PROFILES } from '../../shared/senders.ts'
 import { isSuccess } from '../../shared/status.ts'
 import { count } from '../../shared/words.ts'
 import { createPayload, createSigner, type PayloadDetails, type SignerOptions } from '../../testing/index.ts'
@@ -11,13 +11,8 @@ import { sendRequest } from '../io/http.ts'
 import { addCaOption, type CaOptions, readTrust } from '../options/ca.ts'
 import { CliCommand } from '../options/command.ts'
 import { addKeyOptions, type KeyOptions, requireKey } from '../options/secrets.ts'
-import {
-  addWrittenSignatureOptions,
-  DIALECTS,
-  type Dialect,
-  type WrittenSignature,
-} from '../options/signature.ts'
-import { collect, headerLine, httpUrl, wholeNumber } from '../options/values.ts'
+import { addWrittenSignatureOptions, type WrittenSignature } from '../options/signature.ts'
+import { collect, headerLine, httpUrl, listOf, wholeNumber } from '../options/values.ts'
 import type { Io } from '../terminal/io.ts'
 
 interface Options extends KeyOptions, SenderOptions, CaOptions {
@@ -103,13 +98,8 @@ interface SenderOptions extends Partial<WrittenSignature> {
   layerId?: number[]
 }
 
+const SERVICE_TYPES = ['FeatureServer', 'GPServer']
 const MAX_LAYER = 2 ** 31 - 1
-
-/** Parses the id of a layer, and adds it to the previous ones. */
-const layerIds = (value: string, previous: readonly number[] = []): number[] => [
-  ...previous,
-  wholeNumber(0, MAX_LAYER)(value),
-]
 
 /** Adds the options for the payload and the signature. */
 function addSenderOptions(command: CliCommand): void {
@@ -125,28 +115,25 @@ function addSenderOptions(command: CliCommand): void {
       DIALECTS,
     )
     .option('--service-name <name>', 'name of the service in the generated payload')
-    .choice('--service-type <type>', 'type of the service in the generated payload', [
-      'FeatureServer',
-      'GPServer',
-    ])
+    .choice('--service-type <type>', 'type of the service in the generated payload', SERVICE_TYPES)
     .option('--folder <name>', 'folder of the service in the generated payload')
-    .option('--layer-id <n>', 'with --dialect hosted: layer with the event; repeatable', layerIds)
+    .option(
+      '--layer-id <n>',
+      'with --dialect hosted: layer with the event; repeatable',
+      listOf(wholeNumber(0, MAX_LAYER)),
+    )
     .choice('--payload-format <name>', 'layout of the generated JSON', ['json', 'pjson'])
     .choice(
       '--profile <name>',
       'kind of sender: service signs in x-service, arcgis in x-esriHook-Signature; portal sends the key itself in the header secret, and signs nothing (default: by dialect)',
-      ['service', 'arcgis', 'portal'],
+      PROFILES,
     )
     .option('--form', 'send a form with the JSON in its field payload')
     .with(addWrittenSignatureOptions)
 }
 
-/** How a sender of each profile signs, as far as the options do not say it. */
-const SIGNATURES: Readonly<Record<ProfileName, Partial<SignerOptions>>> = {
-  service: {},
-  arcgis: { signatureHeader: arcgis.signatureHeader, encoding: 'base64', prefix: 'sha256=' },
-  portal: {},
-}
+/** How a sender of the profile `arcgis` signs, as far as the options do not say it. */
+const ARCGIS = { signatureHeader: arcgis.signatureHeader, encoding: 'base64', prefix: 'sha256=' } as const
 
 /** What a sender writes. */
 interface Sender {
@@ -163,18 +150,15 @@ function toSender(options: SenderOptions): Sender {
   const profile = options.profile ?? PROFILE_OF[options.dialect ?? 'service']
   const dialect = options.dialect ?? (profile === 'portal' ? 'organization' : 'service')
   if (profile === 'portal') requireNoSignature(options)
-  const { signatureHeader, encoding, prefix, percentEncoded } = {
-    ...SIGNATURES[profile],
-    ...defined(options),
-  }
+  const preset: Partial<SignerOptions> = profile === 'arcgis' ? ARCGIS : {}
   const isHosted = form === true && dialect === 'hosted' // Online signs forms in their last field
   return {
     secretHeader: profile === 'portal' ? portal.secretHeader : undefined,
     signer: {
-      signatureHeader,
-      encoding,
-      prefix,
-      percentEncoded,
+      signatureHeader: options.signatureHeader ?? preset.signatureHeader,
+      encoding: options.encoding ?? preset.encoding,
+      prefix: options.prefix ?? preset.prefix,
+      percentEncoded: options.percentEncoded,
       payloadFormat,
       signatureIn: options.signatureIn ?? (isHosted && profile !== 'portal' ? 'field' : 'header'),
       formPayload: options.formPayload ?? (isHosted ? 'plain' : 'encoded'),
@@ -183,10 +167,6 @@ function toSender(options: SenderOptions): Sender {
     details: { dialect, serviceName, serviceType, folderName: folder, layerIds: layerId },
   }
 }
-
-/** The options that are given. An option that is not given would hide the default of the profile. */
-const defined = <T extends object>(options: T): Partial<T> =>
-  Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined)) as Partial<T>
 
 /** Names of options that describe a generated payload. */
 const PAYLOAD_OPTIONS = ['payloadFormat', 'serviceName', 'serviceType', 'folder', 'layerId'] as const

@@ -5,7 +5,7 @@ import { count } from '../../shared/words.ts'
 import { EXIT, toCliError, usageError } from '../errors.ts'
 import { readJson, toRecord } from '../io/files.ts'
 import { CliCommand } from '../options/command.ts'
-import { collect, wholeNumber } from '../options/values.ts'
+import { collect, commaList, wholeNumber } from '../options/values.ts'
 import type { Io } from '../terminal/io.ts'
 import {
   addClientOptions,
@@ -24,11 +24,7 @@ interface Options extends ClientOptions {
   delete?: number[]
 }
 
-function objectIds(value: string, previous: readonly number[] = []): number[] {
-  const ids = value.split(',').map((id) => id.trim())
-  if (ids.every((id) => /^\d{1,15}$/.test(id))) return [...previous, ...ids.map(Number)]
-  throw new InvalidArgumentError('must be object ids separated by commas, for example 3,7')
-}
+const objectIds = commaList(/^\d{1,15}$/, 'object ids separated by commas, for example 3,7', Number)
 
 /** Parses the name of a feature service; its type can be left out. */
 function featureServicePath(value: string): ServicePath {
