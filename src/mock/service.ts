@@ -4,8 +4,8 @@ import type { Federation } from './admin/operation.ts'
 import type { Attempt } from './delivery/attempt.ts'
 import { collect, createEngine, type Engine } from './delivery/engine.ts'
 import { createListeners, type Listeners, warn } from './event-listeners.ts'
-import { createExtractions, type Extractions } from './features/extract/extractions.ts'
-import { createFeatureStore } from './features/feature-data.ts'
+import { Extractions } from './features/extract/extractions.ts'
+import { FeatureStore } from './features/feature-data.ts'
 import type { MockServiceOptions, ResolvedOptions } from './options.ts'
 import { toOptions } from './read-options.ts'
 import {
@@ -95,12 +95,12 @@ export function createMock(
     webhooks,
     failures: new Map(),
     handshakes: new Map(),
-    features: createFeatureStore(generations, clock.now),
+    features: new FeatureStore(generations, clock.now),
     settings: options.settings,
   }
   const save = createSaveQueue(() => options.save?.(toSnapshot(state)))
   const engine = createEngine(state, { ...options, ownUrl }, { listeners, changes, save })
-  const extractions = createExtractions(clock.now, options.extractChanges, engine.faults)
+  const extractions = new Extractions(clock.now, options.extractChanges, engine.faults)
   restoreSnapshot(state, { services: options.services, webhooks: options.webhooks }, options.settings)
   // Includes the ids and times that were generated for the seeds, so that `reset` restores them too.
   const seed = toSnapshot(state)

@@ -10,7 +10,16 @@ import {
   EditError,
 } from './edits.ts'
 import { readGeometry } from './geometry.ts'
-import { find, idOf, newGlobalId, readAttributes, type StagedLayer } from './layer-data.ts'
+import {
+  find,
+  findAttachment,
+  globalIdExists,
+  idOf,
+  newGlobalId,
+  readAttributes,
+  type StagedLayer,
+} from './layer-data.ts'
+
 import {
   type Attachment,
   type Attributes,
@@ -20,11 +29,16 @@ import {
   MAX_ATTACHMENT,
   MAX_FEATURES,
   toGlobalId,
-  type Value,
 } from './model.ts'
 
 /** A change before it has a generation. */
 export type NewChange = Omit<Change, 'generation'>
+
+/** Who edits, and how much room the service has. */
+export interface RowContext extends EditContext {
+  /** Checks whether the service has room for bytes of attachments. */
+  requireRoom(bytes: number): void
+}
 
 /** What a row did. */
 export interface RowResult {
@@ -33,95 +47,93 @@ export interface RowResult {
   changes: NewChange[]
 }
 
-export function addFeature(staged: StagedLayer, row: unknown, context: EditContext): RowResult {
+export function addFeature(staged: StagedLayer, row: unknown, context: RowContext): RowResult {
   const { layer } = staged
   const { attributes, geometry } = readRow(row)
-  if (staged.size >= MAX_FEATURES)
+  if (staged.features.size >= MAX_FEATURES)
     throw new EditError(1017, `The layer is full: it has ${MAX_FEATURES} features.`)
   const values = readAttributes(layer, attributes)
-  const globalId = context.useGlobalIds ? newGlobalId(staged, attributes) : createGlobalId()
-  const feature: Feature = {
+  const missing = layer.fields.find(
+    ({ name, editable, nullable }) => editable && !nullable && !Object.hasOwn(values, name),
+  )
+  if (missing) throw new EditError(1001, `Field: ${missing.name} is not nullable. Cannot set null value.`)
+  const ids = {
     objectId: layer.nextObjectId,
-    globalId,
-    attributes: {},
-    geometry: readGeometry(layer, geometry),
-    attachments: new Map(),
+    globalId: context.useGlobalIds ? newGlobalId(staged, attributes) : createGlobalId(),
   }
   const { creationDate, creator, editDate, editor } = layer.systemFields
   const { now, username } = context
-  const all = withSystemValues(layer, feature, {
-    ...emptyValues(layer, values),
-    [creationDate]: now,
-    [creator]: username,
-    [editDate]: now,
-    [editor]: username,
-  })
+  const edited = { [creationDate]: now, [creator]: username, [editDate]: now, [editor]: username }
+  const feature: Feature = {
+    ...ids,
+    attributes: withSystemValues(layer, ids, { ...values, ...edited }),
+    geometry: readGeometry(layer, geometry),
+    attachments: new Map(),
+  }
   layer.nextObjectId += 1
-  staged.put({ ...feature, attributes: all })
-  return toResult(feature, [toChange(layer, feature, 'insert', context)])
+  staged.put(feature)
+  return toResult(layer, feature, 'insert', context)
 }
 
-export function updateFeature(staged: StagedLayer, row: unknown, context: EditContext): RowResult {
+export function updateFeature(staged: StagedLayer, row: unknown, context: RowContext): RowResult {
   const { layer } = staged
-  const { attributes, geometry, hasGeometry } = readRow(row)
+  const { attributes, geometry } = readRow(row)
   const before = find(staged, idOf(staged, attributes, context), context)
-  const { values, moved } = withIds(before, () => ({
-    values: readAttributes(layer, attributes),
-    moved: hasGeometry ? readGeometry(layer, geometry) : before.geometry,
-  }))
+  const values = readAttributes(layer, attributes)
   const { editDate, editor } = layer.systemFields
   const after: Feature = {
     ...before,
     attributes: { ...before.attributes, ...values, [editDate]: context.now, [editor]: context.username },
-    geometry: moved,
+    geometry: geometry === undefined ? before.geometry : readGeometry(layer, geometry),
   }
   staged.put(after)
-  const fields = Object.keys(values).filter((name) => values[name] !== before.attributes[name])
-  const movesGeometry = !isDeepStrictEqual(before.geometry, after.geometry)
-  return toResult(before, [{ ...toChange(layer, before, 'update', context), fields, movesGeometry }])
+  return toResult(layer, before, 'update', context, {
+    fields: Object.keys(values).filter((name) => values[name] !== before.attributes[name]),
+    movesGeometry: !isDeepStrictEqual(before.geometry, after.geometry),
+  })
 }
 
-export function deleteFeature(staged: StagedLayer, id: unknown, context: EditContext): RowResult {
+export function deleteFeature(staged: StagedLayer, id: unknown, context: RowContext): RowResult {
   const { layer } = staged
   const feature = find(staged, id, context)
   staged.remove(feature)
   const { attributes, geometry, attachments } = feature
-  const change: NewChange = { ...toChange(layer, feature, 'delete', context), row: { attributes, geometry } }
-  const files = [...attachments.values()].map(
-    (attachment): NewChange => ({
-      ...toChange(layer, feature, 'delete', context),
-      of: 'attachment',
-      attachmentId: attachment.id,
-      attachmentGlobalId: attachment.globalId,
-    }),
+  const result = toResult(layer, feature, 'delete', context, { row: { attributes, geometry } })
+  const files = Array.from(attachments.values(), (attachment) =>
+    toChange(layer, feature, 'delete', context, ofAttachment(attachment)),
   )
-  return toResult(feature, [change, ...files])
-}
-
-/** Adds the ids of a feature to an error. */
-function withIds<T>({ objectId, globalId }: Feature, run: () => T): T {
-  try {
-    return run()
-  } catch (error) {
-    if (error instanceof EditError) throw new EditError(error.code, error.message, { objectId, globalId })
-    throw error
-  }
+  return { ...result, changes: [...result.changes, ...files] }
 }
 
 export const createGlobalId = (): string => `{${randomUUID().toUpperCase()}}`
 
-export const toChange = (
-  { id }: { id: number },
+const toChange = (
+  { id }: Layer,
   { objectId, globalId }: Feature,
   kind: Change['kind'],
   { username, now }: EditContext,
-): NewChange => ({ when: now, layerId: id, of: 'feature', kind, objectId, globalId, editor: username })
-
-const toResult = ({ objectId, globalId }: Feature, changes: NewChange[]): RowResult => ({
+  more: Partial<NewChange> = {},
+): NewChange => ({
+  when: now,
+  layerId: id,
+  of: 'feature',
+  kind,
   objectId,
   globalId,
-  changes,
+  editor: username,
+  ...more,
 })
+
+const ofAttachment = ({ id, globalId }: Attachment): Partial<NewChange> => ({
+  of: 'attachment',
+  attachmentId: id,
+  attachmentGlobalId: globalId,
+})
+
+function toResult(...change: Parameters<typeof toChange>): RowResult {
+  const [, { objectId, globalId }] = change
+  return { objectId, globalId, changes: [toChange(...change)] }
+}
 
 /** Puts the ids of a feature into its attributes, which have the order of the fields. */
 export function withSystemValues(
@@ -133,47 +145,27 @@ export function withSystemValues(
   return Object.fromEntries(fields.map(({ name }) => [name, all[name] ?? null]))
 }
 
-function emptyValues({ fields }: StagedLayer['layer'], values: Attributes): Record<string, Value> {
-  const missing = fields.find(
-    ({ name, editable, nullable }) => editable && !nullable && !Object.hasOwn(values, name),
-  )
-  if (missing) throw new EditError(1001, `Field: ${missing.name} is not nullable. Cannot set null value.`)
-  return values
-}
-
-function readRow(row: unknown): {
-  attributes: Readonly<Record<string, unknown>>
-  geometry: unknown
-  hasGeometry: boolean
-} {
+function readRow(row: unknown): { attributes: Readonly<Record<string, unknown>>; geometry: unknown } {
   if (!isObject(row)) throw new EditError(1000, 'A feature must be an object with attributes and geometry.')
   const { attributes = {}, geometry } = row
   if (!isObject(attributes)) throw new EditError(1000, 'attributes must be an object.')
-  return { attributes, geometry, hasGeometry: geometry !== undefined }
+  return { attributes, geometry }
 }
-
-/** Checks whether the service has room for the bytes that the edits add. */
-export type RequireRoom = (bytes: number) => void
 
 export function addAttachment(
   staged: StagedLayer,
   { parent, globalId, ...content }: AttachmentAdd,
-  context: EditContext,
-  requireRoom: RequireRoom,
+  context: RowContext,
 ): RowResult {
   const { layer } = staged
-  if (!layer.hasAttachments)
-    throw new EditError(1008, 'Adding an attachment failed: the layer has no attachments.')
+  const failed = 'Adding an attachment failed'
+  if (!layer.hasAttachments) throw new EditError(1008, `${failed}: the layer has no attachments.`)
   const feature = find(staged, parent, {})
-  requireContent(content, 1008, 'Adding an attachment failed')
-  requireRoom(content.bytes.length)
+  requireContent(content, 1008, failed)
+  context.requireRoom(content.bytes.length)
   const id = globalId === undefined ? createGlobalId() : toGlobalId(globalId)
-  if (id === undefined) throw new EditError(1008, 'Adding an attachment failed: globalId must be a UUID.')
-  if (staged.attachment(id))
-    throw new EditError(
-      1022,
-      'Unique constraint violation error on inserting the value: the GlobalID exists.',
-    )
+  if (id === undefined) throw new EditError(1008, `${failed}: globalId must be a UUID.`)
+  if (findAttachment(staged, id)) throw globalIdExists()
   const attachment = toAttachment(layer.nextAttachmentId, id, content)
   layer.nextAttachmentId += 1
   return put(staged, feature, attachment, 'insert', context)
@@ -182,25 +174,22 @@ export function addAttachment(
 export function updateAttachment(
   staged: StagedLayer,
   { parent, attachment: reference, ...content }: AttachmentUpdate,
-  context: EditContext,
-  requireRoom: RequireRoom,
+  context: RowContext,
 ): RowResult {
-  const { feature, attachment } = findAttachment(staged, { parent, attachment: reference }, 1009)
+  const { feature, attachment } = requireAttachment(staged, { parent, attachment: reference }, 1009)
   requireContent(content, 1009, 'Updating an attachment failed')
-  requireRoom(content.bytes.length - attachment.size)
-  return put(staged, feature, toAttachment(attachment.id, attachment.globalId, content), 'update', context)
+  context.requireRoom(content.bytes.length - attachment.size)
+  const { id, globalId } = attachment
+  return put(staged, feature, toAttachment(id, globalId, content), 'update', context)
 }
 
 export function deleteAttachment(
   staged: StagedLayer,
   reference: AttachmentDelete,
-  context: EditContext,
+  context: RowContext,
 ): RowResult {
-  const { feature, attachment } = findAttachment(staged, reference, 1010)
-  const attachments = new Map(feature.attachments)
-  attachments.delete(attachment.id)
-  staged.put({ ...feature, attachments })
-  return toAttachmentResult(staged, feature, attachment, 'delete', context)
+  const { feature, attachment } = requireAttachment(staged, reference, 1010)
+  return put(staged, feature, attachment, 'delete', context)
 }
 
 function put(
@@ -210,24 +199,13 @@ function put(
   kind: Change['kind'],
   context: EditContext,
 ): RowResult {
-  staged.put({ ...feature, attachments: new Map(feature.attachments).set(attachment.id, attachment) })
-  return toAttachmentResult(staged, feature, attachment, kind, context)
-}
-
-function toAttachmentResult(
-  { layer }: StagedLayer,
-  feature: Feature,
-  { id, globalId }: Attachment,
-  kind: Change['kind'],
-  context: EditContext,
-): RowResult {
-  const change: NewChange = {
-    ...toChange(layer, feature, kind, context),
-    of: 'attachment',
-    attachmentId: id,
-    attachmentGlobalId: globalId,
-  }
-  return { objectId: id, globalId, changes: [change] }
+  const attachments = new Map(feature.attachments)
+  if (kind === 'delete') attachments.delete(attachment.id)
+  else attachments.set(attachment.id, attachment)
+  staged.put({ ...feature, attachments })
+  const { id: objectId, globalId } = attachment
+  const change = toChange(staged.layer, feature, kind, context, ofAttachment(attachment))
+  return { objectId, globalId, changes: [change] }
 }
 
 const toAttachment = (
@@ -248,13 +226,13 @@ function requireContent({ name, contentType, bytes }: AttachmentContent, code: n
     throw new EditError(code, `${failed}: the file is larger than ${MAX_ATTACHMENT} bytes.`)
 }
 
-function findAttachment(
+function requireAttachment(
   staged: StagedLayer,
   { parent, attachment: reference }: AttachmentDelete,
   code: number,
 ): { feature: Feature; attachment: Attachment } {
   const owner = parent === undefined ? undefined : find(staged, parent, {})
-  const found = staged.attachment(toGlobalId(reference) ?? reference)
+  const found = findAttachment(staged, toGlobalId(reference) ?? reference)
   if (found && (!owner || owner.objectId === found.feature.objectId)) return found
   throw new EditError(
     code,

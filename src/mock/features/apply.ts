@@ -6,31 +6,30 @@ import {
   deleteAttachment,
   deleteFeature,
   type NewChange,
-  type RequireRoom,
+  type RowContext,
   type RowResult,
   updateAttachment,
   updateFeature,
 } from './apply-rows.ts'
 import {
+  allResults,
   type EditContext,
   EditError,
   type EditResult,
-  type LayerEdits,
+  type FeatureEdits,
   type LayerResults,
-  type Results,
+  NO_IDS,
 } from './edits.ts'
-import { type LayerData, type StagedLayer, stage } from './layer-data.ts'
+import { type LayerData, StagedLayer } from './layer-data.ts'
 import { type Change, MAX_ATTACHMENTS_OF_SERVICE } from './model.ts'
 
-/** The outcome of a request, before it is committed. */
-export interface Outcome {
+/** What the edits of a request come to, before they are committed. */
+interface Outcome {
   layers: LayerResults[]
   /** In the order of the rows. */
   changes: NewChange[]
-  /** Applies the edits to the layers. */
-  commit(): void
-  /** Bytes of attachments that the edits add; negative if they free some. */
-  addedBytes: number
+  /** The layers to commit. */
+  staged: Iterable<StagedLayer>
 }
 
 /**
@@ -41,83 +40,73 @@ export interface Outcome {
  */
 export function runEdits(
   layers: ReadonlyMap<number, LayerData>,
-  edits: readonly LayerEdits[],
+  edits: readonly FeatureEdits[],
   context: EditContext,
   usedBytes: number,
 ): Outcome {
   const staged = new Map<number, StagedLayer>()
-  const addedBytes = (): number => [...staged.values()].reduce((sum, layer) => sum + layer.addedBytes, 0)
-  const requireRoom: RequireRoom = (bytes) => {
-    if (usedBytes + addedBytes() + bytes > MAX_ATTACHMENTS_OF_SERVICE)
-      throw new EditError(
-        1008,
-        `The attachments of a service may have ${MAX_ATTACHMENTS_OF_SERVICE} bytes together.`,
-      )
-  }
   const changes: NewChange[] = []
-
-  function run<Row>(rows: readonly Row[] = [], edit: (row: Row) => RowResult): EditResult[] {
-    // `Array.from`, because `map` would skip the holes of a sparse array.
-    return Array.from(rows, (row) => {
-      try {
-        const { objectId, globalId, changes: done } = edit(row)
-        for (const change of done) changes.push(change)
-        return { objectId, globalId, success: true }
-      } catch (error) {
-        if (!(error instanceof EditError)) throw error
-        return { ...error.ids, success: false, error: { code: error.code, description: error.message } }
-      }
-    })
+  const rowContext: RowContext = {
+    ...context,
+    requireRoom(bytes) {
+      let total = usedBytes + bytes
+      for (const layer of staged.values()) total += layer.addedBytes
+      if (total > MAX_ATTACHMENTS_OF_SERVICE)
+        throw new EditError(
+          1008,
+          `The attachments of a service may have ${MAX_ATTACHMENTS_OF_SERVICE} bytes together.`,
+        )
+    },
   }
 
-  const results = edits.map(({ layerId, adds, updates, deletes, attachments = {} }): LayerResults => {
-    const layer = staged.get(layerId) ?? stage(layers.get(layerId) as LayerData)
+  const results = edits.map(({ layerId = 0, attachments = {}, ...features }): LayerResults => {
+    const layer = staged.get(layerId) ?? new StagedLayer(layers.get(layerId) as LayerData)
     staged.set(layerId, layer)
+    const run = <Row>(
+      rows: readonly Row[] | undefined,
+      edit: (staged: StagedLayer, row: Row, context: RowContext) => RowResult,
+    ): EditResult[] =>
+      // `Array.from`, because `map` would skip the holes of a sparse array.
+      Array.from(rows ?? [], (row) => {
+        try {
+          const { changes: done, ...ids } = edit(layer, row, rowContext)
+          for (const change of done) changes.push(change)
+          return { ...ids, success: true }
+        } catch (error) {
+          if (!(error instanceof EditError)) throw error
+          return { ...error.ids, ...toFailure(error.code, error.message) }
+        }
+      })
     return {
       layerId,
-      addResults: run(adds, (row) => addFeature(layer, row, context)),
-      updateResults: run(updates, (row) => updateFeature(layer, row, context)),
-      deleteResults: run(deletes, (id) => deleteFeature(layer, id, context)),
+      addResults: run(features.adds, addFeature),
+      updateResults: run(features.updates, updateFeature),
+      deleteResults: run(features.deletes, deleteFeature),
       attachments: {
-        addResults: run(attachments.adds, (row) => addAttachment(layer, row, context, requireRoom)),
-        updateResults: run(attachments.updates, (row) => updateAttachment(layer, row, context, requireRoom)),
-        deleteResults: run(attachments.deletes, (row) => deleteAttachment(layer, row, context)),
+        addResults: run(attachments.adds, addAttachment),
+        updateResults: run(attachments.updates, updateAttachment),
+        deleteResults: run(attachments.deletes, deleteAttachment),
       },
     }
   })
 
-  if (context.rollbackOnFailure && results.some(hasFailure)) {
-    for (const layer of results) rollBack(layer)
-    return { layers: results, changes: [], commit() {}, addedBytes: 0 }
-  }
-  return {
-    layers: results,
-    changes,
-    commit() {
-      for (const layer of staged.values()) layer.commit()
-    },
-    addedBytes: addedBytes(),
-  }
+  const hasFailed = results.flatMap(allResults).some(({ success }) => !success)
+  if (!context.rollbackOnFailure || !hasFailed) return { layers: results, changes, staged: staged.values() }
+  for (const layer of results) rollBack(layer)
+  return { layers: results, changes: [], staged: [] }
 }
 
-const listsOf = ({ addResults, updateResults, deleteResults }: Results): EditResult[][] => [
-  addResults,
-  updateResults,
-  deleteResults,
-]
-const resultsOf = (layer: LayerResults): EditResult[] => [layer, layer.attachments].flatMap(listsOf).flat()
-
-const hasFailure = (layer: LayerResults): boolean => resultsOf(layer).some(({ success }) => !success)
+const toFailure = (code: number, description: string): Pick<EditResult, 'success' | 'error'> => ({
+  success: false,
+  error: { code, description },
+})
 
 /** Marks the rows that succeeded as rolled back. The ids of added rows name nothing any more. */
 function rollBack(layer: LayerResults): void {
-  for (const result of resultsOf(layer)) {
-    if (!result.success) continue
-    result.success = false
-    result.error = { code: 1003, description: 'Operation rolled back.' }
-  }
-  for (const added of [...layer.addResults, ...layer.attachments.addResults])
-    [added.objectId, added.globalId] = [null, null]
+  for (const result of allResults(layer))
+    if (result.success) Object.assign(result, toFailure(1003, 'Operation rolled back.'))
+  for (const added of [layer, layer.attachments].flatMap(({ addResults }) => addResults))
+    Object.assign(added, NO_IDS)
 }
 
 const CHANGE_TYPES: readonly [of: Change['of'], kind: Change['kind'], changeType: string][] = [

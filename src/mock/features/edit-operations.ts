@@ -1,178 +1,240 @@
+import { z } from 'zod'
 import { AdminError } from '../http/errors.ts'
-import { CHANGE_METHODS, optional, READ_METHODS, required } from '../http/operation.ts'
-import { readBoolean, single, type UploadedFile } from '../http/request.ts'
+import { CHANGE_METHODS, READ_METHODS } from '../http/operation.ts'
+import type { UploadedFile } from '../http/request.ts'
 import { sendBytes } from '../http/router.ts'
-import type { AttachmentEdits, EditResults, LayerEdits, LayerResults, Results } from './edits.ts'
-import type { Attachment, Feature } from './model.ts'
 import {
-  ATTACHMENT_INFOS,
-  BOOLEAN,
-  EDIT_RESULT,
-  EDIT_RESULTS,
+  type AttachmentAdd,
+  type AttachmentDelete,
+  type AttachmentEdits,
+  type AttachmentUpdate,
+  type EditContext,
+  type FeatureEdits,
+  type FeatureRow,
+  type LayerResults,
+  RESULT_LISTS,
+  type Reference,
+  type Results,
+} from './edits.ts'
+import { type Attachment, type Feature, MAX_EDITS, toIdText } from './model.ts'
+import {
   type FeatureAnswer,
   type FeatureCall,
   type FeatureOperation,
-  LAYER_RESULTS,
+  featureOf,
+  flag,
+  INTEGER,
+  ids,
+  json,
   layerOf,
-  readContext,
-  readIds,
-  readLayerEdits,
-  readRows,
-  readServiceEdits,
+  listOf,
+  object,
+  operation,
+  required,
+  rows,
+  type Schema,
+  TEXT,
+  text,
+  whole,
 } from './operation.ts'
 import { findFeatures } from './query.ts'
 
-const ROLLBACK = optional(
-  'rollbackOnFailure',
-  'Whether nothing is changed if one row fails. Default true.',
-  BOOLEAN,
-)
-const GLOBAL_IDS = optional(
-  'useGlobalIds',
-  'Whether rows name features by their global ids. Default false.',
-  BOOLEAN,
-)
-const MOMENT = optional('returnEditMoment', 'Whether the response has the time of the edit.', BOOLEAN)
-
 const ROWS = 'JSON array of features, each with attributes and geometry.'
+const MODES = {
+  rollbackOnFailure: flag('Whether nothing is changed if one row fails. Default true.'),
+  returnEditMoment: flag('Whether the response has the time of the edit.'),
+}
+const ROW_MODES = {
+  ...MODES,
+  useGlobalIds: flag('Whether rows name features by their global ids. Default false.'),
+}
+
+/** How a request edits. */
+interface Modes extends Pick<EditContext, 'rollbackOnFailure' | 'useGlobalIds'> {
+  returnEditMoment?: boolean | undefined
+}
+
+/** Null is the same as a missing member. */
+const orNull = <T>(schema: z.ZodType<T>): z.ZodType<T | undefined> =>
+  schema.nullish().transform((value) => value ?? undefined)
+const list = <T>(item: z.ZodType<T>): z.ZodType<T[] | undefined> => orNull(z.array(item))
+
+const globalId = z.string('must be a text')
+const file = {
+  name: z.string().catch(''),
+  contentType: z.string().catch('application/octet-stream'),
+  data: z
+    .string()
+    .regex(/^[A-Za-z0-9+/]*={0,2}$/, 'must be base64; the mock has no uploads')
+    .transform((data) => Uint8Array.from(Buffer.from(data, 'base64'))),
+}
+const addedFile = z
+  .object({ ...file, parentGlobalId: globalId, globalId: orNull(globalId) })
+  .transform(({ parentGlobalId: parent, data: bytes, ...row }): AttachmentAdd => ({ ...row, parent, bytes }))
+const updatedFile = z.object({ ...file, parentGlobalId: orNull(globalId), globalId }).transform(
+  ({ parentGlobalId: parent, globalId: attachment, data: bytes, ...row }): AttachmentUpdate => ({
+    ...row,
+    parent,
+    attachment,
+    bytes,
+  }),
+)
+const deletedFile = z.unknown().transform((id): AttachmentDelete => ({ attachment: toIdText(id) }))
+
+/** `attachments` of a request, in which global ids name the features and the attachments. */
+const attachmentEdits: z.ZodType<AttachmentEdits> = z.object({
+  adds: list(addedFile),
+  updates: list(updatedFile),
+  deletes: list(deletedFile),
+})
+
+/** Rows are checked one by one when they are applied. */
+const layerEdits: z.ZodType<FeatureEdits> = z
+  .object({
+    id: z.int(),
+    adds: list(z.custom<FeatureRow>()),
+    updates: list(z.custom<FeatureRow>()),
+    deletes: list(z.custom<Reference>()),
+    attachments: orNull(attachmentEdits),
+  })
+  .transform(({ id: layerId, ...edits }) => ({ layerId, ...edits }))
 
 /** Applies edits, and answers with a part of the results. */
 function edit(
-  call: FeatureCall,
-  edits: LayerEdits[],
-  answer: (results: EditResults) => object,
+  { context, user, data }: FeatureCall,
+  { rollbackOnFailure = true, useGlobalIds, returnEditMoment }: Modes,
+  edits: readonly FeatureEdits[],
+  answer: (layers: [LayerResults, ...LayerResults[]], moment: object) => object,
 ): FeatureAnswer {
-  const context = readContext(call)
-  const results = call.data.apply(edits, context)
-  const moment = readBoolean(call.parameters, 'returnEditMoment') ? { editMoment: context.now } : {}
-  const body = answer(results)
-  return {
-    body: Array.isArray(body) ? body.map((layer) => ({ ...layer, ...moment })) : { ...body, ...moment },
-    changed: results.events.length > 0,
-    events: results.events,
-  }
+  const now = context.options.clock.now()
+  const { layers, events } = data.apply(edits, {
+    username: user.username,
+    now,
+    rollbackOnFailure,
+    useGlobalIds,
+  })
+  const body = answer(
+    layers as [LayerResults, ...LayerResults[]],
+    returnEditMoment ? { editMoment: now } : {},
+  )
+  return { body, changed: events.length > 0, events }
 }
 
-/** One list of the results of the only layer. */
-const only =
-  (name: keyof Results) =>
-  ({ layers: [layer] }: EditResults): object => ({ [name]: layer?.[name] })
-
 /** The results of one layer, with those of its attachments if the request has any. */
-const toLayerJson = ({ layerId: _, attachments, ...results }: LayerResults, edits: LayerEdits): object =>
-  edits.attachments ? { ...results, attachments } : results
+const toLayerJson = (
+  { layerId: _, attachments, ...results }: LayerResults,
+  edits: FeatureEdits | undefined,
+): object => (edits?.attachments ? { ...results, attachments } : results)
 
-const applyServiceEdits: FeatureOperation = {
+/** The result of one row. */
+const EDIT_RESULT = object(
+  {
+    objectId: { type: ['integer', 'null'] },
+    globalId: { type: ['string', 'null'] },
+    success: { type: 'boolean' },
+    error: object({ code: INTEGER, description: TEXT }),
+  },
+  ['objectId', 'globalId', 'success'],
+)
+
+/** An object with lists of results. */
+const resultsSchema = (names: readonly string[], more: Schema = {}): Schema =>
+  object(
+    {
+      ...Object.fromEntries(names.map((name) => [name, listOf(EDIT_RESULT)])),
+      editMoment: INTEGER,
+      ...more,
+    },
+    names,
+  )
+
+const LAYER_RESULTS = resultsSchema(RESULT_LISTS, { id: INTEGER, attachments: resultsSchema(RESULT_LISTS) })
+
+const applyServiceEdits = operation({
   name: 'applyServiceEdits',
   path: 'applyEdits',
   summary: 'Add, update and delete features of several layers.',
   methods: CHANGE_METHODS,
-  parameters: [
-    required('edits', 'JSON array with an entry for each layer: id, adds, updates, deletes and attachments.'),
-    ROLLBACK,
-    GLOBAL_IDS,
-    MOMENT,
-  ],
-  response: { type: 'array', items: LAYER_RESULTS },
-  run(call) {
-    const edits = readServiceEdits(call.parameters)
-    return edit(call, edits, ({ layers }) =>
-      layers.map((layer, index) => ({
-        id: layer.layerId,
-        ...toLayerJson(layer, edits[index] as LayerEdits),
-      })),
-    )
+  parameters: {
+    edits: required(
+      json(
+        z.array(layerEdits).max(MAX_EDITS, `must have at most ${MAX_EDITS} entries`),
+        'JSON array with an entry for each layer: id, adds, updates, deletes and attachments.',
+      ),
+    ),
+    ...ROW_MODES,
   },
-}
+  response: listOf(LAYER_RESULTS),
+  run: (call, { edits, ...modes }) =>
+    edit(call, modes, edits, (layers, moment) =>
+      layers.map((layer, index) => ({ id: layer.layerId, ...toLayerJson(layer, edits[index]), ...moment })),
+    ),
+})
 
-const applyLayerEdits: FeatureOperation = {
+const applyLayerEdits = operation({
   name: 'applyLayerEdits',
   path: '{layerId}/applyEdits',
   summary: 'Add, update and delete features of a layer.',
   methods: CHANGE_METHODS,
-  parameters: [
-    optional('adds', ROWS),
-    optional('updates', ROWS),
-    optional('deletes', 'Object ids or, with useGlobalIds, global ids: comma-separated or a JSON array.'),
-    optional(
-      'attachments',
+  parameters: {
+    adds: rows(ROWS),
+    updates: rows(ROWS),
+    deletes: ids('Object ids or, with useGlobalIds, global ids: comma-separated or a JSON array.'),
+    attachments: json(
+      attachmentEdits,
       'JSON object with adds, updates and deletes of attachments. Adds and updates have data in base64.',
     ),
-    ROLLBACK,
-    GLOBAL_IDS,
-    MOMENT,
-  ],
-  response: LAYER_RESULTS,
-  run(call) {
-    const edits = readLayerEdits(call.parameters, layerOf(call).id)
-    return edit(call, [edits], ({ layers: [layer] }) => toLayerJson(layer as LayerResults, edits))
+    ...ROW_MODES,
   },
+  response: LAYER_RESULTS,
+  run(call, { adds, updates, deletes, attachments, ...modes }) {
+    const edits = { layerId: layerOf(call).id, adds, updates, deletes, attachments }
+    return edit(call, modes, [edits], ([layer], moment) => ({ ...toLayerJson(layer, edits), ...moment }))
+  },
+})
+
+/** An operation with the rows of one list of a layer. */
+const rowsOperation = (name: string, summary: string, list: 'adds' | 'updates'): FeatureOperation => {
+  const results = list === 'adds' ? 'addResults' : 'updateResults'
+  return operation({
+    name,
+    path: `{layerId}/${name}`,
+    summary,
+    methods: CHANGE_METHODS,
+    parameters: { features: required(rows(ROWS)), ...ROW_MODES },
+    response: resultsSchema([results]),
+    run: (call, { features, ...modes }) =>
+      edit(call, modes, [{ layerId: layerOf(call).id, [list]: features }], ([layer], moment) => ({
+        [results]: layer[results],
+        ...moment,
+      })),
+  })
 }
 
-const addFeatures: FeatureOperation = {
-  name: 'addFeatures',
-  path: '{layerId}/addFeatures',
-  summary: 'Add features to a layer.',
-  methods: CHANGE_METHODS,
-  parameters: [required('features', ROWS), ROLLBACK, GLOBAL_IDS, MOMENT],
-  response: EDIT_RESULTS('addResults'),
-  run: (call) => edit(call, [{ layerId: layerOf(call).id, adds: requiredRows(call) }], only('addResults')),
-}
-
-const updateFeatures: FeatureOperation = {
-  ...addFeatures,
-  name: 'updateFeatures',
-  path: '{layerId}/updateFeatures',
-  summary: 'Update features of a layer. Attributes that a row leaves out keep their values.',
-  response: EDIT_RESULTS('updateResults'),
-  run: (call) =>
-    edit(call, [{ layerId: layerOf(call).id, updates: requiredRows(call) }], only('updateResults')),
-}
-
-const deleteFeatures: FeatureOperation = {
+const deleteFeatures = operation({
   name: 'deleteFeatures',
   path: '{layerId}/deleteFeatures',
   summary: 'Delete features of a layer, by their object ids or by a condition.',
   methods: CHANGE_METHODS,
-  parameters: [
-    optional('objectIds', 'Object ids, comma-separated or a JSON array.'),
-    optional('where', 'Condition, as in query. With objectIds, both must apply.'),
-    ROLLBACK,
-    MOMENT,
-  ],
-  response: EDIT_RESULTS('deleteResults'),
-  run(call) {
+  parameters: {
+    objectIds: ids('Object ids, comma-separated or a JSON array.'),
+    where: text('Condition, as in query. With objectIds, both must apply.'),
+    ...MODES,
+  },
+  response: resultsSchema(['deleteResults']),
+  run(call, { objectIds, where, ...modes }) {
     const layer = layerOf(call)
-    const objectIds = readIds(call.parameters, 'objectIds')
-    const where = single(call.parameters, 'where')
     if (!objectIds && where === undefined) throw new AdminError(400, 'objectIds or where is required')
     const deletes =
       where === undefined
         ? objectIds
         : findFeatures(layer, { where, objectIds }).map(({ objectId }) => objectId)
-    return edit(call, [{ layerId: layer.id, deletes }], only('deleteResults'))
+    return edit(call, modes, [{ layerId: layer.id, deletes }], ([{ deleteResults }], moment) => ({
+      deleteResults,
+      ...moment,
+    }))
   },
-}
-
-function requiredRows({ parameters }: FeatureCall): unknown[] {
-  const features = readRows(parameters, 'features')
-  if (features) return features
-  throw new AdminError(400, 'features is required')
-}
-
-export const EDIT_OPERATIONS: readonly FeatureOperation[] = [
-  applyServiceEdits,
-  applyLayerEdits,
-  addFeatures,
-  updateFeatures,
-  deleteFeatures,
-]
-
-function featureOf(call: FeatureCall): Feature {
-  const feature = layerOf(call).features.get(Number(call.path.objectId))
-  if (feature) return feature
-  throw new AdminError(404, 'the feature does not exist')
-}
+})
 
 /** An attachment without its bytes, as JSON. */
 const toInfo = ({ id, globalId, name, contentType, size }: Attachment, parent: Feature): object => ({
@@ -185,27 +247,39 @@ const toInfo = ({ id, globalId, name, contentType, size }: Attachment, parent: F
   keywords: '',
 })
 
-const listAttachments: FeatureOperation = {
+const listAttachments = operation({
   name: 'listAttachments',
   path: '{layerId}/{objectId}/attachments',
   summary: 'List the attachments of a feature.',
   methods: READ_METHODS,
-  response: ATTACHMENT_INFOS,
+  parameters: {},
+  response: object({
+    attachmentInfos: listOf(
+      object({
+        id: INTEGER,
+        globalId: TEXT,
+        parentGlobalId: TEXT,
+        name: TEXT,
+        contentType: TEXT,
+        size: INTEGER,
+      }),
+    ),
+  }),
   run(call) {
     const feature = featureOf(call)
-    return {
-      body: {
-        attachmentInfos: [...feature.attachments.values()].map((attachment) => toInfo(attachment, feature)),
-      },
-    }
+    const attachmentInfos = Array.from(feature.attachments.values(), (attachment) =>
+      toInfo(attachment, feature),
+    )
+    return { body: { attachmentInfos } }
   },
-}
+})
 
-const getAttachment: FeatureOperation = {
+const getAttachment = operation({
   name: 'getAttachment',
   path: '{layerId}/{objectId}/attachments/{attachmentId}',
   summary: 'The bytes of an attachment.',
   methods: READ_METHODS,
+  parameters: {},
   response: 'application/octet-stream',
   run(call) {
     const attachment = featureOf(call).attachments.get(Number(call.path.attachmentId))
@@ -222,81 +296,16 @@ const getAttachment: FeatureOperation = {
       },
     }
   },
-}
+})
 
-/** Edits the attachments of a feature. Changes of a failed row are never kept, so nothing is rolled back. */
-function editAttachments(
+/** Edits the attachments of the feature that the path names. */
+const editAttachments = (
   call: FeatureCall,
   attachments: AttachmentEdits,
   answer: (results: Results) => object,
-): FeatureAnswer {
-  const { layers, events } = call.data.apply([{ layerId: layerOf(call).id, attachments }], readContext(call))
-  return {
-    body: answer(layers[0]?.attachments as Results),
-    changed: events.length > 0,
-    events,
-  }
-}
-
-const FILES = ['attachment']
-
-const addAttachment: FeatureOperation = {
-  name: 'addAttachment',
-  path: '{layerId}/{objectId}/addAttachment',
-  summary: 'Add an attachment to a feature.',
-  methods: CHANGE_METHODS,
-  files: FILES,
-  response: { type: 'object', properties: { addAttachmentResult: EDIT_RESULT } },
-  run: (call) =>
-    editAttachments(
-      call,
-      { adds: [{ parent: featureOf(call).objectId, ...requireFile(call) }] },
-      ({ addResults }) => ({
-        addAttachmentResult: addResults[0],
-      }),
-    ),
-}
-
-const updateAttachment: FeatureOperation = {
-  name: 'updateAttachment',
-  path: '{layerId}/{objectId}/updateAttachment',
-  summary: 'Replace an attachment of a feature.',
-  methods: CHANGE_METHODS,
-  parameters: [required('attachmentId', 'Id of the attachment.', { type: 'integer' })],
-  files: FILES,
-  response: { type: 'object', properties: { updateAttachmentResult: EDIT_RESULT } },
-  run(call) {
-    const attachment = Number(single(call.parameters, 'attachmentId') ?? Number.NaN)
-    if (!Number.isInteger(attachment)) throw new AdminError(400, 'attachmentId must be a whole number')
-    const update = { parent: featureOf(call).objectId, attachment, ...requireFile(call) }
-    return editAttachments(call, { updates: [update] }, ({ updateResults }) => ({
-      updateAttachmentResult: updateResults[0],
-    }))
-  },
-}
-
-const deleteAttachments: FeatureOperation = {
-  name: 'deleteAttachments',
-  path: '{layerId}/{objectId}/deleteAttachments',
-  summary: 'Delete attachments of a feature.',
-  methods: CHANGE_METHODS,
-  parameters: [
-    required('attachmentIds', 'Ids of attachments, comma-separated or a JSON array.'),
-    optional('rollbackOnFailure', 'Whether nothing is deleted if one id is unknown. Default true.', {
-      type: 'boolean',
-    }),
-  ],
-  response: EDIT_RESULTS('deleteAttachmentResults'),
-  run(call) {
-    const ids = readIds(call.parameters, 'attachmentIds')
-    if (!ids) throw new AdminError(400, 'attachmentIds is required')
-    const parent = featureOf(call).objectId
-    const deletes = ids.map((id) => ({ parent, attachment: Number(id) }))
-    return editAttachments(call, { deletes }, ({ deleteResults }) => ({
-      deleteAttachmentResults: deleteResults,
-    }))
-  },
-}
+  modes: Modes = {},
+): FeatureAnswer =>
+  edit(call, modes, [{ layerId: layerOf(call).id, attachments }], ([layer]) => answer(layer.attachments))
 
 function requireFile({ files }: FeatureCall): UploadedFile {
   const file = files.get('attachment')
@@ -304,7 +313,67 @@ function requireFile({ files }: FeatureCall): UploadedFile {
   throw new AdminError(400, 'send the file as attachment, in multipart/form-data')
 }
 
-export const ATTACHMENT_OPERATIONS: readonly FeatureOperation[] = [
+const FILES = ['attachment']
+
+const addAttachment = operation({
+  name: 'addAttachment',
+  path: '{layerId}/{objectId}/addAttachment',
+  summary: 'Add an attachment to a feature.',
+  methods: CHANGE_METHODS,
+  files: FILES,
+  parameters: {},
+  response: object({ addAttachmentResult: EDIT_RESULT }, []),
+  run(call) {
+    const adds = [{ parent: featureOf(call).objectId, ...requireFile(call) }]
+    return editAttachments(call, { adds }, ({ addResults }) => ({ addAttachmentResult: addResults[0] }))
+  },
+})
+
+const updateAttachment = operation({
+  name: 'updateAttachment',
+  path: '{layerId}/{objectId}/updateAttachment',
+  summary: 'Replace an attachment of a feature.',
+  methods: CHANGE_METHODS,
+  files: FILES,
+  parameters: { attachmentId: required(whole('Id of the attachment.')) },
+  response: object({ updateAttachmentResult: EDIT_RESULT }, []),
+  run(call, { attachmentId: attachment }) {
+    const updates = [{ parent: featureOf(call).objectId, attachment, ...requireFile(call) }]
+    return editAttachments(call, { updates }, ({ updateResults }) => ({
+      updateAttachmentResult: updateResults[0],
+    }))
+  },
+})
+
+const deleteAttachments = operation({
+  name: 'deleteAttachments',
+  path: '{layerId}/{objectId}/deleteAttachments',
+  summary: 'Delete attachments of a feature.',
+  methods: CHANGE_METHODS,
+  parameters: {
+    attachmentIds: required(ids('Ids of attachments, comma-separated or a JSON array.')),
+    rollbackOnFailure: flag('Whether nothing is deleted if one id is unknown. Default true.'),
+  },
+  response: resultsSchema(['deleteAttachmentResults']),
+  run(call, { attachmentIds, ...modes }) {
+    const parent = featureOf(call).objectId
+    const deletes = attachmentIds.map((id) => ({ parent, attachment: Number(id) }))
+    const answer = ({ deleteResults }: Results) => ({ deleteAttachmentResults: deleteResults })
+    return editAttachments(call, { deletes }, answer, modes)
+  },
+})
+
+/** Operations that edit features, and those of attachments. */
+export const EDIT_OPERATIONS: readonly FeatureOperation[] = [
+  applyServiceEdits,
+  applyLayerEdits,
+  rowsOperation('addFeatures', 'Add features to a layer.', 'adds'),
+  rowsOperation(
+    'updateFeatures',
+    'Update features of a layer. Attributes that a row leaves out keep their values.',
+    'updates',
+  ),
+  deleteFeatures,
   listAttachments,
   getAttachment,
   addAttachment,

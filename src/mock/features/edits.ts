@@ -1,15 +1,22 @@
 import type { ServiceEvent } from '../state/events.ts'
 
-/** The edits of one layer in one request. Rows are checked one by one, so they have no type here. */
-export interface LayerEdits {
-  readonly layerId: number
-  /** Features as `{attributes, geometry}`. */
-  readonly adds?: readonly unknown[] | undefined
-  /** Features with an object id or, with `useGlobalIds`, a global id; attributes left out keep their values. */
-  readonly updates?: readonly unknown[] | undefined
-  /** Object ids or, with `useGlobalIds`, global ids. */
-  readonly deletes?: readonly unknown[] | undefined
-  readonly attachments?: AttachmentEdits | undefined
+/** The edits of one layer. */
+export interface FeatureEdits {
+  /** Default 0. */
+  layerId?: number | undefined
+  /** Features as `{ attributes, geometry }`, in Esri JSON. */
+  adds?: readonly FeatureRow[] | undefined
+  /** Features with their object id; attributes left out keep their values. */
+  updates?: readonly FeatureRow[] | undefined
+  /** Object ids or global ids. */
+  deletes?: readonly (number | string)[] | undefined
+  attachments?: AttachmentEdits | undefined
+}
+
+/** A feature to add, or the changes of a feature. */
+export interface FeatureRow {
+  attributes?: Readonly<Record<string, unknown>> | undefined
+  geometry?: object | null | undefined
 }
 
 /** A feature or an attachment, by its number or by its global id. */
@@ -49,20 +56,26 @@ export interface AttachmentDelete {
 /** An attachment to replace. */
 export interface AttachmentUpdate extends AttachmentContent, AttachmentDelete {}
 
-/** Who edits, when and how. */
-export interface EditContext {
-  readonly username: string
-  /** Milliseconds since 1970. */
-  readonly now: number
-  /** Whether nothing is changed if one row fails. Default false. */
-  readonly rollbackOnFailure?: boolean | undefined
+/** Options of an edit. */
+export interface EditOptions {
+  /** Author of the edits. Default `'admin'`. */
+  username?: string | undefined
+  /** Whether nothing is changed if one row fails. Default true. */
+  rollbackOnFailure?: boolean | undefined
   /** Whether rows name features by their global ids, and adds bring their own. Default false. */
-  readonly useGlobalIds?: boolean | undefined
+  useGlobalIds?: boolean | undefined
+}
+
+/** Who edits, when and how. */
+export interface EditContext extends EditOptions {
+  username: string
+  /** Milliseconds since 1970. */
+  now: number
 }
 
 /** The result of one row. For attachments, both ids are those of the attachment. */
 export interface EditResult {
-  /** Null if the row failed before it had one. */
+  /** Null if the row failed and does not name a feature. */
   objectId: number | null
   globalId: string | null
   success: boolean
@@ -77,11 +90,17 @@ export interface Results {
   deleteResults: EditResult[]
 }
 
+export const RESULT_LISTS: readonly (keyof Results)[] = ['addResults', 'updateResults', 'deleteResults']
+
 /** The results of one layer, in the order of its rows. */
 export interface LayerResults extends Results {
   layerId: number
   attachments: Results
 }
+
+/** The results of all rows of a layer. */
+export const allResults = ({ attachments, ...layer }: LayerResults): EditResult[] =>
+  [layer, attachments].flatMap((results) => RESULT_LISTS.flatMap((list) => results[list]))
 
 /** What an edit did. */
 export interface EditResults {
@@ -91,16 +110,18 @@ export interface EditResults {
   events: ServiceEvent[]
 }
 
+export const NO_IDS = { objectId: null, globalId: null } as const
+
 /** A failure of one row. */
 export class EditError extends Error {
   readonly code: number
-  /** The ids of the row in its result: null if unknown. */
-  readonly ids: { objectId: number | null; globalId: string | null }
+  /** The ids of an unknown feature, as the row names it. */
+  readonly ids: Pick<EditResult, 'objectId' | 'globalId'>
 
   constructor(code: number, description: string, ids: Partial<EditError['ids']> = {}) {
     super(description)
     this.name = 'EditError'
     this.code = code
-    this.ids = { objectId: null, globalId: null, ...ids }
+    this.ids = { ...NO_IDS, ...ids }
   }
 }

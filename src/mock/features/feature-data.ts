@@ -2,299 +2,226 @@ import { configInvalid } from '../../errors.ts'
 import type { Generations } from '../state/records.ts'
 import { type Service, type ServiceSeed, servicePath, toService } from '../state/services.ts'
 import { numberChanges, runEdits } from './apply.ts'
-import type { EditContext, EditResults, LayerEdits } from './edits.ts'
+import type { EditContext, EditResults, FeatureEdits } from './edits.ts'
 import {
-  type FeatureDataSnapshot,
   fromLayerSnapshots,
   type LayerData,
   type ServiceDataSnapshot,
-  toDataSnapshot,
   toLayerData,
+  toLayerSnapshot,
 } from './layer-data.ts'
 import { defaultLayer, toLayers } from './layer-seed.ts'
-import { type Change, type Layer, MAX_EDITS, MAX_HISTORY } from './model.ts'
+import { type Change, MAX_EDITS, MAX_HISTORY } from './model.ts'
 
-/** Changes of a service, oldest first. The oldest are dropped when there are more than {@link MAX_HISTORY}. */
-export interface History {
-  /** Changes up to this generation may be missing. */
-  readonly minGeneration: number
-  /** Changes with `min < generation <= max`, oldest first. */
-  between(window: { min: number; max: number }, layerId?: number): readonly Change[]
-  add(changes: readonly Change[]): void
-  /** Drops the changes up to a generation. */
-  drop(generation: number): void
-  all(): readonly Change[]
+interface FeatureDataOptions {
+  service: Readonly<Service>
+  generations: Generations
+  layers: Iterable<LayerData>
+  /** Default: none. */
+  changes?: readonly Change[] | undefined
+  /** Default: the current generation. */
+  minGeneration?: number | undefined
+  /** Milliseconds since 1970. */
+  createdAt: number
+  isKept: boolean
 }
 
-function createHistory(minGeneration: number, changes: readonly Change[] = []): History {
-  let [first, list] = [minGeneration, [...changes]]
+/** The layers of one feature service, and the history of their changes. */
+export class FeatureData {
+  readonly service: Readonly<Service>
+  readonly layers: ReadonlyMap<number, LayerData>
+  /** Changes up to this generation may be missing in the history, so earlier windows cannot be answered. */
+  minGeneration: number
+  /** Time of the last change in milliseconds since 1970; at first, when the data was created. */
+  lastChange: number
+  /** True if the data must be part of a snapshot: it was seeded, restored or edited. */
+  isKept: boolean
+  /** Whether a request has used the data, so that a client can know its generation. */
+  isUsed = false
+  readonly #generations: Generations
+  /** Oldest first. The oldest are dropped when there are more than {@link MAX_HISTORY}. */
+  #history: Change[]
+  #usedBytes = 0
+
+  constructor({
+    service,
+    generations,
+    layers,
+    changes = [],
+    createdAt,
+    isKept,
+    ...options
+  }: FeatureDataOptions) {
+    this.service = service
+    this.layers = new Map([...layers].map((layer) => [layer.id, layer]))
+    this.minGeneration = options.minGeneration ?? generations.current(service)
+    this.lastChange = changes.at(-1)?.when ?? createdAt
+    this.isKept = isKept
+    this.#generations = generations
+    this.#history = [...changes]
+    for (const { features } of this.layers.values())
+      for (const { attachments } of features.values())
+        for (const { size } of attachments.values()) this.#usedBytes += size
+  }
+
+  /** The current generation of the service. Events that are triggered without data raise it too. */
+  get generation(): number {
+    return this.#generations.current(this.service)
+  }
+
+  /** Changes with `min < generation <= max`, oldest first. */
+  changes({ min, max }: { min: number; max: number }, layerId?: number): readonly Change[] {
+    const found = this.#history.slice(this.#indexAfter(min), this.#indexAfter(max))
+    return layerId === undefined ? found : found.filter((change) => change.layerId === layerId)
+  }
 
   /** Index of the first change after a generation. */
-  function indexAfter(generation: number): number {
-    let [low, high] = [0, list.length]
+  #indexAfter(generation: number): number {
+    let [low, high] = [0, this.#history.length]
     while (low < high) {
       const middle = (low + high) >>> 1
-      if ((list[middle] as Change).generation > generation) high = middle
+      if ((this.#history[middle] as Change).generation > generation) high = middle
       else low = middle + 1
     }
     return low
   }
 
-  function drop(generation: number): void {
-    if (generation <= first) return
-    list = list.slice(indexAfter(generation))
-    first = generation
-  }
-
-  return {
-    get minGeneration() {
-      return first
-    },
-    between({ min, max }, layerId) {
-      const found = list.slice(indexAfter(min), indexAfter(max))
-      return layerId === undefined ? found : found.filter((change) => change.layerId === layerId)
-    },
-    add(added) {
-      for (const change of added) list.push(change)
-      const oldest = list[list.length - 1 - MAX_HISTORY]
-      if (oldest) drop(oldest.generation)
-    },
-    drop,
-    all: () => list,
-  }
-}
-
-/** The layers of one feature service, and the history of their changes. */
-export interface FeatureData {
-  readonly layers: ReadonlyMap<number, Layer>
-  /** The current generation of the service. Events that are triggered without data raise it too. */
-  readonly generation: number
-  /** The history may lack changes up to this generation, so earlier windows cannot be answered. */
-  readonly minGeneration: number
-  /** Time of the last change in milliseconds since 1970; at first, when the data was created. */
-  readonly lastChange: number
-  /** True if the data must be part of a snapshot: it was seeded, restored or edited. */
-  readonly isKept: boolean
-  /** Changes with `min < generation <= max`, oldest first. */
-  changes(window: { min: number; max: number }, layerId?: number): readonly Change[]
   /**
    * Applies the edits of one request, and records the changes. A row that fails changes nothing.
    *
    * @throws {WebhookError} `config_invalid` for an unknown layer, or more than 2,000 rows
    */
-  apply(edits: readonly LayerEdits[], context: EditContext): EditResults
+  apply(edits: readonly FeatureEdits[], context: EditContext): EditResults {
+    const unknown = edits.find(({ layerId = 0 }) => !this.layers.has(layerId))
+    if (unknown) throw configInvalid(`the service has no layer ${unknown.layerId ?? 0}`)
+    if (edits.reduce((sum, layer) => sum + countRows(layer) + countRows(layer.attachments), 0) > MAX_EDITS)
+      throw configInvalid(`a request may edit at most ${MAX_EDITS} rows`)
+    const { layers, changes, staged } = runEdits(this.layers, edits, context, this.#usedBytes)
+    for (const layer of staged) {
+      layer.commit()
+      this.#usedBytes += layer.addedBytes
+    }
+    const numbered = numberChanges(changes, context.now, (count) =>
+      this.#generations.advance(this.service, count),
+    )
+    for (const change of numbered.changes) this.#history.push(change)
+    const oldest = this.#history.at(-1 - MAX_HISTORY)
+    if (oldest) this.#drop(oldest.generation)
+    if (changes.length > 0) [this.isKept, this.lastChange] = [true, context.now]
+    return { layers, events: numbered.events }
+  }
+
   /** Drops the changes up to a generation, at most the current one. */
-  cleanup(minGeneration: number): void
-  snapshot(): FeatureDataSnapshot
-}
+  cleanup(minGeneration: number): void {
+    this.#drop(Math.min(minGeneration, this.generation))
+    this.isKept = true
+  }
 
-interface FeatureDataOptions {
-  layers: Iterable<LayerData>
-  /** Default: none. */
-  changes?: readonly Change[] | undefined
-  minGeneration: number
-  isKept: boolean
-  /** Milliseconds since 1970. */
-  createdAt: number
-  /** The current generation of the service. */
-  generation(): number
-  /** Raises the generation. @returns the generation before */
-  advance(count: number): number
-}
+  #drop(generation: number): void {
+    if (generation <= this.minGeneration) return
+    this.#history = this.#history.slice(this.#indexAfter(generation))
+    this.minGeneration = generation
+  }
 
-function createFeatureData(options: FeatureDataOptions): FeatureData {
-  const layers = new Map([...options.layers].map((layer) => [layer.id, layer]))
-  const history = createHistory(options.minGeneration, options.changes)
-  let usedBytes = bytesOfAttachments(layers.values())
-  let { isKept } = options
-  let lastChange = options.changes?.at(-1)?.when ?? options.createdAt
-
-  return {
-    layers,
-    get generation() {
-      return options.generation()
-    },
-    get minGeneration() {
-      return history.minGeneration
-    },
-    get lastChange() {
-      return lastChange
-    },
-    get isKept() {
-      return isKept
-    },
-    changes: history.between,
-    apply(edits, context) {
-      requireKnownLayers(layers, edits)
-      requireFewRows(edits)
-      const outcome = runEdits(layers, edits, context, usedBytes)
-      outcome.commit()
-      usedBytes += outcome.addedBytes
-      const { changes, events } = numberChanges(outcome.changes, context.now, options.advance)
-      history.add(changes)
-      if (changes.length > 0) [isKept, lastChange] = [true, context.now]
-      return { layers: outcome.layers, events }
-    },
-    cleanup: (generation) => {
-      history.drop(Math.min(generation, options.generation()))
-      isKept = true
-    },
-    snapshot: () =>
-      toDataSnapshot(layers.values(), {
-        generation: options.generation(),
-        minGeneration: history.minGeneration,
-        changes: history.all(),
-      }),
+  /** @returns JSON that shares objects with the data; copy it before giving it away */
+  snapshot(): ServiceDataSnapshot {
+    const { folderName, serviceName } = this.service
+    const { generation, minGeneration } = this
+    const layers = Array.from(this.layers.values(), toLayerSnapshot)
+    return { folderName, serviceName, generation, minGeneration, layers, changes: [...this.#history] }
   }
 }
 
-function bytesOfAttachments(layers: Iterable<LayerData>): number {
-  let bytes = 0
-  for (const { features } of layers)
-    for (const { attachments } of features.values())
-      for (const { size } of attachments.values()) bytes += size
-  return bytes
-}
-
-function requireKnownLayers(layers: ReadonlyMap<number, unknown>, edits: readonly LayerEdits[]): void {
-  const unknown = edits.find(({ layerId }) => !layers.has(layerId))
-  if (unknown) throw configInvalid(`the service has no layer ${unknown.layerId}`)
-}
-
-function requireFewRows(edits: readonly LayerEdits[]): void {
-  const rows = edits
-    .flatMap(({ adds, updates, deletes, attachments: files }) => [
-      adds,
-      updates,
-      deletes,
-      files?.adds,
-      files?.updates,
-      files?.deletes,
-    ])
-    .reduce((sum, list) => sum + (list?.length ?? 0), 0)
-  if (rows > MAX_EDITS) throw configInvalid(`a request may edit at most ${MAX_EDITS} rows`)
-}
+const countRows = ({
+  adds = [],
+  updates = [],
+  deletes = [],
+}: Partial<Record<'adds' | 'updates' | 'deletes', readonly unknown[] | undefined>> = {}): number =>
+  adds.length + updates.length + deletes.length
 
 /** The data of all feature services. */
-export interface FeatureStore {
+export class FeatureStore {
+  readonly #generations: Generations
+  readonly #now: () => number
+  #all = new Map<string, FeatureData>()
+
+  constructor(generations: Generations, now: () => number) {
+    this.#generations = generations
+    this.#now = now
+  }
+
   /** @returns the data of a feature service; at the first use, it is one layer without features */
-  of(service: Readonly<Service>): FeatureData
+  of(service: Readonly<Service>): FeatureData {
+    const data =
+      this.#all.get(servicePath(service)) ??
+      this.#put(service, [toLayerData(defaultLayer(service.serviceName))], { isKept: false })
+    data.isUsed = true
+    return data
+  }
+
+  #put(
+    service: Readonly<Service>,
+    layers: Iterable<LayerData>,
+    options: Pick<FeatureDataOptions, 'isKept' | 'minGeneration' | 'changes'>,
+  ): FeatureData {
+    const generations = this.#generations
+    const data = new FeatureData({ service, generations, layers, createdAt: this.#now(), ...options })
+    this.#all.set(servicePath(service), data)
+    return data
+  }
+
   /** @returns the data that was seeded, restored or edited; it shares objects with the store */
-  snapshot(): ServiceDataSnapshot[]
+  snapshot(): ServiceDataSnapshot[] {
+    return [...this.#all.values()].filter(({ isKept }) => isKept).map((data) => data.snapshot())
+  }
+
   /**
    * Prepares to replace all data with that of a snapshot, and with the layers of the seeds of other services.
    *
    * @returns a function that replaces it
    * @throws {WebhookError} `config_invalid` for invalid layers
    */
-  prepare(services: readonly ServiceSeed[], snapshots: readonly ServiceDataSnapshot[]): () => void
-}
-
-interface Entry {
-  service: Readonly<Service>
-  data: FeatureData
-  /** Whether a request has used the data, so that a client can know its generation. */
-  isUsed: boolean
-}
-
-export function createFeatureStore(generations: Generations, now: () => number): FeatureStore {
-  let entries = new Map<string, Entry>()
-
-  function create(
-    service: Readonly<Service>,
-    layers: Iterable<LayerData>,
-    options: { isKept: boolean; minGeneration: number; changes?: readonly Change[] },
-  ): Entry {
-    const data = createFeatureData({
-      ...options,
-      layers,
-      createdAt: now(),
-      generation: () => generations.current(service),
-      advance: (count) => generations.advance(service, count),
-    })
-    return { service, data, isUsed: false }
+  prepare(seeds: readonly ServiceSeed[], snapshots: readonly ServiceDataSnapshot[]): () => void {
+    const restored = snapshots.map((snapshot) => [snapshot, fromLayerSnapshots(snapshot.layers)] as const)
+    const seeded = seeds.flatMap((seed) =>
+      seed.layers === undefined ? [] : [[toService(seed), toLayers(seed, this.#now())] as const],
+    )
+    return () => {
+      const before = this.#all
+      this.#all = new Map()
+      for (const [snapshot, layers] of restored) {
+        const { folderName, serviceName } = snapshot
+        const service = toService({ folderName, serviceName, serviceType: 'FeatureServer' })
+        const data = before.get(servicePath(service))
+        // A restart with a seed and a saved state continues the saved history, not that of the seed.
+        if (data && !data.isUsed && data.generation === data.minGeneration) this.#generations.forget(service)
+        this.#restore(service, snapshot, layers)
+      }
+      for (const [service, layers] of seeded) {
+        const path = servicePath(service)
+        if (this.#all.has(path)) continue
+        if (before.has(path)) this.#startHistory(service)
+        this.#put(service, layers, { isKept: true })
+      }
+      for (const [path, { service, isKept }] of before)
+        if (isKept && !this.#all.has(path)) this.#startHistory(service)
+    }
   }
 
   /** Restores the data of a service. Its history is dropped if the service has changed since the snapshot. */
-  function restoreData(
+  #restore(
     service: Readonly<Service>,
     { generation, minGeneration, changes }: ServiceDataSnapshot,
     layers: LayerData[],
-  ): Entry {
-    const isCurrent = generations.raise(service, generation) === generation
-    const history = isCurrent ? { minGeneration, changes: structuredClone(changes) } : startHistory(service)
-    return create(service, layers, { ...history, isKept: true })
+  ): void {
+    const isCurrent = this.#generations.raise(service, generation) === generation
+    if (!isCurrent) this.#startHistory(service)
+    const history = isCurrent ? { minGeneration, changes: structuredClone(changes) } : {}
+    this.#put(service, layers, { ...history, isKept: true })
   }
 
   /** Begins a history after a new generation, so that no client can continue from before. */
-  function startHistory(service: Readonly<Service>): { minGeneration: number } {
-    generations.advance(service, 1)
-    return { minGeneration: generations.current(service) }
-  }
-
-  return {
-    of(service) {
-      const path = servicePath(service)
-      const found = entries.get(path)
-      if (found) {
-        found.isUsed = true
-        return found.data
-      }
-      const entry = create(service, [toLayerData(defaultLayer(service.serviceName))], {
-        isKept: false,
-        minGeneration: generations.current(service),
-      })
-      entries.set(path, { ...entry, isUsed: true })
-      return entry.data
-    },
-    snapshot: () =>
-      [...entries.values()]
-        .filter(({ data }) => data.isKept)
-        .map(({ service: { folderName, serviceName }, data }) => ({
-          folderName,
-          serviceName,
-          ...data.snapshot(),
-        })),
-    prepare(seeds, snapshots) {
-      const restored = snapshots.map((snapshot) => ({
-        snapshot,
-        layers: fromLayerSnapshots(snapshot.layers),
-      }))
-      const seeded = seeds.flatMap((seed) =>
-        seed.layers === undefined ? [] : [{ service: toService(seed), layers: toLayers(seed, now()) }],
-      )
-      return () => {
-        const before = entries
-        entries = new Map()
-        for (const { snapshot, layers } of restored) {
-          const service = toService({ ...nameOf(snapshot), serviceType: 'FeatureServer' })
-          // A restart with a seed and a saved state continues the saved history, not that of the seed.
-          if (isUntouched(before.get(servicePath(service)))) generations.forget(service)
-          entries.set(servicePath(service), restoreData(service, snapshot, layers))
-        }
-        for (const { service, layers } of seeded) {
-          const path = servicePath(service)
-          if (entries.has(path)) continue
-          const history = before.has(path)
-            ? startHistory(service)
-            : { minGeneration: generations.current(service) }
-          entries.set(path, create(service, layers, { ...history, isKept: true }))
-        }
-        for (const [path, { service, data }] of before)
-          if (data.isKept && !entries.has(path)) startHistory(service)
-      }
-    },
+  #startHistory(service: Readonly<Service>): void {
+    this.#generations.advance(service, 1)
   }
 }
-
-/** True if neither a request nor an event has used seeded data. */
-const isUntouched = (entry: Entry | undefined): boolean =>
-  entry !== undefined && !entry.isUsed && entry.data.generation === entry.data.minGeneration
-
-const nameOf = ({
-  folderName,
-  serviceName,
-}: ServiceDataSnapshot): { folderName: string; serviceName: string } => ({
-  folderName,
-  serviceName,
-})

@@ -1,5 +1,4 @@
 import { type EditContext, EditError, type Reference } from './edits.ts'
-import { Overlay } from './geometry.ts'
 import {
   type Attachment,
   type Attributes,
@@ -11,6 +10,7 @@ import {
   type Geometry,
   type Layer,
   MAX_TEXT,
+  toBase64,
   toGlobalId,
   toIdText,
   type Value,
@@ -42,7 +42,7 @@ export function toLayerData(
     nextObjectId: next.objectId ?? 1,
     nextAttachmentId: next.attachmentId ?? 1,
   }
-  const staged = stage(data)
+  const staged = new StagedLayer(data)
   for (const feature of features) {
     staged.put(feature)
     data.nextObjectId = Math.max(data.nextObjectId, feature.objectId + 1)
@@ -53,73 +53,104 @@ export function toLayerData(
   return data
 }
 
-/** A layer with edits that are not applied yet. */
-export interface StagedLayer {
-  readonly layer: LayerData
-  readonly size: number
-  /** Bytes of attachments that the edits add; negative if they free some. */
-  readonly addedBytes: number
-  get(objectId: number): Feature | undefined
-  /** @param globalId in the form of `toGlobalId` */
-  withGlobalId(globalId: string): Feature | undefined
-  /** Finds an attachment by its id or its global id. */
-  attachment(reference: Reference): { feature: Feature; attachment: Attachment } | undefined
-  put(feature: Feature): void
-  remove(feature: Feature): void
-  commit(): void
+/** Changes to a map that are applied together, or dropped. */
+class Overlay<K, V> {
+  readonly #base: Map<K, V>
+  readonly #changes = new Map<K, V | undefined>()
+  size: number
+
+  constructor(base: Map<K, V>) {
+    this.#base = base
+    this.size = base.size
+  }
+
+  get(key: K): V | undefined {
+    return this.#changes.has(key) ? this.#changes.get(key) : this.#base.get(key)
+  }
+
+  set(key: K, value: V): void {
+    if (this.get(key) === undefined) this.size += 1
+    this.#changes.set(key, value)
+  }
+
+  delete(key: K): void {
+    if (this.get(key) !== undefined) this.size -= 1
+    this.#changes.set(key, undefined)
+  }
+
+  /** Applies the changes. Keys that exist keep their place in the order of the map. */
+  commit(): void {
+    for (const [key, value] of this.#changes) {
+      if (value === undefined) this.#base.delete(key)
+      else this.#base.set(key, value)
+    }
+  }
 }
 
-export function stage(layer: LayerData): StagedLayer {
-  const features = new Overlay(layer.features)
-  const globalIds = new Overlay(layer.globalIds)
-  const owners = new Overlay(layer.owners)
-  let addedBytes = 0
+/** A layer with edits that are not applied yet. */
+export class StagedLayer {
+  readonly layer: LayerData
+  readonly features: Overlay<number, Feature>
+  readonly globalIds: Overlay<string, number>
+  readonly owners: Overlay<Reference, number>
+  /** Bytes of attachments that the edits add; negative if they free some. */
+  addedBytes = 0
 
-  function index({ objectId, attachments }: Feature, isThere: boolean): void {
-    for (const { id, globalId, size } of attachments.values()) {
-      addedBytes += isThere ? size : -size
-      for (const key of [id, globalId]) {
-        if (isThere) owners.set(key, objectId)
-        else owners.delete(key)
-      }
+  constructor(layer: LayerData) {
+    this.layer = layer
+    this.features = new Overlay(layer.features)
+    this.globalIds = new Overlay(layer.globalIds)
+    this.owners = new Overlay(layer.owners)
+  }
+
+  put(feature: Feature): void {
+    this.#index(this.features.get(feature.objectId), feature)
+    this.features.set(feature.objectId, feature)
+    this.globalIds.set(feature.globalId, feature.objectId)
+  }
+
+  remove(feature: Feature): void {
+    this.#index(feature, undefined)
+    this.features.delete(feature.objectId)
+    this.globalIds.delete(feature.globalId)
+  }
+
+  /** Replaces the attachments of a feature in the index. */
+  #index(before: Feature | undefined, after: Feature | undefined): void {
+    if (before?.attachments === after?.attachments) return
+    for (const { id, globalId, size } of before?.attachments.values() ?? []) {
+      this.addedBytes -= size
+      for (const key of [id, globalId]) this.owners.delete(key)
+    }
+    for (const { id, globalId, size } of after?.attachments.values() ?? []) {
+      this.addedBytes += size
+      for (const key of [id, globalId]) this.owners.set(key, after?.objectId ?? -1)
     }
   }
 
-  return {
-    layer,
-    get size() {
-      return features.size
-    },
-    get addedBytes() {
-      return addedBytes
-    },
-    get: (objectId) => features.get(objectId),
-    withGlobalId: (globalId) => features.get(globalIds.get(globalId) ?? -1),
-    attachment(reference) {
-      const feature = features.get(owners.get(reference) ?? -1)
-      const attachment = [...(feature?.attachments.values() ?? [])].find(
-        ({ id, globalId }) => id === reference || globalId === reference,
-      )
-      return feature && attachment && { feature, attachment }
-    },
-    put(feature) {
-      const before = features.get(feature.objectId)
-      if (before && before.attachments !== feature.attachments) index(before, false)
-      if (before?.attachments !== feature.attachments) index(feature, true)
-      features.set(feature.objectId, feature)
-      globalIds.set(feature.globalId, feature.objectId)
-    },
-    remove(feature) {
-      index(feature, false)
-      features.delete(feature.objectId)
-      globalIds.delete(feature.globalId)
-    },
-    commit() {
-      features.commit()
-      globalIds.commit()
-      owners.commit()
-    },
+  commit(): void {
+    this.features.commit()
+    this.globalIds.commit()
+    this.owners.commit()
   }
+}
+
+type Lookup = Pick<LayerData, 'features' | 'globalIds' | 'owners'> | StagedLayer
+
+/** @param globalId in the form of `toGlobalId` */
+export const findByGlobalId = ({ features, globalIds }: Lookup, globalId: string): Feature | undefined =>
+  features.get(globalIds.get(globalId) ?? -1)
+
+/** Finds an attachment by its id or its global id. */
+export function findAttachment(
+  { features, owners }: Lookup,
+  reference: Reference,
+): { feature: Feature; attachment: Attachment } | undefined {
+  const feature = features.get(owners.get(reference) ?? -1)
+  const attachment = [...(feature?.attachments.values() ?? [])].find(
+    ({ id, globalId }) => id === reference || globalId === reference,
+  )
+  return feature && attachment && { feature, attachment }
 }
 
 /** The id of the feature that a row names: its object id or, with `useGlobalIds`, its global id. */
@@ -142,21 +173,23 @@ export function find(
   id: unknown,
   { useGlobalIds }: Pick<EditContext, 'useGlobalIds'>,
 ): Feature {
-  const globalId = toGlobalId(id)
+  const globalId = toGlobalId(id) ?? null
   const objectId = toObjectId(id)
   const feature =
-    useGlobalIds || globalId !== undefined ? staged.withGlobalId(globalId ?? '') : staged.get(objectId ?? -1)
+    useGlobalIds || globalId !== null
+      ? findByGlobalId(staged, globalId ?? '')
+      : staged.features.get(objectId ?? -1)
   if (feature) return feature
   throw new EditError(1011, `Object is missing: ${JSON.stringify(toIdText(id).slice(0, 64))}.`, {
-    objectId: objectId ?? null,
-    globalId: globalId ?? null,
+    objectId,
+    globalId,
   })
 }
 
 /** Reads an object id, which a parameter writes as a text. */
-function toObjectId(id: unknown): number | undefined {
+function toObjectId(id: unknown): number | null {
   const isNumber = typeof id === 'number' || (typeof id === 'string' && /^\d{1,15}$/.test(id))
-  return isNumber && Number.isSafeInteger(Number(id)) ? Number(id) : undefined
+  return isNumber && Number.isSafeInteger(Number(id)) ? Number(id) : null
 }
 
 /** Reads the global id that an added row brings. */
@@ -166,13 +199,12 @@ export function newGlobalId(staged: StagedLayer, attributes: Readonly<Record<str
   const globalId = toGlobalId(given)
   if (globalId === undefined)
     throw new EditError(1016, 'Setting of value for GlobalID failed. It must be a UUID.')
-  if (staged.withGlobalId(globalId))
-    throw new EditError(
-      1022,
-      'Unique constraint violation error on inserting the value: the GlobalID exists.',
-    )
+  if (findByGlobalId(staged, globalId)) throw globalIdExists()
   return globalId
 }
+
+export const globalIdExists = (): EditError =>
+  new EditError(1022, 'Unique constraint violation error on inserting the value: the GlobalID exists.')
 
 const INTEGERS: Partial<Record<FieldType, number>> = {
   esriFieldTypeSmallInteger: 32_767,
@@ -185,33 +217,23 @@ const INTEGERS: Partial<Record<FieldType, number>> = {
 /** Checks a value of an attribute. */
 export function readValue(field: Field, value: unknown): Value {
   const { name, type, nullable, length = MAX_TEXT } = field
-  if (value === null) {
-    if (nullable) return null
-    throw new EditError(1001, `Field: ${name} is not nullable. Cannot set null value.`)
+  if (value === null && nullable) return null
+  if (value === null) throw new EditError(1001, `Field: ${name} is not nullable. Cannot set null value.`)
+  const fail = (rule: string): never => {
+    throw new EditError(1016, `Setting of value for ${name} failed. It must be ${rule}.`)
   }
   const limit = INTEGERS[type]
   if (limit !== undefined) {
     if (Number.isInteger(value) && Math.abs(value as number) <= limit) return value as number
-    throw cannotSet(
-      name,
-      type === 'esriFieldTypeDate' ? 'milliseconds since 1970' : `a whole number up to ${limit}`,
-    )
+    return fail(type === 'esriFieldTypeDate' ? 'milliseconds since 1970' : `a whole number up to ${limit}`)
   }
-  if (type === 'esriFieldTypeDouble' || type === 'esriFieldTypeSingle') {
-    if (typeof value === 'number' && Number.isFinite(value)) return value
-    throw cannotSet(name, 'a number')
-  }
-  if (type === 'esriFieldTypeGUID' || type === 'esriFieldTypeGlobalID') {
-    const id = toGlobalId(value)
-    if (id !== undefined) return id
-    throw cannotSet(name, 'a UUID')
-  }
-  if (typeof value === 'string' && value.length <= length) return value
-  throw cannotSet(name, `a text of at most ${length} characters`)
+  if (type === 'esriFieldTypeDouble' || type === 'esriFieldTypeSingle')
+    return Number.isFinite(value) ? (value as number) : fail('a number')
+  if (type !== 'esriFieldTypeString') return toGlobalId(value) ?? fail('a UUID')
+  return typeof value === 'string' && value.length <= length
+    ? value
+    : fail(`a text of at most ${length} characters`)
 }
-
-const cannotSet = (name: string, rule: string): EditError =>
-  new EditError(1016, `Setting of value for ${name} failed. It must be ${rule}.`)
 
 /**
  * Checks the attributes of a row. Names are compared without regard to case.
@@ -232,18 +254,14 @@ export function readAttributes(
   return values
 }
 
-/** The layers of a feature service and their history, as JSON. */
-export interface FeatureDataSnapshot {
+/** The feature data of one service in a snapshot of a mock. */
+export interface ServiceDataSnapshot {
+  folderName: string
+  serviceName: string
   generation: number
   minGeneration: number
   layers: LayerSnapshot[]
   changes: Change[]
-}
-
-/** The feature data of one service in a snapshot of a mock. */
-export interface ServiceDataSnapshot extends FeatureDataSnapshot {
-  folderName: string
-  serviceName: string
 }
 
 /** A layer as JSON. */
@@ -262,36 +280,24 @@ export interface LayerSnapshot extends Omit<Layer, 'features' | 'geometryType'> 
   }[]
 }
 
-/** @returns JSON that shares objects with the data; copy it before giving it away */
-export function toDataSnapshot(
-  layers: Iterable<LayerData>,
-  { changes, ...generations }: { generation: number; minGeneration: number; changes: readonly Change[] },
-): FeatureDataSnapshot {
-  return { ...generations, layers: Array.from(layers, toLayerSnapshot), changes: [...changes] }
-}
-
-function toLayerSnapshot({ features, globalIds: _, owners: __, ...layer }: LayerData): LayerSnapshot {
-  return {
-    ...layer,
-    features: Array.from(features.values(), ({ objectId, globalId, attributes, geometry, attachments }) => ({
-      objectId,
-      globalId,
-      attributes,
-      ...(geometry ? { geometry } : {}),
-      ...(attachments.size === 0
-        ? {}
-        : { attachments: Array.from(attachments.values(), toAttachmentSnapshot) }),
-    })),
-  }
-}
-
-const toAttachmentSnapshot = ({
-  bytes,
-  size: _,
-  ...attachment
-}: Attachment): Omit<Attachment, 'bytes' | 'size'> & { data: string } => ({
-  ...attachment,
-  data: Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('base64'),
+/** @returns JSON that shares objects with the layer; copy it before giving it away */
+export const toLayerSnapshot = ({
+  features,
+  globalIds: _,
+  owners: __,
+  ...layer
+}: LayerData): LayerSnapshot => ({
+  ...layer,
+  features: Array.from(features.values(), ({ geometry, attachments, ...feature }) => ({
+    ...feature,
+    ...(geometry && { geometry }),
+    ...(attachments.size > 0 && {
+      attachments: Array.from(attachments.values(), ({ bytes, size: _, ...attachment }) => ({
+        ...attachment,
+        data: toBase64(bytes),
+      })),
+    }),
+  })),
 })
 
 /** @returns the layers of a snapshot, which share no objects with it */

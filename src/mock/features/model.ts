@@ -137,7 +137,10 @@ export function toGlobalId(value: unknown): string | undefined {
 export const toIdText = (id: unknown): string =>
   typeof id === 'string' || typeof id === 'number' ? String(id) : ''
 
-/** Bounds of the data of a feature service. */
+export const toBase64 = (bytes: Uint8Array): string =>
+  Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('base64')
+
+// Bounds of the data of a feature service.
 
 /** Maximum number of features of a layer. */
 export const MAX_FEATURES = 100_000

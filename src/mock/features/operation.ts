@@ -1,16 +1,19 @@
 import type { ServerResponse } from 'node:http'
+import type { z } from 'zod'
 import { tryJson } from '../../shared/json.ts'
 import type { Context } from '../admin/operation.ts'
 import type { User } from '../admin/tokens.ts'
 import { AdminError } from '../http/errors.ts'
-import type { Method, OperationDescription, ParameterDescription, Parameters } from '../http/operation.ts'
-import { readBoolean, single, type UploadedFile } from '../http/request.ts'
+import type { OperationDescription, ParameterDescription, Parameters } from '../http/operation.ts'
+import { readAll, readBoolean, readInteger, single, type UploadedFile } from '../http/request.ts'
+import { check } from '../schemas.ts'
 import type { ServiceEvent } from '../state/events.ts'
 import type { Service } from '../state/services.ts'
-import type { AttachmentAdd, AttachmentEdits, AttachmentUpdate, EditContext, LayerEdits } from './edits.ts'
+import type { FeatureRow, Reference } from './edits.ts'
 import type { Extractions } from './extract/extractions.ts'
 import type { FeatureData } from './feature-data.ts'
-import { type Layer, MAX_EDITS, toIdText } from './model.ts'
+import { isSameReference } from './geometry.ts'
+import type { Feature, Layer } from './model.ts'
 
 /** The parts of a mock service that its feature services use. */
 export interface FeatureContext extends Context {
@@ -25,7 +28,6 @@ export interface FeatureCall {
   service: Service
   data: FeatureData
   user: User
-  method: Method
   parameters: Parameters
   /** Files of a form, by the name of the field. */
   files: ReadonlyMap<string, UploadedFile>
@@ -58,221 +60,159 @@ export interface FeatureOperation extends OperationDescription {
   response: Readonly<Record<string, unknown>> | string
   /** True for a request that needs no token. Default: every request needs one, if the service has `auth`. */
   isOpen?(parameters: Parameters): boolean
-  run(call: FeatureCall): FeatureAnswer | Promise<FeatureAnswer>
+  run(call: FeatureCall): FeatureAnswer
 }
 
-export function layerOf({ data, path }: FeatureCall): Layer {
-  const layer = data.layers.get(Number(path.layerId))
-  if (layer) return layer
-  throw new AdminError(404, 'the layer does not exist')
+/** A parameter of an operation, and how its value is read. */
+export interface Parameter<T> extends Omit<ParameterDescription, 'name' | 'read'> {
+  read(parameters: Parameters, name: string): T
 }
 
-/** Reads JSON. */
-export function readJson(parameters: Parameters, name: string): unknown {
+type ParametersByName = Readonly<Record<string, Parameter<unknown>>>
+
+/** The values of parameters, by name. */
+export type ValuesOf<P extends ParametersByName> = { [name in keyof P]: ReturnType<P[name]['read']> }
+
+interface Declaration<P extends ParametersByName> extends Omit<FeatureOperation, 'parameters' | 'run'> {
+  parameters: P
+  run(call: FeatureCall, values: ValuesOf<P>): FeatureAnswer
+}
+
+/** Declares an operation, which gets the values of its parameters. */
+export function operation<P extends ParametersByName>({
+  parameters,
+  run,
+  ...description
+}: Declaration<P>): FeatureOperation {
+  const list = Object.entries(parameters).map(([name, parameter]) => ({ ...parameter, name }))
+  return {
+    ...description,
+    parameters: list,
+    run: (call) => run(call, readAll(withNames(call.parameters, list), list) as ValuesOf<P>),
+  }
+}
+
+/** Names parameters as an operation declares them. Clients spell some of them in several ways. */
+function withNames(parameters: Parameters, declared: readonly { name: string }[]): Parameters {
+  const names = new Map(declared.map(({ name }) => [name.toLowerCase(), name]))
+  const renamed = new Map<string, string[]>()
+  for (const [given, values] of parameters) {
+    const name = names.get(given.toLowerCase()) ?? given
+    renamed.set(name, [...(renamed.get(name) ?? []), ...values])
+  }
+  return renamed
+}
+
+/** Creates parameters of a kind, which are optional. */
+type Kind<T> = (description: string) => Parameter<T | undefined>
+
+const kind =
+  <T>(type: string, read: (parameters: Parameters, name: string) => T | undefined): Kind<T> =>
+  (description) => ({ description, required: false, schema: { type }, read })
+
+export const required = <T>(parameter: Parameter<T | undefined>): Parameter<T> =>
+  ({ ...parameter, required: true }) as Parameter<T>
+
+export const text: Kind<string> = kind('string', single)
+export const flag: Kind<boolean> = kind('boolean', readBoolean)
+export const whole: Kind<number> = kind('integer', (parameters, name) => readInteger(parameters, name, {}))
+
+/** JSON that has a schema. */
+export const json = <T>(schema: z.ZodType<T>, description: string): Parameter<T | undefined> =>
+  kind('string', (parameters, name) => {
+    const value = readJson(parameters, name)
+    return value === undefined || value === null ? undefined : check<T>(schema, value, name)
+  })(description)
+
+function readJson(parameters: Parameters, name: string): unknown {
   const value = single(parameters, name)
   const json = value === undefined ? undefined : tryJson(value)
   if (value !== undefined && json === undefined) throw new AdminError(400, `${name} is not valid JSON`)
   return json
 }
 
-export const BOOLEAN: ParameterDescription['schema'] = { type: 'boolean' }
+/** One of some words, in any letter case. */
+export const word = <W extends string>(
+  words: readonly W[],
+  description: string,
+): Parameter<W | undefined> => ({
+  ...kind('string', (parameters, name) => {
+    const value = single(parameters, name)
+    const found = words.find((known) => known.toLowerCase() === value?.toLowerCase())
+    if (value === undefined || found) return found
+    throw new AdminError(400, `${name} must be ${words.join(' or ')}`)
+  })(description),
+  schema: { type: 'string', enum: words },
+})
 
-/** The author, the time and the mode of the edits of a request. */
-export function readContext({ context, user, parameters }: FeatureCall): Required<EditContext> {
-  return {
-    username: user.username,
-    now: context.options.clock.now(),
-    rollbackOnFailure: readBoolean(parameters, 'rollbackOnFailure') ?? true,
-    useGlobalIds: readBoolean(parameters, 'useGlobalIds') ?? false,
-  }
-}
+/** A parameter that would change the result, but that the mock does not support. */
+export const refused = (reason: string): Parameter<undefined> =>
+  kind<undefined>('string', (parameters, name) => {
+    if (single(parameters, name) === undefined) return undefined
+    throw new AdminError(400, `${name}: ${reason}`)
+  })(`Not supported: ${reason}.`)
 
-/** Reads a list of rows as JSON. */
-export function readRows(parameters: Parameters, name: string): unknown[] | undefined {
-  const rows = readJson(parameters, name)
-  if (rows === undefined || Array.isArray(rows)) return rows
+/** A list of rows as JSON. The rows are checked when they are applied. */
+export const rows: Kind<FeatureRow[]> = kind('string', readList<FeatureRow>)
+
+function readList<T>(parameters: Parameters, name: string): T[] | undefined {
+  const value = readJson(parameters, name)
+  if (value === undefined || Array.isArray(value)) return value
   throw new AdminError(400, `${name} must be a JSON array`)
 }
 
-/** Reads ids: comma-separated, or as a JSON array. */
-export function readIds(parameters: Parameters, name: string): unknown[] | undefined {
+/** Ids: comma-separated, or as a JSON array, whose items are not checked. */
+export const ids: Kind<Reference[]> = kind('string', (parameters, name) => {
   const value = single(parameters, name)
-  if (value === undefined || value.trimStart().startsWith('[')) return readRows(parameters, name)
+  if (value === undefined || value.trimStart().startsWith('[')) return readList(parameters, name)
   return value
     .split(',')
     .map((id) => id.trim())
     .filter((id) => id !== '')
-}
-
-/** Reads the parameters of `applyEdits` on a layer. */
-export const readLayerEdits = (parameters: Parameters, layerId: number): LayerEdits => ({
-  layerId,
-  adds: readRows(parameters, 'adds'),
-  updates: readRows(parameters, 'updates'),
-  deletes: readIds(parameters, 'deletes'),
-  attachments: readAttachmentEdits(readJson(parameters, 'attachments')),
 })
 
-/** Reads the parameter `edits` of `applyEdits` on a service. */
-export function readServiceEdits(parameters: Parameters): LayerEdits[] {
-  const edits = readRows(parameters, 'edits')
-  if (!edits) throw new AdminError(400, 'edits is required')
-  if (edits.length > MAX_EDITS) throw new AdminError(400, `edits may have at most ${MAX_EDITS} entries`)
-  return edits.map(readLayer)
-}
-
-const LISTS = ['adds', 'updates', 'deletes'] as const
-
-function readLayer(entry: unknown): LayerEdits {
-  const { id, attachments, ...lists } = (entry ?? {}) as Record<string, unknown>
-  if (!Number.isInteger(id)) throw new AdminError(400, 'each entry of edits must have the id of a layer')
-  return {
-    layerId: id as number,
-    attachments: readAttachmentEdits(attachments),
-    ...readLists(lists, 'edits'),
-  }
-}
-
-function readLists(
-  lists: Record<string, unknown>,
-  name: string,
-): Partial<Record<(typeof LISTS)[number], unknown[]>> {
-  const found = LISTS.flatMap((list) => {
-    const rows = lists[list]
-    if (rows === undefined || rows === null) return []
-    if (!Array.isArray(rows)) throw new AdminError(400, `${list} of ${name} must be an array`)
-    return [[list, rows]]
-  })
-  return Object.fromEntries(found)
-}
-
-/** Reads the attachments of `applyEdits`. */
-function readAttachmentEdits(value: unknown): AttachmentEdits | undefined {
-  if (value === undefined || value === null) return undefined
-  if (typeof value !== 'object') throw new AdminError(400, 'attachments must be an object')
-  const { adds = [], updates = [], deletes = [] } = readLists(value as Record<string, unknown>, 'attachments')
-  return {
-    adds: adds.map(readAdd),
-    updates: updates.map(readUpdate),
-    deletes: deletes.map((globalId) => ({ attachment: toIdText(globalId) })),
-  }
-}
-
-function readAdd(row: unknown): AttachmentAdd {
-  const { globalId, parentGlobalId, ...file } = (row ?? {}) as Record<string, unknown>
-  if (typeof parentGlobalId !== 'string')
-    throw new AdminError(400, 'each attachment must have the parentGlobalId of its feature')
-  if (globalId !== undefined && globalId !== null && typeof globalId !== 'string')
-    throw new AdminError(400, 'globalId of an attachment must be a text')
-  return {
-    parent: parentGlobalId,
-    globalId: globalId ?? undefined,
-    ...readContent(file),
-  }
-}
-
-function readUpdate(row: unknown): AttachmentUpdate {
-  const { globalId, parentGlobalId, ...file } = (row ?? {}) as Record<string, unknown>
-  if (typeof globalId !== 'string')
-    throw new AdminError(400, 'each attachment to update must have its globalId')
-  return {
-    parent: typeof parentGlobalId === 'string' ? parentGlobalId : undefined,
-    attachment: globalId,
-    ...readContent(file),
-  }
-}
-
-function readContent({ name, contentType, data }: Record<string, unknown>): {
-  name: string
-  contentType: string
-  bytes: Uint8Array
-} {
-  if (typeof data !== 'string' || !/^[A-Za-z0-9+/]*={0,2}$/.test(data))
-    throw new AdminError(400, 'each attachment must have data in base64; the mock has no uploads')
-  return {
-    name: typeof name === 'string' ? name : '',
-    contentType: typeof contentType === 'string' ? contentType : 'application/octet-stream',
-    bytes: Uint8Array.from(Buffer.from(data, 'base64')),
-  }
-}
-
-/** JSON Schemas of the responses of feature services, for the OpenAPI document. */
-
-type Schema = Readonly<Record<string, unknown>>
-
-const NUMBER = { type: 'number' }
-const TEXT = { type: 'string' }
-const listOf = (items: Schema): Schema => ({ type: 'array', items })
-
-/** The result of one row. */
-export const EDIT_RESULT: Schema = {
-  type: 'object',
-  properties: {
-    objectId: { type: ['integer', 'null'] },
-    globalId: { type: ['string', 'null'] },
-    success: { type: 'boolean' },
-    error: {
-      type: 'object',
-      properties: { code: { type: 'integer' }, description: TEXT },
-      required: ['code', 'description'],
-    },
-  },
-  required: ['objectId', 'globalId', 'success'],
-}
-
-/** An object with lists of results. */
-export const EDIT_RESULTS = (...names: string[]): Schema => ({
-  type: 'object',
-  properties: {
-    ...Object.fromEntries(names.map((name) => [name, listOf(EDIT_RESULT)])),
-    editMoment: { type: 'integer' },
-  },
-  required: names,
+/** A spatial reference: a number, or JSON with `wkid`. */
+export const spatialReference: Kind<number> = kind('string', (parameters, name) => {
+  const value = readJson(parameters, name)
+  const { wkid = value } = (value ?? {}) as { wkid?: unknown }
+  if (wkid === undefined || typeof wkid === 'number') return wkid
+  throw new AdminError(400, `${name} must be a number, or JSON with wkid`)
 })
 
-const ALL_RESULTS = EDIT_RESULTS('addResults', 'updateResults', 'deleteResults')
-
-export const LAYER_RESULTS: Schema = {
-  ...ALL_RESULTS,
-  properties: { ...(ALL_RESULTS.properties as object), id: { type: 'integer' }, attachments: ALL_RESULTS },
+/** Refuses a spatial reference other than that of the layers. */
+export function requireReference(layers: Iterable<Layer>, wkid: number | undefined): void {
+  for (const layer of layers)
+    if (wkid !== undefined && !isSameReference(wkid, layer.spatialReference.wkid))
+      throw new AdminError(
+        400,
+        `outSR must be ${layer.spatialReference.wkid}, because the mock does not project`,
+      )
 }
 
-export const FEATURE: Schema = {
-  type: 'object',
-  properties: { attributes: { type: 'object' }, geometry: { type: 'object' } },
-  required: ['attributes'],
+export function layerOf({ data, path }: Pick<FeatureCall, 'data' | 'path'>): Layer {
+  const layer = data.layers.get(Number(path.layerId))
+  if (layer) return layer
+  throw new AdminError(404, 'the layer does not exist')
 }
 
-/** The response of `query`: features, ids or a count. */
-export const QUERY_RESULT: Schema = {
-  type: 'object',
-  properties: {
-    objectIdFieldName: TEXT,
-    globalIdFieldName: TEXT,
-    geometryType: TEXT,
-    spatialReference: { type: 'object', properties: { wkid: NUMBER } },
-    fields: listOf({ type: 'object' }),
-    features: listOf(FEATURE),
-    exceededTransferLimit: { type: 'boolean' },
-    objectIds: listOf({ type: 'integer' }),
-    count: { type: 'integer' },
-  },
+export function featureOf(call: FeatureCall): Feature {
+  const feature = layerOf(call).features.get(Number(call.path.objectId))
+  if (feature) return feature
+  throw new AdminError(404, 'the feature does not exist')
 }
 
-export const ATTACHMENT_INFOS: Schema = {
-  type: 'object',
-  properties: {
-    attachmentInfos: listOf({
-      type: 'object',
-      properties: {
-        id: { type: 'integer' },
-        globalId: TEXT,
-        parentGlobalId: TEXT,
-        name: TEXT,
-        contentType: TEXT,
-        size: { type: 'integer' },
-      },
-    }),
-  },
-  required: ['attachmentInfos'],
-}
+// JSON Schemas of responses, for the OpenAPI document.
+
+export type Schema = Readonly<Record<string, unknown>>
+
+export const TEXT: Schema = { type: 'string' }
+export const INTEGER: Schema = { type: 'integer' }
+export const listOf = (items: Schema): Schema => ({ type: 'array', items })
+export const object = (
+  properties: Schema,
+  required: readonly string[] = Object.keys(properties),
+): Schema => ({ type: 'object', properties, required })
+
+export const FEATURE: Schema = object({ attributes: { type: 'object' }, geometry: { type: 'object' } }, [
+  'attributes',
+])

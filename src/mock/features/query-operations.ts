@@ -1,18 +1,33 @@
-import { tryJson } from '../../shared/json.ts'
 import { AdminError } from '../http/errors.ts'
-import { optional, type Parameters, READ_METHODS } from '../http/operation.ts'
-import { readBoolean, readInteger, single } from '../http/request.ts'
+import { type Parameters, READ_METHODS } from '../http/operation.ts'
+import { single } from '../http/request.ts'
 import type { Service } from '../state/services.ts'
+import { extractChangesCapabilities } from './extract/options.ts'
 import type { FeatureData } from './feature-data.ts'
-import { isSameReference } from './geometry.ts'
 import type { Field, Layer } from './model.ts'
-import { BOOLEAN, FEATURE, type FeatureOperation, layerOf, QUERY_RESULT, readIds } from './operation.ts'
+import {
+  FEATURE,
+  type FeatureOperation,
+  featureOf,
+  flag,
+  INTEGER,
+  ids,
+  layerOf,
+  listOf,
+  object,
+  operation,
+  requireReference,
+  spatialReference,
+  TEXT,
+  text,
+  whole,
+} from './operation.ts'
 import { findFeatures, readOutFields, toFeatureJson } from './query.ts'
 
 const CAPABILITIES = 'Query,Create,Update,Delete,Editing,ChangeTracking'
 
 /** Maximum number of features in one response of `query`. */
-export const MAX_RECORDS = 2000
+const MAX_RECORDS = 2000
 
 /** The description of a service, with the generations of its layers if `returnUpdates`. */
 function toServiceJson(
@@ -64,7 +79,7 @@ function toServiceJson(
 const typeOf = ({ geometryType }: Layer): string => (geometryType ? 'Feature Layer' : 'Table')
 
 /** The description of a layer or table. */
-export function toLayerJson(layer: Layer): object {
+function toLayerJson(layer: Layer): object {
   const { id, name, geometryType, fields, systemFields, hasAttachments, spatialReference } = layer
   const { objectId, globalId, creationDate, creator, editDate, editor } = systemFields
   return {
@@ -108,44 +123,41 @@ const toFieldJson = ({ name, type, alias, length, nullable, editable }: Field): 
   defaultValue: null,
 })
 
-const getService: FeatureOperation = {
-  name: 'getFeatureService',
-  path: '',
-  summary: 'Describe a feature service.',
-  methods: READ_METHODS,
-  parameters: [optional('returnUpdates', 'Whether the response has the generations of the layers.', BOOLEAN)],
-  response: { type: 'object' },
-  run: ({ context, service, data, parameters }) => ({
-    body: toServiceJson(
-      service,
-      data,
-      context.extractions.capabilities,
-      readBoolean(parameters, 'returnUpdates') ?? false,
-    ),
-  }),
-}
+const describeService = (name: string, summary: string, area?: 'admin'): FeatureOperation =>
+  operation({
+    name,
+    ...(area ? { area } : {}),
+    path: '',
+    summary,
+    methods: READ_METHODS,
+    parameters: { returnUpdates: flag('Whether the response has the generations of the layers.') },
+    response: { type: 'object' },
+    run: ({ context, service, data }, { returnUpdates = false }) => ({
+      body: toServiceJson(
+        service,
+        data,
+        extractChangesCapabilities(context.extractions.options),
+        returnUpdates,
+      ),
+    }),
+  })
 
-const getServiceAdmin: FeatureOperation = {
-  ...getService,
-  name: 'getFeatureServiceAdmin',
-  area: 'admin',
-  summary: 'Describe a feature service to its administrators.',
-}
-
-const getLayer: FeatureOperation = {
+const getLayer = operation({
   name: 'getLayer',
   path: '{layerId}',
   summary: 'Describe a layer or table.',
   methods: READ_METHODS,
+  parameters: {},
   response: { type: 'object' },
   run: (call) => ({ body: toLayerJson(layerOf(call)) }),
-}
+})
 
-const getLayers: FeatureOperation = {
+const getLayers = operation({
   name: 'getLayers',
   path: 'layers',
   summary: 'Describe all layers and tables.',
   methods: READ_METHODS,
+  parameters: {},
   response: { type: 'object' },
   run({ data }) {
     const layers = [...data.layers.values()]
@@ -156,77 +168,79 @@ const getLayers: FeatureOperation = {
       },
     }
   },
-}
+})
 
-const getFeature: FeatureOperation = {
+const getFeature = operation({
   name: 'getFeature',
   path: '{layerId}/{objectId}',
   summary: 'Read a feature.',
   methods: READ_METHODS,
-  response: { type: 'object', properties: { feature: FEATURE }, required: ['feature'] },
-  run(call) {
-    const feature = layerOf(call).features.get(Number(call.path.objectId))
-    if (!feature) throw new AdminError(404, 'the feature does not exist')
-    return { body: { feature: toFeatureJson(feature, undefined, true) } }
-  },
+  parameters: {},
+  response: object({ feature: FEATURE }),
+  run: (call) => ({ body: { feature: toFeatureJson(featureOf(call)) } }),
+})
+
+const QUERY_PARAMETERS = {
+  where: text('Condition on the fields, for example height > 10. Default: all features.'),
+  objectIds: ids('Object ids, comma-separated.'),
+  globalIds: ids('Global ids, comma-separated.'),
+  outFields: text('Names of fields, comma-separated, or *. Default *.'),
+  orderByFields: text('Names of fields, each with ASC or DESC, comma-separated.'),
+  returnGeometry: flag('Default true.'),
+  returnIdsOnly: flag('Whether to return only the object ids of all features found.'),
+  returnCountOnly: flag('Whether to return only the number of features found.'),
+  resultOffset: whole('Number of features to skip. Default 0.'),
+  resultRecordCount: whole(`Maximum number of features. Default and maximum ${MAX_RECORDS}.`),
+  outSR: spatialReference('Spatial reference of the geometries: only that of the layer.'),
 }
 
-const WHOLE = { type: 'integer', minimum: 0, maximum: 999_999_999 }
+/** The response of `query`: features, ids or a count. */
+const QUERY_RESULT = object(
+  {
+    objectIdFieldName: TEXT,
+    globalIdFieldName: TEXT,
+    geometryType: TEXT,
+    spatialReference: object({ wkid: INTEGER }),
+    fields: listOf({ type: 'object' }),
+    features: listOf(FEATURE),
+    exceededTransferLimit: { type: 'boolean' },
+    objectIds: listOf(INTEGER),
+    count: INTEGER,
+  },
+  [],
+)
 
-const QUERY_PARAMETERS = [
-  optional('where', 'Condition on the fields, for example height > 10. Default: all features.'),
-  optional('objectIds', 'Object ids, comma-separated.'),
-  optional('globalIds', 'Global ids, comma-separated.'),
-  optional('outFields', 'Names of fields, comma-separated, or *. Default *.'),
-  optional('orderByFields', 'Names of fields, each with ASC or DESC, comma-separated.'),
-  optional('returnGeometry', 'Default true.', BOOLEAN),
-  optional('returnIdsOnly', 'Whether to return only the object ids of all features found.', BOOLEAN),
-  optional('returnCountOnly', 'Whether to return only the number of features found.', BOOLEAN),
-  optional('resultOffset', 'Number of features to skip. Default 0.', WHOLE),
-  optional('resultRecordCount', `Maximum number of features. Default and maximum ${MAX_RECORDS}.`, WHOLE),
-  optional('outSR', 'Spatial reference of the geometries: only that of the layer.'),
-]
-
-const query: FeatureOperation = {
+const query = operation({
   name: 'queryFeatures',
   path: '{layerId}/query',
   summary: 'Find features of a layer.',
   methods: READ_METHODS,
   parameters: QUERY_PARAMETERS,
   response: QUERY_RESULT,
-  run(call) {
-    const { parameters } = call
+  run(call, { outFields, outSR, returnGeometry = true, resultOffset: offset = 0, ...values }) {
     const layer = layerOf(call)
-    refuseUnsupported(parameters, layer)
-    const found = findFeatures(layer, {
-      where: single(parameters, 'where'),
-      objectIds: readIds(parameters, 'objectIds'),
-      globalIds: readIds(parameters, 'globalIds'),
-      orderByFields: single(parameters, 'orderByFields'),
-    })
-    if (readBoolean(parameters, 'returnCountOnly')) return { body: { count: found.length } }
-    const { objectId: objectIdFieldName, globalId: globalIdFieldName } = layer.systemFields
-    if (readBoolean(parameters, 'returnIdsOnly'))
+    const { geometryType, spatialReference, systemFields, fields } = layer
+    refuseUnsupported(call.parameters)
+    requireReference([layer], outSR)
+    const found = findFeatures(layer, values)
+    if (values.returnCountOnly) return { body: { count: found.length } }
+    const { objectId: objectIdFieldName, globalId: globalIdFieldName } = systemFields
+    if (values.returnIdsOnly)
       return { body: { objectIdFieldName, objectIds: found.map(({ objectId }) => objectId) } }
-    const names = readOutFields(layer, single(parameters, 'outFields'))
-    const withGeometry = readBoolean(parameters, 'returnGeometry') ?? true
-    const offset = readInteger(parameters, 'resultOffset', WHOLE) ?? 0
-    const limit = Math.min(readInteger(parameters, 'resultRecordCount', WHOLE) ?? MAX_RECORDS, MAX_RECORDS)
-    const page = found.slice(offset, offset + limit)
+    const names = readOutFields(layer, outFields)
+    const page = found.slice(offset, offset + Math.min(values.resultRecordCount ?? MAX_RECORDS, MAX_RECORDS))
     return {
       body: {
         objectIdFieldName,
         globalIdFieldName,
-        ...(layer.geometryType
-          ? { geometryType: layer.geometryType, spatialReference: layer.spatialReference }
-          : {}),
-        fields: layer.fields.filter(({ name }) => !names || names.includes(name)).map(toFieldJson),
-        features: page.map((feature) => toFeatureJson(feature, names, withGeometry)),
+        ...(geometryType ? { geometryType, spatialReference } : {}),
+        fields: fields.filter(({ name }) => !names || names.includes(name)).map(toFieldJson),
+        features: page.map((feature) => toFeatureJson(feature, names, returnGeometry)),
         ...(found.length > offset + page.length ? { exceededTransferLimit: true } : {}),
       },
     }
   },
-}
+})
 
 /** Parameters that would change the result. Without an error, clients would take all features for the result. */
 const UNSUPPORTED = [
@@ -239,38 +253,25 @@ const UNSUPPORTED = [
   'having',
   'historicMoment',
   'quantizationParameters',
-]
-const UNSUPPORTED_FLAGS = [
   'returnDistinctValues',
   'returnExtentOnly',
   'returnCentroid',
   'returnUniqueIdsOnly',
 ]
 
-function refuseUnsupported(parameters: Parameters, layer: Layer): void {
-  const name =
-    UNSUPPORTED.find((parameter) => single(parameters, parameter) !== undefined) ??
-    UNSUPPORTED_FLAGS.find((parameter) => single(parameters, parameter)?.toLowerCase() === 'true')
-  if (name !== undefined)
-    throw new AdminError(
-      400,
-      `the mock does not support ${name} in queries`,
-      `it supports ${QUERY_PARAMETERS.map((parameter) => parameter.name).join(', ')}`,
-    )
-  const outSR = single(parameters, 'outSR')
-  if (outSR !== undefined && !isSameReference(readWkid(outSR), layer.spatialReference.wkid))
-    throw new AdminError(
-      400,
-      `outSR must be ${layer.spatialReference.wkid}, because the mock does not project`,
-    )
+function refuseUnsupported(parameters: Parameters): void {
+  const name = UNSUPPORTED.find((name) => !/^(false)?$/i.test(single(parameters, name) ?? ''))
+  if (name === undefined) return
+  const supported = Object.keys(QUERY_PARAMETERS).join(', ')
+  throw new AdminError(400, `the mock does not support ${name} in queries`, `it supports ${supported}`)
 }
 
-/** Reads a spatial reference: a number, or JSON with `wkid`. */
-export function readWkid(text: string): number | undefined {
-  if (/^\d{1,9}$/.test(text)) return Number(text)
-  const { wkid } = (tryJson(text) ?? {}) as { wkid?: unknown }
-  return typeof wkid === 'number' ? wkid : undefined
-}
-
-export const QUERY_OPERATIONS: readonly FeatureOperation[] = [getLayers, getLayer, query, getFeature]
-export const SERVICE_OPERATIONS: readonly FeatureOperation[] = [getService, getServiceAdmin]
+/** Operations that describe services and layers, and find features. */
+export const QUERY_OPERATIONS: readonly FeatureOperation[] = [
+  describeService('getFeatureService', 'Describe a feature service.'),
+  describeService('getFeatureServiceAdmin', 'Describe a feature service to its administrators.', 'admin'),
+  getLayers,
+  getLayer,
+  query,
+  getFeature,
+]

@@ -1,8 +1,8 @@
 import { AdminError } from '../http/errors.ts'
 import {
-  type Attributes,
   type Feature,
   type Field,
+  type FieldType,
   findField,
   type Layer,
   toGlobalId,
@@ -10,14 +10,23 @@ import {
   type Value,
 } from './model.ts'
 
-/** Which features of a layer to find. All given conditions must apply. */
-export interface Selection {
-  /** For example `name = 'Oak' AND height > 10`. Default: all features. */
+/** Which features to find. All given conditions must apply. */
+export interface FeatureQuery {
+  /** Default 0. */
+  layerId?: number | undefined
+  /** For example `name = 'Oak' AND height > 10`; docs/mock.md says what is supported. Default: all features. */
   where?: string | undefined
+  objectIds?: readonly number[] | undefined
+  /** Names of fields, comma-separated, or `*`. Default `*`. */
+  outFields?: string | undefined
+  /** Names of fields, each with `ASC` or `DESC`, comma-separated. */
+  orderByFields?: string | undefined
+}
+
+/** The conditions of a query. Ids of a request can be anything. */
+interface Selection extends Pick<FeatureQuery, 'where' | 'orderByFields'> {
   objectIds?: readonly unknown[] | undefined
   globalIds?: readonly unknown[] | undefined
-  /** For example `name DESC, OBJECTID`. Default: in the order of insertion. */
-  orderByFields?: string | undefined
 }
 
 const SUPPORTED =
@@ -72,10 +81,9 @@ function sort(layer: Layer, features: Feature[], orderByFields: string): Feature
 }
 
 /** Null comes first. */
-function compareValues(one: Attributes[string], other: Attributes[string]): number {
+function compareValues(one: Value, other: Value): number {
   if (one === other) return 0
-  if (one === null || one === undefined) return -1
-  if (other === null || other === undefined) return 1
+  if (one === null || other === null) return one === null ? -1 : 1
   return one < other ? -1 : 1
 }
 
@@ -98,89 +106,76 @@ export function readOutFields(layer: Layer, outFields: string | undefined): stri
   })
 }
 
-/** A feature as JSON. */
-export interface FeatureJson {
-  attributes: Attributes
+/** A feature in Esri JSON. */
+export interface FoundFeature {
+  attributes: Record<string, Value>
+  /** Absent if the feature has no geometry. */
   geometry?: object
 }
 
 /** @param names undefined for all fields */
-export function toFeatureJson(
+export const toFeatureJson = (
   { attributes, geometry }: Pick<Feature, 'attributes' | 'geometry'>,
-  names: readonly string[] | undefined,
-  withGeometry: boolean,
-): FeatureJson {
-  return {
-    attributes: names
-      ? Object.fromEntries(names.map((name) => [name, attributes[name] ?? null]))
-      : attributes,
-    ...(withGeometry && geometry ? { geometry } : {}),
-  }
-}
+  names?: readonly string[],
+  withGeometry = true,
+): FoundFeature => ({
+  attributes: Object.fromEntries(
+    (names ?? Object.keys(attributes)).map((name) => [name, attributes[name] ?? null]),
+  ),
+  ...(withGeometry && geometry ? { geometry } : {}),
+})
 
 /** A part of a condition. */
 type Token =
-  | { type: 'word'; text: string }
+  | { type: 'word' | 'symbol'; text: string }
   | { type: 'string'; value: string }
   | { type: 'number'; value: number }
-  | { type: 'symbol'; text: string }
 
 /** Bounds of a condition. */
 const MAX_LENGTH = 4000
 const MAX_TOKENS = 1000
 
-const SYMBOLS = ['<>', '<=', '>=', '!=', '=', '<', '>', '(', ')', ','] as const
+/** In a text, a doubled quote is an escaped quote. */
+const TOKEN = new RegExp(
+  String.raw`\s*(?:'(?<string>(?:[^']|'')*)'|"(?<quoted>[^"]*)"|(?<symbol><>|[<>!]=|[=<>(),])|` +
+    String.raw`(?<number>-?(?:\d+(?:\.\d*)?|\.\d+)(?:e[+-]?\d+)?)|(?<word>[\p{L}\p{N}_.$#]+))\s*`,
+  'iuy',
+)
 
 /** An error in a condition. */
 class WhereError extends Error {}
 
-function tokenize(text: string): Token[] {
+function tokenize(where: string): Token[] {
+  const text = where.trim()
   if (text.length > MAX_LENGTH) throw new WhereError(`it is longer than ${MAX_LENGTH} characters`)
   const tokens: Token[] = []
-  let position = 0
-  while (position < text.length) {
-    const character = text[position] as string
-    if (/\s/.test(character)) {
-      position += 1
-      continue
-    }
-    const { token, length } = readToken(text, position, character)
-    tokens.push(token)
+  TOKEN.lastIndex = 0
+  for (let position = 0; position < text.length; position = TOKEN.lastIndex) {
+    const found = TOKEN.exec(text)
+    if (!found) throw new WhereError(describeUnknown(text.slice(position)))
+    tokens.push(toToken(found.groups))
     if (tokens.length > MAX_TOKENS) throw new WhereError(`it has more than ${MAX_TOKENS} parts`)
-    position += length
   }
   return tokens
 }
 
-function readToken(text: string, position: number, character: string): { token: Token; length: number } {
-  if (character === "'") return readString(text, position)
-  if (character === '"') {
-    const end = text.indexOf('"', position + 1)
-    if (end < 0) throw new WhereError('a " is missing at the end of a name')
-    return { token: { type: 'word', text: text.slice(position + 1, end) }, length: end + 1 - position }
-  }
-  const symbol = SYMBOLS.find((candidate) => text.startsWith(candidate, position))
-  if (symbol) return { token: { type: 'symbol', text: symbol }, length: symbol.length }
-  const number = /^-?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?/.exec(text.slice(position, position + 40))?.[0]
-  if (number) return { token: { type: 'number', value: Number(number) }, length: number.length }
-  let end = position
-  while (end < text.length && /[\p{L}\p{N}_.$#]/u.test(text[end] as string)) end += 1
-  if (end === position) throw new WhereError(`${JSON.stringify(character)} is not supported`)
-  return { token: { type: 'word', text: text.slice(position, end) }, length: end - position }
+function toToken({
+  string,
+  quoted,
+  symbol,
+  number,
+  word = '',
+}: Record<string, string | undefined> = {}): Token {
+  if (string !== undefined) return { type: 'string', value: string.replaceAll("''", "'") }
+  if (number !== undefined) return { type: 'number', value: Number(number) }
+  return symbol === undefined ? { type: 'word', text: quoted ?? word } : { type: 'symbol', text: symbol }
 }
 
-/** Reads a quoted text, in which a doubled quote is an escaped quote. */
-function readString(text: string, start: number): { token: Token; length: number } {
-  let value = ''
-  let position = start + 1
-  for (;;) {
-    const end = text.indexOf("'", position)
-    if (end < 0) throw new WhereError("a ' is missing at the end of a text")
-    value += text.slice(position, end)
-    if (text[end + 1] !== "'") return { token: { type: 'string', value }, length: end + 1 - start }
-    value += "'"
-    position = end + 2
-  }
+function describeUnknown(rest: string): string {
+  const [character = ''] = rest
+  if (character === "'" || character === '"')
+    return `a ${character} is missing at the end of a text or a name`
+  return `${JSON.stringify(character)} is not supported`
 }
 
 /** Undefined means unknown: the result of a comparison with null. */
@@ -195,21 +190,24 @@ interface Operand {
 /** A condition on the attributes of a feature; undefined means unknown, as comparisons with null are. */
 type Condition = (attributes: Readonly<Record<string, Value>>) => Truth
 
-const TESTS: Readonly<Record<string, (one: string | number, other: string | number) => boolean>> = {
-  '=': (one, other) => one === other,
-  '<>': (one, other) => one !== other,
-  '!=': (one, other) => one !== other,
-  '<': (one, other) => one < other,
-  '>': (one, other) => one > other,
-  '<=': (one, other) => one <= other,
-  '>=': (one, other) => one >= other,
-}
+type Test = (one: string | number, other: string | number) => boolean
 
-function compare(operator: string, left: Operand, right: Operand): Condition {
+const isEqual: Test = (one, other) => one === other
+
+const TESTS: ReadonlyMap<string, Test> = new Map([
+  ['=', isEqual],
+  ['<>', (one, other) => one !== other],
+  ['!=', (one, other) => one !== other],
+  ['<', (one, other) => one < other],
+  ['>', (one, other) => one > other],
+  ['<=', (one, other) => one <= other],
+  ['>=', (one, other) => one >= other],
+])
+
+function compare(test: Test, left: Operand, right: Operand): Condition {
   const isId = left.kind === 'id' || right.kind === 'id'
   if ((left.kind === 'number') !== (right.kind === 'number'))
     throw new WhereError('a number is compared with a text')
-  const test = TESTS[operator] as (one: string | number, other: string | number) => boolean
   return (attributes) => {
     const values = [left.value(attributes), right.value(attributes)]
     // Braces and case of ids do not matter.
@@ -220,15 +218,6 @@ function compare(operator: string, left: Operand, right: Operand): Condition {
 }
 
 const MAX_PATTERN = 256
-
-function like(operand: Operand, pattern: string): Condition {
-  if (operand.kind === 'number') throw new WhereError('LIKE is for texts')
-  if (pattern.length > MAX_PATTERN) throw new WhereError(`a pattern is longer than ${MAX_PATTERN} characters`)
-  return (attributes) => {
-    const value = operand.value(attributes)
-    return value === null ? undefined : matches(String(value), pattern)
-  }
-}
 
 /** Matches a text with a pattern, in which `%` matches any text and `_` one character. */
 function matches(text: string, pattern: string): boolean {
@@ -253,7 +242,6 @@ function matches(text: string, pattern: string): boolean {
 }
 
 const MAX_DEPTH = 50
-const COMPARISONS: readonly string[] = ['=', '<>', '!=', '<', '>', '<=', '>=']
 
 function parseWhere(layer: Pick<Layer, 'fields'>, text: string): Condition {
   const tokens = tokenize(text)
@@ -317,16 +305,16 @@ function parseWhere(layer: Pick<Layer, 'fields'>, text: string): Condition {
     const condition = accept('IN') ? parseIn(left) : accept('LIKE') ? parseLike(left) : undefined
     if (condition) return isNegated ? negate(condition) : condition
     const token = tokens[position]
-    if (isNegated || token?.type !== 'symbol' || !COMPARISONS.includes(token.text))
-      throw new WhereError(`there is no comparison ${place(token)}`)
+    const test = token?.type === 'symbol' && !isNegated ? TESTS.get(token.text) : undefined
+    if (!test) throw new WhereError(`there is no comparison ${place(token)}`)
     position += 1
-    return compare(token.text, left, parseOperand())
+    return compare(test, left, parseOperand())
   }
 
   function parseIn(left: Operand): Condition {
     expect('(')
     const parts: Condition[] = []
-    do parts.push(compare('=', left, parseOperand()))
+    do parts.push(compare(isEqual, left, parseOperand()))
     while (accept(','))
     expect(')')
     return (attributes) => decide(parts, attributes, true)
@@ -335,8 +323,15 @@ function parseWhere(layer: Pick<Layer, 'fields'>, text: string): Condition {
   function parseLike(left: Operand): Condition {
     const token = tokens[position]
     if (token?.type !== 'string') throw new WhereError('LIKE must be followed by a text in quotes')
+    const { value: pattern } = token
+    if (left.kind === 'number') throw new WhereError('LIKE is for texts')
+    if (pattern.length > MAX_PATTERN)
+      throw new WhereError(`a pattern is longer than ${MAX_PATTERN} characters`)
     position += 1
-    return like(left, token.value)
+    return (attributes) => {
+      const value = left.value(attributes)
+      return value === null ? undefined : matches(String(value), pattern)
+    }
   }
 
   function parseOperand(): Operand {
@@ -378,11 +373,14 @@ function decide(parts: readonly Condition[], attributes: Parameters<Condition>[0
   return result
 }
 
-const TEXTS: readonly string[] = ['esriFieldTypeString']
-const IDS: readonly string[] = ['esriFieldTypeGUID', 'esriFieldTypeGlobalID']
+const KINDS: Partial<Record<FieldType, Operand['kind']>> = {
+  esriFieldTypeGUID: 'id',
+  esriFieldTypeGlobalID: 'id',
+  esriFieldTypeString: 'text',
+}
 
 const toOperand = ({ name, type }: Field): Operand => ({
-  kind: IDS.includes(type) ? 'id' : TEXTS.includes(type) ? 'text' : 'number',
+  kind: KINDS[type] ?? 'number',
   value: (attributes) => attributes[name] ?? null,
 })
 

@@ -4,19 +4,17 @@ import { type Answer, contentOf, type Route, schemaRef } from '../http/operation
 import { type MountedRequest, originOf, splitUrl } from '../http/request.ts'
 import { createHandler, type Exchange, type Handler } from '../http/router.ts'
 import { servicePath } from '../state/services.ts'
-import { ATTACHMENT_OPERATIONS, EDIT_OPERATIONS } from './edit-operations.ts'
+import { EDIT_OPERATIONS } from './edit-operations.ts'
 import { EXTRACT_OPERATIONS } from './extract/operations.ts'
 import type { FeatureCall, FeatureContext, FeatureOperation } from './operation.ts'
-import { QUERY_OPERATIONS, SERVICE_OPERATIONS } from './query-operations.ts'
+import { QUERY_OPERATIONS } from './query-operations.ts'
 
 const TYPE = 'FeatureServer'
 
 /** All operations of feature services, with and without a folder. */
 export const FEATURE_ROUTES: readonly Route<FeatureOperation>[] = [
-  ...SERVICE_OPERATIONS,
-  ...EDIT_OPERATIONS,
   ...QUERY_OPERATIONS,
-  ...ATTACHMENT_OPERATIONS,
+  ...EDIT_OPERATIONS,
   ...EXTRACT_OPERATIONS,
 ].flatMap((operation) =>
   ['{serviceName}', '{folderName}/{serviceName}'].map((name, index): Route<FeatureOperation> => {
@@ -61,7 +59,7 @@ export const createFeatureHandler = (context: FeatureContext, hasInspector: bool
 
 async function run(
   context: FeatureContext,
-  { req, operation, method, names, parameters, files }: Exchange<FeatureOperation>,
+  { req, operation, names, parameters, files }: Exchange<FeatureOperation>,
 ): Promise<Answer> {
   const user = operation.isOpen?.(parameters) ? ANONYMOUS : await identify(context, parameters, req.headers)
   const { folderName = '', serviceName = '', ...path } = names
@@ -69,8 +67,8 @@ async function run(
   if (!service) throw new AdminError(404, 'the service does not exist')
   const data = context.state.features.of(service)
   const serviceUrl = serviceUrlOf(req, operation)
-  const call: FeatureCall = { context, service, data, user, method, parameters, files, path, serviceUrl }
-  const answer = await operation.run(call)
+  const call: FeatureCall = { context, service, data, user, parameters, files, path, serviceUrl }
+  const answer = operation.run(call)
   if ('send' in answer) return answer
   // Before the save: the change is made, even if it cannot be saved.
   if (answer.events && answer.events.length > 0) context.publish(service, answer.events)

@@ -250,7 +250,7 @@ describe('hostile JSON', () => {
     const add = `{"parentGlobalId":"x","data":"","globalId":${ids}}`
     expect((await post(service, `${LAYER}/applyEdits`, { attachments: `{"adds":[${add}]}` })).error).toEqual({
       code: 400,
-      message: 'globalId of an attachment must be a text',
+      message: 'attachments.adds.0.globalId: must be a text',
       details: [],
     })
   })

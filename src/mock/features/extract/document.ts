@@ -1,8 +1,40 @@
 import { AdminError } from '../../http/errors.ts'
 import type { FeatureData } from '../feature-data.ts'
 import { extentOf } from '../geometry.ts'
-import { type Attachment, type Change, type Feature, findField, type Geometry, type Layer } from '../model.ts'
-import type { ExtractRequest } from './request.ts'
+import { findAttachment, type LayerData } from '../layer-data.ts'
+import { type Change, type Feature, findField, toBase64 } from '../model.ts'
+
+/** Object ids of the current features of a layer that a request wants. */
+export type Filter = ReadonlySet<number>
+
+/** The generations of a layer that a request asks for: those after `min`, up to and including `max`. */
+export interface LayerWindow {
+  id: number
+  min: number
+  /** At most the current generation of the service. */
+  max: number
+}
+
+/** A request for changes, with defaults. */
+export interface ExtractRequest {
+  /** In the order of the request. */
+  windows: readonly LayerWindow[]
+  /** By layer; a layer without a filter wants all features. */
+  filters: ReadonlyMap<number, Filter>
+  inserts: boolean
+  updates: boolean
+  deletes: boolean
+  deletedFeatures: boolean
+  idsOnly: boolean
+  attachments: boolean
+  attachmentsByUrl: boolean
+  hasGeometryUpdates: boolean
+  /** Names as in the request. */
+  fieldsToCompare: readonly string[] | undefined
+  extentOnly: boolean
+  /** Whether the answer is a job. */
+  isJob: boolean
+}
 
 /** What the changes of a window come to for one feature or attachment. */
 interface NetChange<T> {
@@ -11,78 +43,48 @@ interface NetChange<T> {
   /** The last deletion of the window; undefined without a deletion, or if the feature or attachment exists. */
   deletion: Change | undefined
   isInserted: boolean
-  isUpdated: boolean
-  /** Names of the attributes that the updates changed. */
-  fields: ReadonlySet<string>
-  isMoved: boolean
+  updates: readonly Change[]
 }
 
 /** An attachment and the feature that it belongs to. */
-interface OwnedAttachment {
-  feature: Feature
-  attachment: Attachment
-}
-
-/** Returns the net changes of features, in the order of their first change. */
-const netFeatures = ({ features }: Layer, changes: readonly Change[]): NetChange<Feature>[] =>
-  combineAll(
-    changes.filter(({ of }) => of === 'feature'),
-    ({ globalId }) => globalId,
-    () => new Map(Array.from(features.values(), (feature) => [feature.globalId, feature])),
-  )
-
-/** Returns the net changes of attachments, in the order of their first change. */
-const netAttachments = ({ features }: Layer, changes: readonly Change[]): NetChange<OwnedAttachment>[] =>
-  combineAll(
-    changes.filter(({ of }) => of === 'attachment'),
-    ({ attachmentGlobalId = '' }) => attachmentGlobalId,
-    () => {
-      const all = new Map<string, OwnedAttachment>()
-      for (const feature of features.values())
-        for (const attachment of feature.attachments.values())
-          all.set(attachment.globalId, { feature, attachment })
-      return all
-    },
-  )
+type OwnedAttachment = NonNullable<ReturnType<typeof findAttachment>>
 
 /**
- * Combines the changes with the same id. Only the current state is known, so what exists now is never deleted, whatever
- * happened in the window. What does not exist is deleted even if the window also contains its insertion, because a
- * client may have it from another window.
+ * Combines the changes with the same id, in the order of their first change. Only the current state is known, so what
+ * exists now is never deleted, whatever happened in the window. What does not exist is deleted even if the window also
+ * contains its insertion, because a client may have it from another window.
  *
- * @param index returns what exists now, by id
+ * @param find returns what exists now
  */
-function combineAll<T>(
+function netChanges<T>(
   changes: readonly Change[],
-  idOf: (change: Change) => string,
-  index: () => ReadonlyMap<string, T>,
+  of: Change['of'],
+  find: (globalId: string) => T | undefined,
 ): NetChange<T>[] {
-  if (changes.length === 0) return []
   const groups = new Map<string, Change[]>()
   for (const change of changes) {
-    const group = groups.get(idOf(change))
+    if (change.of !== of) continue
+    const id = (of === 'feature' ? change.globalId : change.attachmentGlobalId) ?? ''
+    const group = groups.get(id)
     if (group) group.push(change)
-    else groups.set(idOf(change), [change])
+    else groups.set(id, [change])
   }
-  const all = index()
-  return [...groups].map(([id, group]) => combine(group, all.get(id)))
+  return [...groups].map(([id, group]) => {
+    const current = find(id)
+    return {
+      current,
+      deletion: current ? undefined : group.findLast(({ kind }) => kind === 'delete'),
+      isInserted: group.some(({ kind }) => kind === 'insert'),
+      updates: group.filter(({ kind }) => kind === 'update'),
+    }
+  })
 }
 
-function combine<T>(group: readonly Change[], current: T | undefined): NetChange<T> {
-  const updates = group.filter(({ kind }) => kind === 'update')
-  const exists = current !== undefined
-  return {
-    current,
-    deletion: exists ? undefined : group.findLast(({ kind }) => kind === 'delete'),
-    isInserted: exists && group.some(({ kind }) => kind === 'insert'),
-    isUpdated: exists && updates.length > 0,
-    fields: new Set(updates.flatMap(({ fields = [] }) => fields)),
-    isMoved: updates.some(({ movesGeometry }) => movesGeometry === true),
-  }
-}
+const netAttachments = (layer: LayerData, changes: readonly Change[]): NetChange<OwnedAttachment>[] =>
+  netChanges(changes, 'attachment', (globalId) => findAttachment(layer, globalId))
 
 /** The changes of one layer that a request wants. */
-export interface LayerChanges {
+interface LayerChanges {
   adds: Feature[]
   updates: Feature[]
   deletions: Change[]
@@ -93,12 +95,12 @@ export interface LayerChanges {
 
 /** Selects the changes of features. A feature that was inserted and updated is among the adds, if these are wanted. */
 function selectFeatures(
-  layer: Layer,
+  layer: LayerData,
   changes: readonly Change[],
-  { inserts, updates, deletes, filters, fieldsToCompare = [] }: ExtractRequest,
+  { inserts, updates: wantsUpdates, deletes, filters, fieldsToCompare = [] }: ExtractRequest,
 ): LayerChanges {
   const filter = filters.get(layer.id)
-  const compared = fieldsToCompare.map((name) => findField(layer, name)?.name)
+  const compared = new Set(fieldsToCompare.map((name) => findField(layer, name)?.name))
   const selected: LayerChanges = {
     adds: [],
     updates: [],
@@ -106,16 +108,18 @@ function selectFeatures(
     fieldUpdates: [],
     hasGeometryUpdates: false,
   }
-  for (const { current, deletion, isInserted, isUpdated, fields, isMoved } of netFeatures(layer, changes)) {
+  const find = (globalId: string): Feature | undefined =>
+    layer.features.get(layer.globalIds.get(globalId) ?? -1)
+  for (const { current, deletion, isInserted, updates } of netChanges(changes, 'feature', find)) {
     if (deletion && deletes) selected.deletions.push(deletion)
     if (!current || (filter && !filter.has(current.objectId))) continue
     if (isInserted && inserts) {
       selected.adds.push(current)
-    } else if (isUpdated) {
-      selected.hasGeometryUpdates ||= isMoved
-      if (!updates) continue
+    } else if (updates.length > 0) {
+      selected.hasGeometryUpdates ||= updates.some(({ movesGeometry }) => movesGeometry)
+      if (!wantsUpdates) continue
       selected.updates.push(current)
-      if (compared.some((name) => name !== undefined && fields.has(name)))
+      if (updates.some(({ fields = [] }) => fields.some((name) => compared.has(name))))
         selected.fieldUpdates.push(current.objectId)
     }
   }
@@ -151,55 +155,39 @@ function toFeatureEdits(changes: LayerChanges, request: ExtractRequest): object 
 const toRow = ({ attributes, geometry }: Pick<Feature, 'attributes' | 'geometry'>): object =>
   geometry ? { geometry, attributes } : { attributes }
 
-/** The geometries of the changes: of deleted features, the last one. */
-const geometriesOf = ({ adds, updates, deletions }: LayerChanges): Geometry[] =>
-  [...adds, ...updates, ...deletions.map(({ row }) => row)]
-    .map((row) => row?.geometry)
-    .filter((geometry) => geometry !== undefined)
-
 /**
  * The edits of the attachments of a layer.
  *
- * @param urlOf returns the URL of an attachment
+ * @param layerUrl the URL of the layer
  */
 function toAttachmentEdits(
-  layer: Layer,
+  layer: LayerData,
   changes: readonly Change[],
   { inserts, updates, deletes, filters, attachmentsByUrl }: ExtractRequest,
-  urlOf: (owned: OwnedAttachment) => string,
-): Record<'adds' | 'updates' | 'deleteIds', readonly unknown[]> {
+  layerUrl: string,
+): Record<'adds' | 'updates' | 'deleteIds', unknown[]> {
   const filter = filters.get(layer.id)
-  const all = netAttachments(layer, changes).filter(
-    ({ current }) => !current || !filter || filter.has(current.feature.objectId),
-  )
-  const toEdits = (isWanted: (change: NetChange<OwnedAttachment>) => boolean): object[] =>
-    all.flatMap((change) =>
-      change.current && isWanted(change) ? [toAttachment(change.current, attachmentsByUrl, urlOf)] : [],
-    )
-  const isAdd = ({ isInserted }: NetChange<OwnedAttachment>): boolean => isInserted && inserts
-  return {
-    adds: toEdits(isAdd),
-    updates: toEdits((change) => change.isUpdated && updates && !isAdd(change)),
-    deleteIds: deletes ? all.flatMap(({ deletion }) => deletion?.attachmentGlobalId ?? []) : [],
+  const edits: ReturnType<typeof toAttachmentEdits> = { adds: [], updates: [], deleteIds: [] }
+  for (const { current, deletion, isInserted, updates: changed } of netAttachments(layer, changes)) {
+    if (deletion && deletes) edits.deleteIds.push(deletion.attachmentGlobalId)
+    if (!current || (filter && !filter.has(current.feature.objectId))) continue
+    const file = toAttachment(current, attachmentsByUrl ? layerUrl : undefined)
+    if (isInserted && inserts) edits.adds.push(file)
+    else if (changed.length > 0 && updates) edits.updates.push(file)
   }
+  return edits
 }
 
-function toAttachment(
-  owned: OwnedAttachment,
-  isByUrl: boolean,
-  urlOf: (owned: OwnedAttachment) => string,
-): object {
-  const { id, globalId, name, contentType, size, bytes }: Attachment = owned.attachment
+/** @param layerUrl undefined for the bytes instead of a URL */
+function toAttachment({ feature, attachment }: OwnedAttachment, layerUrl: string | undefined): object {
+  const { id, bytes, ...file } = attachment
   return {
     attachmentId: id,
-    globalId,
-    parentGlobalId: owned.feature.globalId,
-    name,
-    contentType,
-    size,
-    ...(isByUrl
-      ? { url: urlOf(owned) }
-      : { data: Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('base64') }),
+    parentGlobalId: feature.globalId,
+    ...file,
+    ...(layerUrl === undefined
+      ? { data: toBase64(bytes) }
+      : { url: `${layerUrl}/${feature.objectId}/attachments/${id}` }),
   }
 }
 
@@ -213,7 +201,7 @@ export interface ChangeDocument {
 }
 
 interface DocumentOptions {
-  data: Pick<FeatureData, 'layers' | 'changes'>
+  data: FeatureData
   request: ExtractRequest
   /** The URL of the service, without a slash at its end. */
   serviceUrl: string
@@ -224,20 +212,25 @@ interface DocumentOptions {
 /**
  * Creates the change document of a request: the current state of each feature that changed in the window of its layer.
  */
-export function createDocument(options: DocumentOptions): ChangeDocument {
-  const { data, request, isEmpty = false } = options
-  const changed = request.windows.map((window) => ({
-    layer: data.layers.get(window.id) as Layer,
-    changes: isEmpty ? [] : data.changes(window, window.id),
-  }))
+export function createDocument({
+  data,
+  request,
+  serviceUrl,
+  isEmpty = false,
+}: DocumentOptions): ChangeDocument {
+  const changed = request.windows.map((window): ChangedLayer => {
+    const layer = data.layers.get(window.id) as LayerData
+    const changes = isEmpty ? [] : data.changes(window, window.id)
+    return { layer, changes, features: selectFeatures(layer, changes, request) }
+  })
   requireSmallAttachments(changed, request)
-  const edits = changed.map((one) => toEdits(one, options))
+  const edits = changed.map((layer) => toEdits(layer, request, serviceUrl))
   const hasEdits = edits.some((layer) => layer.hasEdits)
   const body = {
     layerServerGens: request.windows.map(({ id, max }) => ({ id, serverGen: max })),
     transportType: request.isJob ? 'esriTransportTypeUrl' : 'esriTransportTypeEmbedded',
     responseType: responseType(hasEdits),
-    ...(request.extentOnly ? toExtent(changed, request) : { edits: edits.map(({ body }) => body) }),
+    ...(request.extentOnly ? { extent: toExtent(changed) } : { edits: edits.map(({ body }) => body) }),
   }
   return { body, hasEdits }
 }
@@ -245,29 +238,39 @@ export function createDocument(options: DocumentOptions): ChangeDocument {
 export const responseType = (hasEdits: boolean): string =>
   `esriDataChangesResponseType${hasEdits ? 'Edits' : 'NoEdits'}`
 
-type ChangedLayer = { layer: Layer; changes: ReturnType<FeatureData['changes']> }
+interface ChangedLayer {
+  layer: LayerData
+  changes: readonly Change[]
+  features: LayerChanges
+}
 
-function toEdits({ layer, changes }: ChangedLayer, { request, serviceUrl }: DocumentOptions): ChangeDocument {
-  const features = selectFeatures(layer, changes, request)
-  const urlOf = ({ feature, attachment }: OwnedAttachment): string =>
-    `${serviceUrl}/${layer.id}/${feature.objectId}/attachments/${attachment.id}`
-  const attachments = request.attachments ? toAttachmentEdits(layer, changes, request, urlOf) : undefined
-  const lists = [features.adds, features.updates, features.deletions, ...Object.values(attachments ?? {})]
+function toEdits(
+  { layer, changes, features }: ChangedLayer,
+  request: ExtractRequest,
+  serviceUrl: string,
+): ChangeDocument {
+  const { adds, updates, deletions, hasGeometryUpdates } = features
+  const attachments =
+    request.attachments && toAttachmentEdits(layer, changes, request, `${serviceUrl}/${layer.id}`)
+  const lists = [adds, updates, deletions, ...Object.values(attachments || {})]
   const body = {
     id: layer.id,
     ...toFeatureEdits(features, request),
-    ...(attachments ? { attachments } : {}),
-    ...(request.hasGeometryUpdates ? { hasGeometryUpdates: features.hasGeometryUpdates } : {}),
+    ...(attachments && { attachments }),
+    ...(request.hasGeometryUpdates && { hasGeometryUpdates }),
   }
   return { body, hasEdits: lists.some((list) => list.length > 0) }
 }
 
 /** The extent of all changes, in the spatial reference of the first layer; null without geometries. */
-function toExtent(changed: readonly ChangedLayer[], request: ExtractRequest): { extent: object | null } {
-  const extent = extentOf(
-    changed.flatMap(({ layer, changes }) => geometriesOf(selectFeatures(layer, changes, request))),
-  )
-  return { extent: extent ? { ...extent, spatialReference: changed[0]?.layer.spatialReference } : null }
+function toExtent(changed: readonly ChangedLayer[]): object | null {
+  const rows = changed.flatMap(({ features: { adds, updates, deletions } }) => [
+    ...adds,
+    ...updates,
+    ...deletions.map(({ row }) => row),
+  ])
+  const extent = extentOf(rows.flatMap((row) => (row?.geometry ? [row.geometry] : [])))
+  return extent ? { ...extent, spatialReference: changed[0]?.layer.spatialReference } : null
 }
 
 /** Checks the size before the bytes are copied. */

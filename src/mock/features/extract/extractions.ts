@@ -10,19 +10,15 @@ import {
   type JobFaultName,
 } from '../../faults/faults.ts'
 import { AdminError } from '../../http/errors.ts'
-import type { Parameters } from '../../http/operation.ts'
-import { single } from '../../http/request.ts'
 import type { FeatureData } from '../feature-data.ts'
-import { type ChangeDocument, createDocument, MAX_DOCUMENT, responseType, toBytes } from './document.ts'
-import { extractChangesCapabilities, type ResolvedExtractOptions } from './options.ts'
-import { type ExtractRequest, purgedError, readExtractRequest, toFields } from './request.ts'
+import { createDocument, type ExtractRequest, MAX_DOCUMENT, responseType, toBytes } from './document.ts'
+import type { ResolvedExtractOptions } from './options.ts'
 
 /** A request of a change extraction. */
 export interface ExtractionCall {
   data: FeatureData
   /** Path of the service. */
   service: string
-  parameters: Parameters
   /** The URL of the service, without a slash at its end. */
   serviceUrl: string
 }
@@ -30,125 +26,11 @@ export interface ExtractionCall {
 /** JSON, or a function that writes the response. */
 type ExtractionAnswer = { body: object } | { send(res: ServerResponse): void }
 
-/** Extracts changes: at once, or by jobs that write files. */
-export interface Extractions {
-  /** The supported parameters, as in the description of a service. */
-  readonly capabilities: Readonly<Record<string, boolean>>
-  submit(call: ExtractionCall): ExtractionAnswer
-  poll(call: ExtractionCall, jobId: string): ExtractionAnswer
-  result(call: ExtractionCall, fileId: string): ExtractionAnswer
-  /** Drops all jobs and files. */
-  clear(): void
-}
-
-export function createExtractions(
-  now: () => number,
-  options: ResolvedExtractOptions,
-  faults: FaultStore,
-): Extractions {
-  const files = createChangeFiles(now, options.fileLifetime)
-  const jobs = createJobs(now, options)
-
-  function submitJob(
-    { service, serviceUrl }: ExtractionCall,
-    { body, hasEdits }: ChangeDocument,
-    fault: ExtractionFaultName | undefined,
-  ): ExtractionAnswer {
-    const fileId = files.add(toBytes(body))
-    const jobFault = fault && isJobFault(fault) ? fault : undefined
-    const { id } = jobs.submit({ service, fileId, hasEdits, fault: jobFault })
-    return { body: { statusUrl: `${serviceUrl}/jobs/${id}` } }
-  }
-
-  return {
-    capabilities: extractChangesCapabilities(options),
-    submit(call) {
-      const { data, parameters, serviceUrl } = call
-      const request = readExtractRequest(toFields(parameters), data, options)
-      const fault = faults.takeAt('submit', submitFaults(request))
-      if (fault === 'window_purged') throw purgedError(data.generation)
-      const answer = answerFault(fault)
-      if (answer) return answer
-      const document = createDocument({ data, request, serviceUrl, isEmpty: fault === 'ids_only_empty' })
-      if (request.isJob) return submitJob(call, document, fault)
-      if (fault !== 'cut_result') return { body: document.body }
-      const bytes = toBytes(document.body)
-      return { send: (res) => sendFile(res, bytes, true) }
-    },
-    poll({ service, serviceUrl }, jobId) {
-      const job = jobs.find(jobId, service)
-      if (!job) throw new AdminError(404, 'the job does not exist')
-      jobs.advance(job)
-      const isCompleted = job.status === COMPLETED
-      const fault = faults.takeAt('poll', [
-        ...EVERY_STEP_FAULTS,
-        'unknown_status',
-        ...(isCompleted ? (['completed_without_url'] as const) : []),
-      ])
-      const answer = answerFault(fault)
-      if (answer) return answer
-      jobs.count(job)
-      if (fault === 'unknown_status') return { body: toJobJson({ ...job, status: UNKNOWN_STATUS }, '') }
-      const hasUrl = isCompleted && fault === undefined
-      return { body: toJobJson(job, hasUrl ? `${serviceUrl}/changefiles/${job.fileId}.json` : '') }
-    },
-    result({ parameters, serviceUrl }, fileId) {
-      const signature = single(parameters, 'signature')
-      const bytes = files.get(fileId)
-      if (signature !== undefined) {
-        const isSigned = files.verify(fileId, single(parameters, 'expires') ?? '', signature)
-        const hasToken = parameters.has('token')
-        const isCut = (): boolean => faults.takeAt('result', ['cut_result']) !== undefined
-        return { send: (res) => sendSignedFile(res, { bytes, isSigned, hasToken, isCut }) }
-      }
-      if (!bytes) throw gone()
-      const fault = faults.takeAt('result', [
-        ...EVERY_STEP_FAULTS,
-        'result_gone',
-        'redirect_elsewhere',
-        ...(options.redirect ? [] : (['cut_result'] as const)),
-      ])
-      const answer = answerFault(fault)
-      if (answer) return answer
-      if (fault === 'result_gone') {
-        files.remove(fileId)
-        throw gone()
-      }
-      const url = `${serviceUrl}/changefiles/${fileId}.json`
-      if (fault === 'redirect_elsewhere')
-        return { send: (res) => sendRedirect(res, `${url}?expires=0&signature=00`) }
-      if (options.redirect) return { send: (res) => sendRedirect(res, `${url}?${files.sign(fileId)}`) }
-      return { send: (res) => sendFile(res, bytes, fault === 'cut_result') }
-    },
-    clear() {
-      jobs.clear()
-      files.clear()
-    },
-  }
-}
-
-/** A status that no public client knows. */
-const UNKNOWN_STATUS = 'Reconciling'
-
-const gone = (): AdminError => new AdminError(404, 'the file does not exist, or it was removed')
-
-/** Faults that can occur at a request for changes. */
-const submitFaults = ({ isJob, idsOnly }: ExtractRequest): ExtractionFaultName[] => [
-  ...EVERY_STEP_FAULTS,
-  'window_purged',
-  ...(idsOnly ? (['ids_only_empty'] as const) : []),
-  ...(isJob ? JOB_FAULTS : (['cut_result'] as const)),
-]
-
-/** Maximum number of jobs. The oldest is removed first. */
-const MAX_JOBS = 1000
-
 /** A job that writes changes to a file. */
-export interface Job {
+interface Job {
   readonly id: string
   /** Path of the service. */
   readonly service: string
-  readonly fileId: string
   readonly hasEdits: boolean
   readonly fault: JobFaultName | undefined
   /** Milliseconds since 1970. */
@@ -158,18 +40,16 @@ export interface Job {
   status: string
 }
 
-/** The jobs of a mock. */
-export interface Jobs {
-  submit(job: Pick<Job, 'service' | 'fileId' | 'hasEdits' | 'fault'>): Job
-  find(id: string, service: string): Job | undefined
-  /** Moves a job to the state that a poll finds now. */
-  advance(job: Job): void
-  /** Counts a poll. */
-  count(job: Job): void
-  clear(): void
+/** The query of a signed URL, and whether the query also has a token. */
+interface SignedQuery {
+  expires: string
+  signature: string
+  hasToken: boolean
 }
 
-export const COMPLETED = 'Completed'
+const COMPLETED = 'Completed'
+/** A status that no public client knows. */
+const UNKNOWN_STATUS = 'Reconciling'
 
 const END: Readonly<Record<JobFaultName, string | undefined>> = {
   job_failed: 'Failed',
@@ -177,48 +57,153 @@ const END: Readonly<Record<JobFaultName, string | undefined>> = {
   never_done: undefined,
 }
 
-export function createJobs(
-  now: () => number,
-  { states, polls, duration }: Pick<ResolvedExtractOptions, 'states' | 'polls' | 'duration'>,
-): Jobs {
-  const jobs = new Map<string, Job>()
+/** Maximum number of jobs. The oldest is removed first. */
+const MAX_JOBS = 1000
 
-  /** From 0 to 1. */
-  function progressOf(job: Job): number {
-    const byPolls = polls === 0 ? 1 : job.polls / polls
-    const byTime = duration === 0 ? 1 : (now() - job.submitted) / duration
-    return Math.min(byPolls, byTime, 1)
+/** Extracts changes: at once, or by jobs that write files. */
+export class Extractions {
+  readonly options: ResolvedExtractOptions
+  readonly #now: () => number
+  readonly #faults: FaultStore
+  readonly #jobs = new Map<string, Job>()
+  readonly #files: ChangeFiles
+
+  constructor(now: () => number, options: ResolvedExtractOptions, faults: FaultStore) {
+    this.options = options
+    this.#now = now
+    this.#faults = faults
+    this.#files = new ChangeFiles(now, options.fileLifetime)
   }
 
-  function statusOf(job: Job): string {
-    const progress = progressOf(job)
-    const end = job.fault ? END[job.fault] : COMPLETED
+  submit({ data, service, serviceUrl }: ExtractionCall, request: ExtractRequest): ExtractionAnswer {
+    const fault = this.#faults.takeAt('submit', [
+      ...EVERY_STEP_FAULTS,
+      'window_purged',
+      ...(request.idsOnly ? (['ids_only_empty'] as const) : []),
+      ...(request.isJob ? JOB_FAULTS : (['cut_result'] as const)),
+    ])
+    if (fault === 'window_purged') throw purgedError(data.generation)
+    const answer = answerFault(fault)
+    if (answer) return answer
+    const document = createDocument({ data, request, serviceUrl, isEmpty: fault === 'ids_only_empty' })
+    if (!request.isJob && fault !== 'cut_result') return { body: document.body }
+    const bytes = toBytes(document.body)
+    if (!request.isJob) return { send: (res) => sendFile(res, bytes, true) }
+    const submitted = this.#now()
+    const id = randomUUID()
+    this.#files.add(id, bytes)
+    this.#jobs.set(id, {
+      id,
+      service,
+      hasEdits: document.hasEdits,
+      fault: fault && isJobFault(fault) ? fault : undefined,
+      submitted,
+      updated: submitted,
+      polls: 0,
+      status: '',
+    })
+    const [oldest = ''] = this.#jobs.keys()
+    if (this.#jobs.size > MAX_JOBS) this.#jobs.delete(oldest)
+    return { body: { statusUrl: `${serviceUrl}/jobs/${id}` } }
+  }
+
+  poll({ service, serviceUrl }: ExtractionCall, jobId: string): ExtractionAnswer {
+    const job = this.#jobs.get(jobId)
+    if (job?.service !== service) throw new AdminError(404, 'the job does not exist')
+    const status = this.#statusOf(job)
+    if (status !== job.status) job.updated = this.#now()
+    job.status = status
+    const isCompleted = status === COMPLETED
+    const fault = this.#faults.takeAt('poll', [
+      ...EVERY_STEP_FAULTS,
+      'unknown_status',
+      ...(isCompleted ? (['completed_without_url'] as const) : []),
+    ])
+    const answer = answerFault(fault)
+    if (answer) return answer
+    job.polls += 1
+    if (fault === 'unknown_status') return { body: toJobJson({ ...job, status: UNKNOWN_STATUS }, '') }
+    const hasUrl = isCompleted && fault === undefined
+    return { body: toJobJson(job, hasUrl ? fileUrl(serviceUrl, jobId) : '') }
+  }
+
+  /** The status that a poll finds now. */
+  #statusOf({ polls, submitted, fault }: Job): string {
+    const { options } = this
+    const byPolls = options.polls === 0 ? 1 : polls / options.polls
+    const byTime = options.duration === 0 ? 1 : (this.#now() - submitted) / options.duration
+    const progress = Math.min(byPolls, byTime, 1)
+    const end = fault ? END[fault] : COMPLETED
     if (progress === 1 && end !== undefined) return end
+    const { states } = options
     return states[Math.min(Math.floor(progress * states.length), states.length - 1)] as string
   }
 
-  return {
-    submit(job) {
-      const submitted = now()
-      const created = { ...job, id: randomUUID(), submitted, updated: submitted, polls: 0, status: '' }
-      jobs.set(created.id, created)
-      const [oldest] = jobs.keys()
-      if (jobs.size > MAX_JOBS && oldest !== undefined) jobs.delete(oldest)
-      return created
-    },
-    find(id, service) {
-      const job = jobs.get(id)
-      return job?.service === service ? job : undefined
-    },
-    advance(job) {
-      const status = statusOf(job)
-      if (status !== job.status) job.updated = now()
-      job.status = status
-    },
-    count: (job) => void job.polls++,
-    clear: () => jobs.clear(),
+  /** @param id id of the job that wrote the file */
+  result({ serviceUrl }: ExtractionCall, id: string): ExtractionAnswer {
+    const { redirect } = this.options
+    const bytes = this.#files.get(id)
+    if (!bytes) throw gone()
+    const fault = this.#faults.takeAt('result', [
+      ...EVERY_STEP_FAULTS,
+      'result_gone',
+      'redirect_elsewhere',
+      ...(redirect ? [] : (['cut_result'] as const)),
+    ])
+    const answer = answerFault(fault)
+    if (answer) return answer
+    if (fault === 'result_gone') {
+      this.#files.remove(id)
+      throw gone()
+    }
+    const url = fileUrl(serviceUrl, id)
+    if (fault === 'redirect_elsewhere')
+      return { send: (res) => sendRedirect(res, `${url}?expires=0&signature=00`) }
+    if (redirect) return { send: (res) => sendRedirect(res, `${url}?${this.#files.sign(id)}`) }
+    return { send: (res) => sendFile(res, bytes, fault === 'cut_result') }
+  }
+
+  /**
+   * Sends a file as a host for files does: the HTTP status is that of the error, and a token is an error, because it must
+   * not leave the service.
+   */
+  signedResult(id: string, { expires, signature, hasToken }: SignedQuery): ExtractionAnswer {
+    const bytes = this.#files.get(id)
+    const isSigned = this.#files.verify(id, expires, signature)
+    return {
+      send: (res) => {
+        const { headers } = res.req
+        if (hasToken || headers.authorization !== undefined || headers['x-esri-authorization'] !== undefined)
+          sendError(
+            res,
+            400,
+            'the request has a token, which must not be sent to another host than the service',
+          )
+        else if (!isSigned) sendError(res, 403, 'the signature of the URL is invalid, or it has expired')
+        else if (!bytes) sendError(res, 404, gone().message)
+        else sendFile(res, bytes, this.#faults.takeAt('result', ['cut_result']) !== undefined)
+      },
+    }
+  }
+
+  /** Drops all jobs and files. */
+  clear(): void {
+    this.#jobs.clear()
+    this.#files.clear()
   }
 }
+
+const fileUrl = (serviceUrl: string, id: string): string => `${serviceUrl}/changefiles/${id}.json`
+
+const gone = (): AdminError => new AdminError(404, 'the file does not exist, or it was removed')
+
+/** The error for a window that begins before the oldest change that is kept. */
+export const purgedError = (minGeneration: number): AdminError =>
+  new AdminError(
+    400,
+    'The changes of these generations are no longer kept: they begin before minServerGen. Query all features, then extract the changes after the current serverGen.',
+    `minServerGen: ${minGeneration}`,
+  )
 
 /**
  * The description of a job. The member of an error is not documented; it has what the documentation of similar jobs
@@ -226,17 +211,15 @@ export function createJobs(
  *
  * @param resultUrl empty while there is no file
  */
-export function toJobJson(job: Job, resultUrl: string): object {
-  return {
-    responseType: responseType(job.hasEdits),
-    resultUrl,
-    submissionTime: job.submitted,
-    lastUpdatedTime: job.updated,
-    status: job.status,
-    transportType: 'esriTransportTypeUrl',
-    ...(job.status === END.job_failed ? { error: FAILURE } : {}),
-  }
-}
+const toJobJson = ({ hasEdits, submitted, updated, status }: Job, resultUrl: string): object => ({
+  responseType: responseType(hasEdits),
+  resultUrl,
+  submissionTime: submitted,
+  lastUpdatedTime: updated,
+  status,
+  transportType: 'esriTransportTypeUrl',
+  ...(status === END.job_failed ? { error: FAILURE } : {}),
+})
 
 const FAILURE = {
   code: 500,
@@ -248,73 +231,70 @@ const FAILURE = {
 const MAX_FILES = 1000
 const MAX_BYTES = 2 * MAX_DOCUMENT
 
-/** The files with the results of jobs. */
-interface ChangeFiles {
-  /** @returns the id of the file */
-  add(bytes: Buffer): string
-  /** Returns a file, and prolongs its life. */
-  get(id: string): Buffer | undefined
-  remove(id: string): void
-  clear(): void
-  /** Returns the query of a signed URL, valid for the lifetime of a file. */
-  sign(id: string): string
-  /** Checks the query of a signed URL. */
-  verify(id: string, expires: string, signature: string): boolean
-}
-
-/** @param lifetime milliseconds */
-export function createChangeFiles(now: () => number, lifetime: number): ChangeFiles {
+/** The files with the results of jobs, by the id of the job. */
+class ChangeFiles {
   /** The least recently used file first. */
-  const files = new Map<string, { bytes: Buffer; usedAt: number }>()
-  const key = randomBytes(32)
-  let total = 0
+  readonly #files = new Map<string, { bytes: Buffer; usedAt: number }>()
+  readonly #key = randomBytes(32)
+  readonly #now: () => number
+  readonly #lifetime: number
+  #total = 0
 
-  function remove(id: string): void {
-    total -= files.get(id)?.bytes.length ?? 0
-    files.delete(id)
+  /** @param lifetime milliseconds */
+  constructor(now: () => number, lifetime: number) {
+    this.#now = now
+    this.#lifetime = lifetime
   }
 
-  function removeOld(): void {
-    for (const [id, { usedAt }] of files) {
-      const isExpired = now() - usedAt >= lifetime
-      if (!isExpired && files.size <= MAX_FILES && total <= MAX_BYTES) return
-      remove(id)
+  add(id: string, bytes: Buffer): void {
+    this.#files.set(id, { bytes, usedAt: this.#now() })
+    this.#total += bytes.length
+    this.#removeOld()
+  }
+
+  /** Returns a file, and prolongs its life. */
+  get(id: string): Buffer | undefined {
+    this.#removeOld()
+    const file = this.#files.get(id)
+    if (!file) return undefined
+    this.remove(id)
+    this.add(id, file.bytes)
+    return file.bytes
+  }
+
+  remove(id: string): void {
+    this.#total -= this.#files.get(id)?.bytes.length ?? 0
+    this.#files.delete(id)
+  }
+
+  #removeOld(): void {
+    for (const [id, { usedAt }] of this.#files) {
+      const isExpired = this.#now() - usedAt >= this.#lifetime
+      if (!isExpired && this.#files.size <= MAX_FILES && this.#total <= MAX_BYTES) return
+      this.remove(id)
     }
   }
 
-  const signatureOf = (id: string, expires: string): Buffer =>
-    createHmac('sha256', key).update(`${id} ${expires}`).digest()
+  clear(): void {
+    this.#files.clear()
+    this.#total = 0
+  }
 
-  return {
-    add(bytes) {
-      const id = randomUUID()
-      files.set(id, { bytes, usedAt: now() })
-      total += bytes.length
-      removeOld()
-      return id
-    },
-    get(id) {
-      removeOld()
-      const file = files.get(id)
-      if (!file) return undefined
-      files.delete(id)
-      files.set(id, { bytes: file.bytes, usedAt: now() })
-      return file.bytes
-    },
-    remove,
-    clear() {
-      files.clear()
-      total = 0
-    },
-    sign(id) {
-      const expires = String(now() + lifetime)
-      return `expires=${expires}&signature=${signatureOf(id, expires).toString('hex')}`
-    },
-    verify(id, expires, signature) {
-      const given = Buffer.from(signature, 'hex')
-      const right = signatureOf(id, expires)
-      return given.length === right.length && timingSafeEqual(given, right) && Number(expires) > now()
-    },
+  /** Returns the query of a signed URL, valid for the lifetime of a file. */
+  sign(id: string): string {
+    const expires = String(this.#now() + this.#lifetime)
+    return `expires=${expires}&signature=${this.#signatureOf(id, expires).toString('hex')}`
+  }
+
+  /** Checks the query of a signed URL. */
+  verify(id: string, expires: string, signature: string): boolean {
+    const given = Buffer.from(signature, 'hex')
+    const right = this.#signatureOf(id, expires)
+    return given.length === right.length && timingSafeEqual(given, right) && Number(expires) > this.#now()
+  }
+
+  #signatureOf(id: string, expires: string): Buffer {
+    return createHmac('sha256', this.#key).update(`${id} ${expires}`).digest()
   }
 }
 
@@ -325,39 +305,17 @@ const HEADERS = {
 }
 
 /** @param isCut whether the connection ends in the middle of the file */
-export function sendFile(res: ServerResponse, bytes: Buffer, isCut: boolean): void {
+function sendFile(res: ServerResponse, bytes: Buffer, isCut: boolean): void {
   res.writeHead(200, { ...HEADERS, 'content-length': bytes.length })
   if (isCut) res.write(bytes.subarray(0, bytes.length >> 1), () => res.destroy())
   else res.end(bytes)
 }
 
 /** Redirects to the same URL on another host: `localhost` and 127.0.0.1 are two names of this machine. */
-export function sendRedirect(res: ServerResponse, location: string): void {
+function sendRedirect(res: ServerResponse, location: string): void {
   const url = new URL(location)
   if (isLoopback(url.hostname)) url.hostname = url.hostname === 'localhost' ? '127.0.0.1' : 'localhost'
   res.writeHead(302, { 'cache-control': 'no-store', location: url.href }).end()
-}
-
-/** A request for a file by its signed URL. */
-interface SignedFile {
-  bytes: Buffer | undefined
-  isSigned: boolean
-  /** Whether the query has a token. */
-  hasToken: boolean
-  isCut(): boolean
-}
-
-/**
- * Sends a file as a host for files does: the HTTP status is that of the error, and a token is an error, because it must
- * not leave the service.
- */
-export function sendSignedFile(res: ServerResponse, { bytes, isSigned, hasToken, isCut }: SignedFile): void {
-  const { headers } = res.req
-  if (hasToken || headers.authorization !== undefined || headers['x-esri-authorization'] !== undefined)
-    sendError(res, 400, 'the request has a token, which must not be sent to another host than the service')
-  else if (!isSigned) sendError(res, 403, 'the signature of the URL is invalid, or it has expired')
-  else if (!bytes) sendError(res, 404, 'the file does not exist, or it was removed')
-  else sendFile(res, bytes, isCut())
 }
 
 function sendError(res: ServerResponse, code: number, message: string): void {
@@ -366,19 +324,11 @@ function sendError(res: ServerResponse, code: number, message: string): void {
 
 const PAGE = '<!doctype html><html lang="en"><title>Sign in</title><p>Sign in to see this page.</p></html>'
 
-/**
- * Answers a request with a fault of every step.
- *
- * @returns undefined for another fault
- */
-export function answerFault(
-  fault: ExtractionFaultName | undefined,
-): { send(res: ServerResponse): void } | undefined {
+/** Answers a request with a fault of every step; undefined for another fault. */
+function answerFault(fault: ExtractionFaultName | undefined): ExtractionAnswer | undefined {
   if (fault === 'token_expired') throw new AdminError(498, 'Invalid token.')
   if (fault === 'error_with_200') throw new AdminError(500, 'Unable to complete operation.')
-  return fault === 'html_answer' ? { send: sendPage } : undefined
-}
-
-function sendPage(res: ServerResponse): void {
-  res.writeHead(200, { 'cache-control': 'no-store', 'content-type': 'text/html; charset=utf-8' }).end(PAGE)
+  if (fault !== 'html_answer') return undefined
+  const headers = { 'cache-control': 'no-store', 'content-type': 'text/html; charset=utf-8' }
+  return { send: (res) => void res.writeHead(200, headers).end(PAGE) }
 }

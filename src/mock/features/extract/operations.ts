@@ -1,92 +1,243 @@
 import { z } from 'zod'
 import { AdminError } from '../../http/errors.ts'
-import { CHANGE_METHODS, optional, READ_METHODS } from '../../http/operation.ts'
+import { CHANGE_METHODS, type Parameters, READ_METHODS } from '../../http/operation.ts'
 import { single } from '../../http/request.ts'
 import { check } from '../../schemas.ts'
 import { servicePath } from '../../state/services.ts'
 import type { FeatureData } from '../feature-data.ts'
-import { BOOLEAN, type FeatureCall, type FeatureOperation } from '../operation.ts'
-import type { ExtractionCall } from './extractions.ts'
-import { type Fields, readLayers, toFields } from './request.ts'
+import { findField, type Layer } from '../model.ts'
+import {
+  type FeatureCall,
+  type FeatureOperation,
+  flag,
+  INTEGER,
+  ids,
+  json,
+  listOf,
+  object,
+  operation,
+  type Parameter,
+  refused,
+  requireReference,
+  type Schema,
+  spatialReference,
+  TEXT,
+  text,
+  type ValuesOf,
+  word,
+} from '../operation.ts'
+import { findFeatures } from '../query.ts'
+import type { ExtractRequest, Filter, LayerWindow } from './document.ts'
+import { type ExtractionCall, purgedError } from './extractions.ts'
+import { extractsSince, type ResolvedExtractOptions } from './options.ts'
 
-const SECONDS = { seconds: 1, minutes: 60, hours: 3600, days: 86_400 } as const
-type Unit = keyof typeof SECONDS
+const generation = z.int()
+const layersSchema = z.array(z.int().min(0)).min(1).max(100)
 
-/** `cleanupChangeTracking`: drops old changes, so that windows which contain them cannot be extracted any more. */
-const CLEANUP: FeatureOperation = {
-  name: 'cleanupChangeTracking',
-  area: 'admin',
-  path: 'cleanupChangeTracking',
-  summary: 'Drop the changes up to a generation, or older than a period.',
-  methods: CHANGE_METHODS,
-  parameters: [
-    optional('layers', 'Ids of all layers. Default: all.'),
-    optional('minServerGen', 'The changes up to this generation are dropped.', { type: 'integer' }),
-    optional('retentionPeriod', 'The changes that are older are dropped.', { type: 'integer', minimum: 0 }),
-    optional('retentionPeriodUnits', 'Units of the period. Default days.', {
-      type: 'string',
-      enum: Object.keys(SECONDS),
-    }),
-  ],
-  response: { type: 'object', properties: { success: { const: true } }, required: ['success'] },
-  run({ data, parameters, context }) {
-    const fields = toFields(parameters)
-    refuseUnsupported(fields, data)
-    const generation = readGeneration(fields, data, context.options.clock.now())
-    data.cleanup(generation)
-    return { body: { success: true }, changed: true }
-  },
+/** Ids of layers, as `0,1` or `[0,1]`. */
+const layerIds = (description: string): Parameter<number[] | undefined> => {
+  const parameter = ids(description)
+  const read = (parameters: Parameters, name: string): number[] | undefined => {
+    const given = parameter.read(parameters, name)?.map((id) => (typeof id === 'string' ? Number(id) : id))
+    return given && [...new Set(check<number[]>(layersSchema, given, name))]
+  }
+  return { ...parameter, read }
 }
 
-function refuseUnsupported(fields: Fields, data: FeatureData): void {
-  const layers = readLayers(fields, data)
-  if (layers && layers.length < data.layers.size)
+function requireLayers(
+  ids: readonly number[] = [],
+  { layers }: { layers: ReadonlyMap<number, Layer> },
+): void {
+  const unknown = ids.find((id) => !layers.has(id))
+  if (unknown !== undefined) throw new AdminError(400, `the service has no layer ${unknown}`)
+}
+
+const names = z.array(z.string()).max(200)
+const KIND = 'Default: true, but false if one of the three is true.'
+
+const PARAMETERS = {
+  layers: layerIds('Ids of the layers, as 0,1 or [0,1]. Default: those of layerServerGens, or all.'),
+  serverGens: json(
+    z.union([generation, z.array(generation).min(1).max(2)]),
+    'A generation, or two as [first,last]: the changes after the first, up to the last.',
+  ),
+  layerServerGens: json(
+    z
+      .array(z.object({ id: z.int().min(0), serverGen: generation }))
+      .min(1)
+      .max(100),
+    'JSON: [{"id":0,"serverGen":1}], the changes of each layer after a generation.',
+  ),
+  layerQueries: json(
+    z
+      .record(
+        z.string(),
+        z.object({
+          where: z.string().optional(),
+          queryOption: z.enum(['none', 'useFilter', 'all']).optional(),
+        }),
+      )
+      .refine((queries) => Object.keys(queries).length <= 100, 'may have at most 100 layers'),
+    'JSON: {"0":{"where":"…","queryOption":"none|useFilter|all"}}.',
+  ),
+  returnInserts: flag(KIND),
+  returnUpdates: flag(KIND),
+  returnDeletes: flag(KIND),
+  returnDeletedFeatures: flag('Whether deleted features are included. Default false.'),
+  returnIdsOnly: flag('Whether features are listed by their object ids. Default false.'),
+  returnAttachments: flag('Whether changes of attachments are included. Default false.'),
+  returnAttachmentsDataByUrl: flag('URLs of attachments (default), or their data.'),
+  returnHasGeometryUpdates: flag('Whether a geometry was updated. Default false.'),
+  returnExtentOnly: flag('The extent of the changes in place of them. Default false.'),
+  fieldsToCompare: json(
+    z.union([names, z.object({ fields: names })], 'must be like {"fields":["name"]}'),
+    'JSON: {"fields":["name"]}; lists the updates that changed one of the fields.',
+  ),
+  async: flag('Whether the answer is a job.'),
+  transportType: word(
+    ['esriTransportTypeUrl', 'esriTransportTypeEmbedded'],
+    'Without async: esriTransportTypeEmbedded for changes, otherwise a job.',
+  ),
+  dataFormat: word(['json'], 'The only supported format is json.'),
+  geometry: refused('the mock does not filter by geometry'),
+  gdbVersion: word(['sde.DEFAULT'], 'The mock has only one version.'),
+  changesExtentGridCell: word(['none'], 'The mock has no grid.'),
+  outSR: spatialReference('Spatial reference of the geometries: only that of the layers.'),
+}
+
+type Values = ValuesOf<typeof PARAMETERS>
+
+function readRequest(values: Values, data: FeatureData, options: ResolvedExtractOptions): ExtractRequest {
+  const since = (version: '10.9' | '11.0' | '11.1'): boolean => extractsSince(options, version)
+  requireReference(data.layers.values(), values.outSR)
+  requireLayers(values.layers, data)
+  const windows = readWindows(since('11.0') ? values : { ...values, serverGens: undefined }, data)
+  // Before version 11.0, the answer can have ids only.
+  const idsOnly = values.returnIdsOnly === true || !since('11.0')
+  const extentOnly = values.returnExtentOnly === true
+  const kinds = kindsOf(values)
+  const deletedFeatures = since('11.1') && values.returnDeletedFeatures === true
+  if (deletedFeatures && !kinds.deletes)
+    throw new AdminError(400, 'returnDeletedFeatures=true needs returnDeletes=true')
+  if (deletedFeatures && idsOnly)
+    throw new AdminError(400, 'returnDeletedFeatures and returnIdsOnly exclude each other')
+  return {
+    windows,
+    filters: readFilters(values, data),
+    ...kinds,
+    deletedFeatures,
+    idsOnly,
+    attachments: !idsOnly && values.returnAttachments === true,
+    attachmentsByUrl: values.returnAttachmentsDataByUrl ?? true,
+    hasGeometryUpdates: since('10.9') && values.returnHasGeometryUpdates === true,
+    fieldsToCompare: since('11.0') ? readFieldsToCompare(values, windows, data) : undefined,
+    extentOnly,
+    isJob: isJob(values, options, idsOnly || extentOnly),
+  }
+}
+
+function readWindows({ layers, layerServerGens, serverGens }: Values, data: FeatureData): LayerWindow[] {
+  if (layerServerGens && serverGens !== undefined)
+    throw new AdminError(400, 'give either layerServerGens or serverGens')
+  const windows = layerServerGens
+    ? fromLayerServerGens(layerServerGens, layers, data)
+    : fromServerGens(serverGens, layers ?? [...data.layers.keys()], data)
+  if (windows.some(({ min }) => min < data.minGeneration)) throw purgedError(data.minGeneration)
+  return windows
+}
+
+function fromServerGens(
+  serverGens: Values['serverGens'],
+  layers: readonly number[],
+  { generation }: FeatureData,
+): LayerWindow[] {
+  if (serverGens === undefined)
+    throw new AdminError(400, 'layerServerGens is required, or serverGens since version 11.0')
+  const [min = 0, max = Infinity] = typeof serverGens === 'number' ? [serverGens] : serverGens
+  if (min > max) throw new AdminError(400, 'serverGens: the first generation is after the last')
+  return layers.map((id) => ({ id, min, max: Math.min(max, generation) }))
+}
+
+function fromLayerServerGens(
+  gens: NonNullable<Values['layerServerGens']>,
+  layers: Values['layers'],
+  data: FeatureData,
+): LayerWindow[] {
+  const ids = new Set(gens.map(({ id }) => id))
+  requireLayers([...ids], data)
+  const isSame = !layers || (layers.length === ids.size && layers.every((id) => ids.has(id)))
+  // Live services refuse the whole request then (docs/decisions.md).
+  if (ids.size !== gens.length || !isSame)
     throw new AdminError(
       400,
-      'layers: the mock keeps one history for all layers, so name all of them or none',
+      'Invalid Sync model type.',
+      'layers and layerServerGens must name the same layers',
     )
-  if (fields.text('replicaId') !== undefined) throw new AdminError(400, 'replicaId: the mock has no replicas')
-  if (fields.flag('async')) throw new AdminError(400, 'async: the mock answers this operation at once')
+  return gens.map(({ id, serverGen }) => ({ id, min: serverGen, max: data.generation }))
 }
 
-/** The last generation to drop: the later one, if both parameters are given. */
-function readGeneration(fields: Fields, data: FeatureData, now: number): number {
-  const minServerGen = fields.json('minServerGen')
-  const retentionPeriod = fields.json('retentionPeriod')
-  if (minServerGen === undefined && retentionPeriod === undefined)
-    throw new AdminError(400, 'minServerGen or retentionPeriod is required')
-  const generation = minServerGen === undefined ? 0 : check<number>(z.int(), minServerGen, 'minServerGen')
-  if (retentionPeriod === undefined) return generation
-  const period = check<number>(z.int().min(0).max(1_000_000_000), retentionPeriod, 'retentionPeriod')
-  const unit = (fields.text('retentionPeriodUnits') ?? 'days').toLowerCase()
-  if (!Object.hasOwn(SECONDS, unit))
-    throw new AdminError(400, `retentionPeriodUnits must be one of ${Object.keys(SECONDS).join(', ')}`)
-  const oldest = now - period * SECONDS[unit as Unit] * 1000
-  const expired = data
-    .changes({ min: data.minGeneration, max: data.generation })
-    .findLast(({ when }) => when < oldest)
-  return Math.max(generation, expired?.generation ?? 0)
+/** Reads `layerQueries`. Deleted features have no attributes to compare, so they pass every filter. */
+function readFilters({ layerQueries = {} }: Values, { layers }: FeatureData): Map<number, Filter> {
+  const filters = new Map<number, Filter>()
+  for (const [id, { where = '', queryOption = 'useFilter' }] of Object.entries(layerQueries)) {
+    const layer = /^\d{1,9}$/.test(id) ? layers.get(Number(id)) : undefined
+    if (!layer) throw new AdminError(400, 'layerQueries names a layer that does not exist')
+    if (queryOption === 'none') filters.set(layer.id, new Set())
+    else if (queryOption === 'useFilter' && where.trim() !== '')
+      filters.set(layer.id, new Set(findFeatures(layer, { where }).map(({ objectId }) => objectId)))
+  }
+  return filters
 }
 
-type Schema = Readonly<Record<string, unknown>>
+/**
+ * Which changes are wanted. A request that names only what it does not want gets the rest, as those of `changesUrl`; a
+ * request that wants one kind gets only what it wants, as documented (docs/decisions.md).
+ */
+function kindsOf({
+  returnInserts,
+  returnUpdates,
+  returnDeletes,
+}: Values): Pick<ExtractRequest, 'inserts' | 'updates' | 'deletes'> {
+  const missing = !(returnInserts || returnUpdates || returnDeletes)
+  return {
+    inserts: returnInserts ?? missing,
+    updates: returnUpdates ?? missing,
+    deletes: returnDeletes ?? missing,
+  }
+}
 
-const TEXT = { type: 'string' }
-const INTEGER = { type: 'integer' }
-const OBJECTS = { type: 'array', items: { type: 'object' } }
-const object = (properties: Schema, required: readonly string[] = Object.keys(properties)): Schema => ({
-  type: 'object',
-  properties,
-  required,
-})
+function readFieldsToCompare(
+  { fieldsToCompare }: Values,
+  windows: readonly LayerWindow[],
+  { layers }: FeatureData,
+): readonly string[] | undefined {
+  const names = fieldsToCompare && 'fields' in fieldsToCompare ? fieldsToCompare.fields : fieldsToCompare
+  const unknown = names?.find((name) =>
+    windows.every(({ id }) => findField(layers.get(id) as Layer, name) === undefined),
+  )
+  if (unknown === undefined) return names
+  throw new AdminError(400, `fieldsToCompare: no layer has the field ${JSON.stringify(unknown.slice(0, 64))}`)
+}
+
+function isJob(
+  { async: isAsync, transportType }: Values,
+  { answer }: ResolvedExtractOptions,
+  isSmall: boolean,
+): boolean {
+  if (answer !== 'auto') return answer === 'job'
+  if (isAsync !== undefined) return isAsync
+  return transportType === undefined ? !isSmall : transportType === 'esriTransportTypeUrl'
+}
+
+const OBJECTS = listOf({ type: 'object' })
+const IDS = listOf(INTEGER)
+const LISTS = ['adds', 'updates', 'deletes']
 const RESPONSE_TYPE = {
   enum: ['esriDataChangesResponseTypeEdits', 'esriDataChangesResponseTypeNoEdits'],
 }
 
-/** The answer to a request that becomes a job. */
-const SUBMITTED_SCHEMA: Schema = object({ statusUrl: TEXT })
-
 /** The description of a job. */
-const JOB_SCHEMA: Schema = object(
+const JOB_SCHEMA = object(
   {
     responseType: RESPONSE_TYPE,
     resultUrl: { ...TEXT, description: 'Empty until there is a file' },
@@ -99,115 +250,126 @@ const JOB_SCHEMA: Schema = object(
   ['responseType', 'resultUrl', 'submissionTime', 'lastUpdatedTime', 'status', 'transportType'],
 )
 
-const ids = { type: 'array', items: INTEGER }
+/** The edits of one layer in a change document. */
+const LAYER_EDITS: Schema = object(
+  {
+    id: INTEGER,
+    features: object(
+      { adds: OBJECTS, updates: OBJECTS, deleteIds: listOf(TEXT), deletes: OBJECTS, fieldUpdates: IDS },
+      ['adds', 'updates', 'deleteIds'],
+    ),
+    objectIds: object({ adds: IDS, updates: IDS, deletes: IDS, fieldUpdates: IDS }, LISTS),
+    attachments: object({ adds: OBJECTS, updates: OBJECTS, deleteIds: listOf(TEXT) }),
+    hasGeometryUpdates: { type: 'boolean' },
+  },
+  ['id'],
+)
 
 /** A change document. */
-const DOCUMENT_SCHEMA: Schema = object(
+const DOCUMENT_SCHEMA = object(
   {
-    layerServerGens: { type: 'array', items: object({ id: INTEGER, serverGen: INTEGER }) },
+    layerServerGens: listOf(object({ id: INTEGER, serverGen: INTEGER })),
     transportType: TEXT,
     responseType: RESPONSE_TYPE,
-    edits: {
-      type: 'array',
-      items: object(
-        {
-          id: INTEGER,
-          features: object(
-            {
-              adds: OBJECTS,
-              updates: OBJECTS,
-              deleteIds: { type: 'array', items: TEXT },
-              deletes: OBJECTS,
-              fieldUpdates: ids,
-            },
-            ['adds', 'updates', 'deleteIds'],
-          ),
-          objectIds: object({ adds: ids, updates: ids, deletes: ids, fieldUpdates: ids }, [
-            'adds',
-            'updates',
-            'deletes',
-          ]),
-          attachments: object({ adds: OBJECTS, updates: OBJECTS, deleteIds: { type: 'array', items: TEXT } }),
-          hasGeometryUpdates: { type: 'boolean' },
-        },
-        ['id'],
-      ),
-    },
+    edits: listOf(LAYER_EDITS),
     extent: { type: ['object', 'null'] },
   },
   ['layerServerGens', 'transportType', 'responseType'],
 )
 
-const toCall = ({ data, service, parameters, serviceUrl }: FeatureCall): ExtractionCall => ({
+const toCall = ({ data, service, serviceUrl }: FeatureCall): ExtractionCall => ({
   data,
   service: servicePath(service),
-  parameters,
   serviceUrl,
 })
 
-const EXTRACT: FeatureOperation = {
+const extractChanges = operation({
   name: 'extractChanges',
   path: 'extractChanges',
   summary: 'Extract the changes of layers between two generations.',
   methods: READ_METHODS,
-  parameters: [
-    optional('layers', 'Ids of the layers, as 0,1 or [0,1]. Default: those of layerServerGens, or all.'),
-    optional(
-      'serverGens',
-      'A generation, or two as [first,last]: the changes after the first, up to the last.',
-    ),
-    optional(
-      'layerServerGens',
-      'JSON: [{"id":0,"serverGen":1}], the changes of each layer after a generation.',
-    ),
-    optional('layerQueries', 'JSON: {"0":{"where":"…","queryOption":"none|useFilter|all"}}.'),
-    ...['returnInserts', 'returnUpdates', 'returnDeletes'].map((name) =>
-      optional(name, 'Default: true, but false if one of the three is true.', BOOLEAN),
-    ),
-    optional('returnDeletedFeatures', 'Whether deleted features are included. Default false.', BOOLEAN),
-    optional('returnIdsOnly', 'Whether features are listed by their object ids. Default false.', BOOLEAN),
-    optional('returnAttachments', 'Whether changes of attachments are included. Default false.', BOOLEAN),
-    optional('returnAttachmentsDataByUrl', 'URLs of attachments (default), or their data.', BOOLEAN),
-    optional('returnHasGeometryUpdates', 'Whether a geometry was updated. Default false.', BOOLEAN),
-    optional('returnExtentOnly', 'The extent of the changes in place of them. Default false.', BOOLEAN),
-    optional(
-      'fieldsToCompare',
-      'JSON: {"fields":["name"]}; lists the updates that changed one of the fields.',
-    ),
-    optional('async', 'Whether the answer is a job.', BOOLEAN),
-    optional('transportType', 'Without async: esriTransportTypeEmbedded for changes, otherwise a job.', {
-      type: 'string',
-      enum: ['esriTransportTypeUrl', 'esriTransportTypeEmbedded'],
-    }),
-    optional('dataFormat', 'The only supported format is json.', { type: 'string', enum: ['json'] }),
-  ],
-  response: { anyOf: [SUBMITTED_SCHEMA, DOCUMENT_SCHEMA] },
-  run: (call) => call.context.extractions.submit(toCall(call)),
-}
+  parameters: PARAMETERS,
+  response: { anyOf: [object({ statusUrl: TEXT }), DOCUMENT_SCHEMA] },
+  run(call, values) {
+    const { extractions } = call.context
+    return extractions.submit(toCall(call), readRequest(values, call.data, extractions.options))
+  },
+})
 
-const JOB: FeatureOperation = {
+const getJob = operation({
   name: 'getExtractChangesJob',
   path: 'jobs/{jobId}',
   summary: 'Describe a job of extractChanges.',
   methods: READ_METHODS,
+  parameters: {},
   response: JOB_SCHEMA,
   run: (call) => call.context.extractions.poll(toCall(call), call.path.jobId ?? ''),
-}
+})
 
-const FILE: FeatureOperation = {
+const getFile = operation({
   name: 'getChangeFile',
   path: 'changefiles/{fileName}',
   summary: 'Read the changes of a job. The answer can be a redirect to a signed URL of another host.',
   methods: READ_METHODS,
-  parameters: [
-    optional('expires', 'Of a signed URL: the end of its validity.'),
-    optional('signature', 'Of a signed URL, which needs no token.'),
-  ],
+  parameters: {
+    expires: text('Of a signed URL: the end of its validity.'),
+    signature: text('Of a signed URL, which needs no token.'),
+  },
   response: DOCUMENT_SCHEMA,
   isOpen: (parameters) => single(parameters, 'signature') !== undefined,
-  run: (call) =>
-    call.context.extractions.result(toCall(call), (call.path.fileName ?? '').replace(/\.json$/, '')),
-}
+  run(call, { expires = '', signature }) {
+    const id = (call.path.fileName ?? '').replace(/\.json$/, '')
+    const { extractions } = call.context
+    if (signature === undefined) return extractions.result(toCall(call), id)
+    return extractions.signedResult(id, { expires, signature, hasToken: call.parameters.has('token') })
+  },
+})
+
+const SECONDS = { seconds: 1, minutes: 60, hours: 3600, days: 86_400 } as const
+const UNITS = Object.keys(SECONDS) as (keyof typeof SECONDS)[]
+
+/** Drops old changes, so that windows which contain them cannot be extracted any more. */
+const cleanupChangeTracking = operation({
+  name: 'cleanupChangeTracking',
+  area: 'admin',
+  path: 'cleanupChangeTracking',
+  summary: 'Drop the changes up to a generation, or older than a period.',
+  methods: CHANGE_METHODS,
+  parameters: {
+    layers: layerIds('Ids of all layers. Default: all.'),
+    minServerGen: json(generation, 'The changes up to this generation are dropped.'),
+    retentionPeriod: json(z.int().min(0).max(1_000_000_000), 'The changes that are older are dropped.'),
+    retentionPeriodUnits: word(UNITS, 'Units of the period. Default days.'),
+    replicaId: refused('the mock has no replicas'),
+    async: word(['false'], 'The mock answers at once.'),
+  },
+  response: object({ success: { const: true } }),
+  run({ data, context }, { layers, minServerGen, retentionPeriod, retentionPeriodUnits = 'days' }) {
+    requireLayers(layers, data)
+    if (layers && layers.length < data.layers.size)
+      throw new AdminError(
+        400,
+        'layers: the mock keeps one history for all layers, so name all of them or none',
+      )
+    if (minServerGen === undefined && retentionPeriod === undefined)
+      throw new AdminError(400, 'minServerGen or retentionPeriod is required')
+    const oldest =
+      retentionPeriod === undefined
+        ? -Infinity
+        : context.options.clock.now() - retentionPeriod * SECONDS[retentionPeriodUnits] * 1000
+    const expired = data
+      .changes({ min: data.minGeneration, max: data.generation })
+      .findLast(({ when }) => when < oldest)
+    // The later one, if both parameters are given.
+    data.cleanup(Math.max(minServerGen ?? 0, expired?.generation ?? 0))
+    return { body: { success: true }, changed: true }
+  },
+})
 
 /** Operations of change extraction. */
-export const EXTRACT_OPERATIONS: readonly FeatureOperation[] = [EXTRACT, JOB, FILE, CLEANUP]
+export const EXTRACT_OPERATIONS: readonly FeatureOperation[] = [
+  extractChanges,
+  getJob,
+  getFile,
+  cleanupChangeTracking,
+]

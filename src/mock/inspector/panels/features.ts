@@ -2,13 +2,8 @@ import { configInvalid } from '../../../errors.ts'
 import { type Html, html, toCount } from '../../../inspector/html/template.ts'
 import { InspectorError } from '../../../inspector/http.ts'
 import type { Done, Field as FormField, Panel, PanelTools, Values } from '../../../inspector/source.ts'
-import {
-  createFeatureService,
-  type FeatureEdits,
-  type FeatureRow,
-  type FeatureService,
-} from '../../feature-service.ts'
-import type { EditResult } from '../../features/edits.ts'
+import { createFeatureService, type FeatureService } from '../../feature-service.ts'
+import type { EditResult, FeatureEdits, FeatureRow } from '../../features/edits.ts'
 import type { Change, Feature, Field, Layer, Value } from '../../features/model.ts'
 import type { Mock } from '../../service.ts'
 import { type Service, servicePath } from '../../state/services.ts'

@@ -63,7 +63,10 @@ describe('cleanupChangeTracking', () => {
     [{}, 'minServerGen or retentionPeriod is required'],
     [{ minServerGen: 'x' }, 'minServerGen'],
     [{ retentionPeriod: '-1' }, 'retentionPeriod'],
-    [{ retentionPeriod: '1', retentionPeriodUnits: 'weeks' }, 'retentionPeriodUnits must be one of'],
+    [
+      { retentionPeriod: '1', retentionPeriodUnits: 'weeks' },
+      'retentionPeriodUnits must be seconds or minutes',
+    ],
     [{ minServerGen: '1', layers: '3' }, 'no layer 3'],
     [{ minServerGen: '1', replicaId: 'r' }, 'no replicas'],
     [{ minServerGen: '1', async: 'true' }, 'async'],

@@ -73,7 +73,7 @@ describe('windows', () => {
   })
 
   it.each([
-    ['neither generation', {}, 'layerServerGens or serverGens is required'],
+    ['neither generation', {}, 'layerServerGens is required, or serverGens'],
     [
       'both',
       { serverGens: '1', layerServerGens: '[{"id":0,"serverGen":1}]' },
@@ -84,7 +84,7 @@ describe('windows', () => {
     ['a window backwards', { serverGens: '[2,1]' }, 'the first generation is after the last'],
     ['an unknown layer', { layers: '0,7', serverGens: String(START) }, 'no layer 7'],
     ['an invalid layer', { layers: '0,x', serverGens: String(START) }, 'layers'],
-    ['other layers', { layers: '[0,1]', layerServerGens: '[]' }, 'no layer 1'],
+    ['other layers', { layers: '[0,1]', layerServerGens: '[{"id":0,"serverGen":1}]' }, 'no layer 1'],
     [
       'a layer twice',
       { layerServerGens: '[{"id":0,"serverGen":1},{"id":0,"serverGen":1}]' },
@@ -261,7 +261,7 @@ describe('attachments', () => {
 describe('values that are refused', () => {
   it.each([
     [{ returnInserts: 'yes' }, 'returnInserts must be true or false'],
-    [{ dataFormat: 'sqlite' }, 'dataFormat: the mock supports only json'],
+    [{ dataFormat: 'sqlite' }, 'dataFormat must be json'],
     [{ geometry: '0,0,1,1' }, 'geometry: the mock does not filter by geometry'],
     [{ gdbVersion: 'alice.edits' }, 'gdbVersion'],
     [{ changesExtentGridCell: 'medium' }, 'changesExtentGridCell'],
@@ -271,7 +271,7 @@ describe('values that are refused', () => {
     [{ returnDeletedFeatures: 'true', returnDeletes: 'false' }, 'needs returnDeletes=true'],
     [{ returnDeletedFeatures: 'true', returnIdsOnly: 'true' }, 'exclude each other'],
     [{ fieldsToCompare: '{"fields":["height"]}' }, 'no layer has the field "height"'],
-    [{ fieldsToCompare: '{"fields":"name"}' }, 'fieldsToCompare must be like'],
+    [{ fieldsToCompare: '{"fields":"name"}' }, 'fieldsToCompare: must be like'],
     [{ layerQueries: '{"7":{}}' }, 'a layer that does not exist'],
     [{ layerQueries: '{"0":{"where":"name ="}}' }, 'where is not valid'],
     [{ layerQueries: '{"0":{"queryOption":"some"}}' }, 'layerQueries.0.queryOption'],
