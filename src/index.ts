@@ -21,6 +21,7 @@ export type {
   ServicePayload,
 } from './payload/types.ts'
 export { createReceiver } from './receiver/receiver.ts'
+export { closeOnSignal, type ShutdownOptions } from './receiver/shutdown.ts'
 export type {
   AttemptContext,
   CommonReceiverOptions,

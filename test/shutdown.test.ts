@@ -12,8 +12,8 @@ it.concurrent('a server exits on SIGTERM and responds to every request while eig
 it.concurrent('an HTTP/2 server finishes its requests before it exits', async () => {
   const program = `
     import { createServer } from 'node:http2'
-    import { createReceiver } from 'geohook'
-    import { closeOnSignal, webhook } from 'geohook/node'
+    import { closeOnSignal, createReceiver } from 'geohook'
+    import { webhook } from 'geohook/node'
     const receiver = createReceiver({ signatureKey: '${KEY}' }).on('*', async () => {
       console.log('in progress')
       await new Promise((resolve) => setTimeout(resolve, 300))
@@ -40,8 +40,8 @@ it.concurrent('an HTTP/2 server finishes its requests before it exits', async ()
 it.concurrent('the process exits with 1 after the timeout if a handler never returns', async () => {
   const program = `
     import { createServer } from 'node:http'
-    import { createReceiver } from 'geohook'
-    import { closeOnSignal, webhook } from 'geohook/node'
+    import { closeOnSignal, createReceiver } from 'geohook'
+    import { webhook } from 'geohook/node'
     const receiver = createReceiver({ signatureKey: '${KEY}' }).on('*', () => {
       setInterval(() => {}, 1000)
       console.log('handling')
@@ -61,8 +61,8 @@ it.concurrent('the process exits with 1 after the timeout if a handler never ret
 it.concurrent('the process finishes its requests when Ctrl-C arrives twice, because tsx forwards it', async () => {
   const program = `
     import { createServer } from 'node:http'
-    import { createReceiver } from 'geohook'
-    import { closeOnSignal, webhook } from 'geohook/node'
+    import { closeOnSignal, createReceiver } from 'geohook'
+    import { webhook } from 'geohook/node'
     const receiver = createReceiver({ signatureKey: '${KEY}' }).on('*', () => {
       console.log('handling')
       return new Promise((resolve) => process.stdin.once('data', resolve))

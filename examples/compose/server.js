@@ -2,8 +2,8 @@
 // Start all of them in this folder: docker compose up
 // In your own app: npm install geohook pg pg-boss
 import { createServer } from 'node:http'
-import { createReceiver } from 'geohook'
-import { closeOnSignal, webhook } from 'geohook/node'
+import { closeOnSignal, createReceiver } from 'geohook'
+import { webhook } from 'geohook/node'
 import { createPostgresInbox } from 'geohook/postgres'
 
 const { SIGNATURE_KEY, DATABASE_URL, INBOX_SCHEMA, HOST = '127.0.0.1', PORT = '3000' } = process.env

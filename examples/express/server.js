@@ -2,9 +2,8 @@
 // Start it in this folder: npm install && SIGNATURE_KEY=<the webhook's signatureKey> npm start
 // In your own app: npm install geohook express
 import express from 'express'
-import { createReceiver } from 'geohook'
+import { closeOnSignal, createReceiver } from 'geohook'
 import { webhook } from 'geohook/express'
-import { closeOnSignal } from 'geohook/node'
 
 const receiver = createReceiver({
   signatureKey: process.env.SIGNATURE_KEY,

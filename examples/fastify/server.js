@@ -2,9 +2,8 @@
 // Start it in this folder: npm install && SIGNATURE_KEY=<the webhook's signatureKey> npm start
 // In your own app: npm install geohook fastify
 import fastify from 'fastify'
-import { createReceiver } from 'geohook'
+import { closeOnSignal, createReceiver } from 'geohook'
 import { webhook } from 'geohook/fastify'
-import { closeOnSignal } from 'geohook/node'
 
 const app = fastify()
 

@@ -1,9 +1,8 @@
 // geohook as middleware for one route in h3. Nitro and Nuxt use the same handlers.
 // Start it in this folder: npm install && SIGNATURE_KEY=<the webhook's signatureKey> npm start
 // In your own app: npm install geohook h3
-import { createReceiver } from 'geohook'
+import { closeOnSignal, createReceiver } from 'geohook'
 import { webhook } from 'geohook/h3'
-import { closeOnSignal } from 'geohook/node'
 import { H3, serve } from 'h3'
 
 const receiver = createReceiver({

@@ -3,9 +3,8 @@
 // In your own app: npm install geohook hono @hono/node-server zod
 import type { Server } from 'node:http'
 import { serve } from '@hono/node-server'
-import { createReceiver } from 'geohook'
+import { closeOnSignal, createReceiver } from 'geohook'
 import { webhook } from 'geohook/hono'
-import { closeOnSignal } from 'geohook/node'
 import { Hono } from 'hono'
 import { z } from 'zod'
 

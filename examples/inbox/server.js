@@ -4,8 +4,8 @@
 // better-sqlite3 in the folder in which you have installed geohook.
 // INBOX is the path of the SQLite file. In your own app: npm install geohook
 import { createServer } from 'node:http'
-import { createReceiver } from 'geohook'
-import { closeOnSignal, webhook } from 'geohook/node'
+import { closeOnSignal, createReceiver } from 'geohook'
+import { webhook } from 'geohook/node'
 import { createSqliteInbox } from 'geohook/sqlite'
 
 const { SIGNATURE_KEY, INBOX = 'inbox.db', PORT = '3000' } = process.env

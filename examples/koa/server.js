@@ -1,9 +1,8 @@
 // geohook as middleware in Koa: geohook verifies the request, then the next middleware gets the delivery and responds.
 // Start it in this folder: npm install && SIGNATURE_KEY=<the webhook's signatureKey> npm start
 // In your own app: npm install geohook koa koa-bodyparser
-import { createReceiver } from 'geohook'
+import { closeOnSignal, createReceiver } from 'geohook'
 import { webhook } from 'geohook/koa'
-import { closeOnSignal } from 'geohook/node'
 import Koa from 'koa'
 import bodyParser from 'koa-bodyparser'
 

@@ -4,9 +4,8 @@
 import 'reflect-metadata'
 import { Body, Controller, Get, Inject, Module, Post } from '@nestjs/common'
 import { NestFactory } from '@nestjs/core'
-import { createReceiver } from 'geohook'
+import { closeOnSignal, createReceiver } from 'geohook'
 import { webhook } from 'geohook/express'
-import { closeOnSignal } from 'geohook/node'
 
 class Layers {
   readonly names: string[] = []

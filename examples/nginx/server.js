@@ -3,8 +3,8 @@
 // and in another shell: nginx -p . -c nginx.conf. The payload URL is http://127.0.0.1:8080/hooks/parcels
 // In your own app: npm install geohook
 import { createServer } from 'node:http'
-import { createReceiver } from 'geohook'
-import { closeOnSignal, webhook } from 'geohook/node'
+import { closeOnSignal, createReceiver } from 'geohook'
+import { webhook } from 'geohook/node'
 
 const receiver = createReceiver({
   signatureKey: process.env.SIGNATURE_KEY,

@@ -2,8 +2,8 @@
 // Start it in this folder: npm install && SIGNATURE_KEY=<the webhook's signatureKey> npm start
 // PREVIOUS_KEY is the key before the rotation, if any. In your own app: npm install geohook
 import { createServer } from 'node:http'
-import { createReceiver } from 'geohook'
-import { closeOnSignal, webhook } from 'geohook/node'
+import { closeOnSignal, createReceiver } from 'geohook'
+import { webhook } from 'geohook/node'
 
 const { SIGNATURE_KEY, PREVIOUS_KEY, PORT = '3000' } = process.env
 

@@ -2,8 +2,8 @@
 // Start it in this folder: npm install && SIGNATURE_KEY=<the webhook's signatureKey> npm start
 // In your own app: npm install geohook pino
 import { createServer } from 'node:http'
-import { createReceiver } from 'geohook'
-import { closeOnSignal, webhook } from 'geohook/node'
+import { closeOnSignal, createReceiver } from 'geohook'
+import { webhook } from 'geohook/node'
 import pino from 'pino'
 
 const log = pino()

@@ -1,9 +1,8 @@
 // One receiver in Polka for several tenants, each with its own key.
 // Start it in this folder: npm install && SIGNATURE_KEY=<the webhook's signatureKey> npm start
 // SIGNATURE_KEY is the key of parcels, ROADS_KEY that of roads. In your own app: npm install geohook polka
-import { createReceiver } from 'geohook'
+import { closeOnSignal, createReceiver } from 'geohook'
 import { webhook } from 'geohook/express'
-import { closeOnSignal } from 'geohook/node'
 import polka from 'polka'
 
 const { SIGNATURE_KEY, ROADS_KEY, PORT = '3000' } = process.env

@@ -6,9 +6,9 @@
 // deliveries. compose.yaml starts the app with PostgreSQL and a mock service.
 // In your own app: npm install geohook, for PostgreSQL also pg and pg-boss, for SQLite before Node 22.13 better-sqlite3
 import { createServer } from 'node:http'
-import { createReceiver } from 'geohook'
+import { closeOnSignal, createReceiver } from 'geohook'
 import { createChanges } from 'geohook/changes'
-import { closeOnSignal, webhook } from 'geohook/node'
+import { webhook } from 'geohook/node'
 import { createPostgresInbox } from 'geohook/postgres'
 import { createSqliteInbox } from 'geohook/sqlite'
 import { openMirror } from './mirror.js'

@@ -2,9 +2,8 @@
 // Start it in this folder: npm install && SIGNATURE_KEY=<the key of parcels> ROADS_KEY=<the key of roads> npm start
 // In your own app: npm install geohook express
 import express from 'express'
-import { createReceiver } from 'geohook'
+import { closeOnSignal, createReceiver } from 'geohook'
 import { webhook } from 'geohook/express'
-import { closeOnSignal } from 'geohook/node'
 
 const { SIGNATURE_KEY, ROADS_KEY, PORT = '3000' } = process.env
 

@@ -3,8 +3,6 @@ import type { Receiver, ReceiverOptions } from '../receiver/types.ts'
 import { preloadRawBody, serve } from './node-http.ts'
 import { toLastReceiver } from './to-receiver.ts'
 
-export { closeOnSignal, type ShutdownOptions } from './shutdown.ts'
-
 const parsers = {
   text: 'express.text()',
   value: 'express.json() or express.urlencoded()',

@@ -1,11 +1,23 @@
-import { type EventEmitter, once } from 'node:events'
-import type { Server } from 'node:http'
-import type { ServerHttp2Session } from 'node:http2'
-import { type Socket, Server as SocketServer } from 'node:net'
 import { configInvalid } from '../errors.ts'
 import { type OptionNames, requireKnownOptions } from '../options.ts'
-import type { Receiver } from '../receiver/types.ts'
 import { onStopSignal } from '../shared/stop-signal.ts'
+import type { Receiver } from './types.ts'
+
+/** A server of `node:http`, `node:https` or `node:http2`, without their types: this entry also runs without Node. */
+interface NodeServer {
+  on(event: string, listener: (...args: never[]) => void): unknown
+  prependListener(event: string, listener: (...args: never[]) => void): unknown
+  close(): unknown
+  closeAllConnections?(): void
+  closeIdleConnections?(): void
+}
+
+/** A session or a connection of a server. */
+interface Opened {
+  once(event: 'close', listener: () => void): unknown
+  close(): void
+  destroy(): void
+}
 
 /** Options of {@link closeOnSignal}. */
 export interface ShutdownOptions {
@@ -34,15 +46,15 @@ const IDLE = 1_000
  * @example
  * ```ts
  * import { createServer } from 'node:http'
- * import { createReceiver } from 'geohook'
- * import { closeOnSignal, webhook } from 'geohook/node'
+ * import { closeOnSignal, createReceiver } from 'geohook'
+ * import { webhook } from 'geohook/node'
  *
  * const receiver = createReceiver({ signatureKey: 'parcels2026' }).on('*', console.log)
  * closeOnSignal(createServer(webhook(receiver)).listen(3000), receiver)
  * ```
  */
 export function closeOnSignal(
-  server: Server,
+  server: NodeServer,
   receiver: Pick<Receiver, 'close'>,
   options: ShutdownOptions = {},
 ): void {
@@ -51,8 +63,8 @@ export function closeOnSignal(
   // Node fires timers with a longer delay immediately.
   if (!Number.isInteger(timeout) || timeout < 1 || timeout > 2 ** 31 - 1)
     throw configInvalid('timeout must be an integer number of milliseconds from 1 to 2^31 - 1')
-  const sessions = openOf<ServerHttp2Session>(server, 'session')
-  const sockets = openOf<Socket>(server, 'connection')
+  const sessions = openOf(server, 'session')
+  const sockets = openOf(server, 'connection')
 
   async function close(): Promise<void> {
     // A handler that never returns must not keep the process alive.
@@ -69,9 +81,9 @@ export function closeOnSignal(
 }
 
 /** Returns a live set of the open sessions or connections of a server. */
-function openOf<Type extends EventEmitter>(server: Server, event: string): ReadonlySet<Type> {
-  const open = new Set<Type>()
-  server.on(event, (opened: Type) => {
+function openOf(server: NodeServer, event: string): ReadonlySet<Opened> {
+  const open = new Set<Opened>()
+  server.on(event, (opened: Opened) => {
     open.add(opened)
     opened.once('close', () => open.delete(opened))
   })
@@ -79,21 +91,30 @@ function openOf<Type extends EventEmitter>(server: Server, event: string): Reado
 }
 
 async function closeServer(
-  server: Server,
-  sessions: ReadonlySet<ServerHttp2Session>,
+  server: NodeServer,
+  sessions: ReadonlySet<Opened>,
   receiver: Pick<Receiver, 'close'>,
 ): Promise<void> {
   // From now on every response, from any route, closes its connection.
-  server.prependListener('request', (_req, res) => {
+  server.prependListener('request', (_req: unknown, res: { shouldKeepAlive: boolean }) => {
     res.shouldKeepAlive = false
   })
-  const closed = once(server, 'close')
-  // `http.Server`'s own close() would also close idle connections, although a client may already have sent a request on
-  // them.
-  SocketServer.prototype.close.call(server)
+  const closed = new Promise<void>((resolve) => server.on('close', resolve))
+  stopListening(server)
   for (const session of sessions) session.close()
   // Some HTTP/2 servers lack `closeIdleConnections`.
   const closingIdle = setInterval(() => server.closeIdleConnections?.(), IDLE)
   await Promise.all([receiver.close(), closed])
   clearInterval(closingIdle)
+}
+
+/**
+ * Calls `close` of `net.Server`, which all servers inherit: that of `http.Server` would also close idle connections,
+ * although a client may already have sent a request on them.
+ */
+function stopListening(server: NodeServer): void {
+  let { close } = server
+  for (let type = Object.getPrototypeOf(server); type; type = Object.getPrototypeOf(type))
+    if (Object.hasOwn(type, 'close')) close = type.close
+  close.call(server)
 }
