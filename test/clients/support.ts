@@ -49,7 +49,12 @@ export async function startLike(
   const clock = createManualClock()
   const service = createMockService({
     clock,
-    auth: tokens({ users: [{ ...USER, privileges }], apps: [{ ...APP, privileges }] }),
+    auth: tokens({
+      users: [
+        { ...USER, privileges },
+        { username: APP.clientId, password: APP.clientSecret, privileges },
+      ],
+    }),
     services: [
       { serviceName: 'Parcels', serviceType: 'FeatureServer' },
       { serviceName: 'Buffer', serviceType: 'GPServer' },

@@ -74,7 +74,7 @@ for (const { match, paths } of MOCKS.slice(0, 1).concat(MOCKS[3])) {
 
 export async function run(input) {
   const [line, rest] = splitLine(input)
-  const [contentType, body] = splitLine(rest)
+  const [contentType, content] = splitLine(rest)
   const [, selector, method, url] = /^(.)(GET|POST) (.*)$/s.exec(line) ?? []
   if (selector === undefined) return
   const { mock, match, context, seed } = MOCKS[selector.charCodeAt(0) & 3]
@@ -85,13 +85,12 @@ export async function run(input) {
     if (!operation?.methods.includes(method)) return
     const inQuery = readQuery(query)
     readFormat(inQuery)
-    const { parameters } = method === 'GET' ? { parameters: inQuery } : await readForm(body, contentType)
+    const { parameters } = method === 'GET' ? { parameters: inQuery } : await readForm(content, contentType)
     readFormat(parameters)
     const call = { context, method, parameters, origin: 'http://a' }
-    const result = await runOperation(operation, found.names, call, async () => ANONYMOUS)
-    require(typeof result.body === 'object' &&
-      JSON.stringify(result.body) !== undefined, 'the body is not JSON')
-    if (!result.changed) return
+    const body = await runOperation(operation, found.names, call, async () => ANONYMOUS)
+    require(typeof body === 'object' && JSON.stringify(body) !== undefined, 'the body is not JSON')
+    if (!operation.changes) return
     requireRestorable(mock)
     mock.restore(seed)
   } catch (error) {

@@ -82,22 +82,17 @@ const DESCRIPTIONS: Record<keyof DeliverySettings, string> = {
   daysInPast: '… within this number of days.',
 }
 
-const SETTING_NAMES: readonly (keyof DeliverySettings)[] = Object.keys(
-  DESCRIPTIONS,
-) as (keyof DeliverySettings)[]
-
-const boundsOf = (name: keyof DeliverySettings): { minimum: number; maximum: number } => {
-  const { minValue, maxValue } = settingsSchema.shape[name]
-  return { minimum: minValue as number, maximum: maxValue as number }
-}
-
-export const settingsParameters = (): ParameterDescription[] =>
-  SETTING_NAMES.map((name) => optional(name, DESCRIPTIONS[name], { type: 'integer', ...boundsOf(name) }))
+export const SETTINGS_PARAMETERS: readonly ParameterDescription[] = Object.entries(DESCRIPTIONS).map(
+  ([name, description]) => {
+    const { minValue, maxValue } = settingsSchema.shape[name as keyof DeliverySettings]
+    return optional(name, description, { type: 'integer', minimum: minValue, maximum: maxValue })
+  },
+)
 
 /** The fields of a form that changes the settings. */
-export const settingsFields = (settings?: DeliverySettings): Field[] =>
-  SETTING_NAMES.map((name) => {
-    const { minimum, maximum } = boundsOf(name)
-    const hint = `${DESCRIPTIONS[name]} ${minimum} to ${maximum}.`
-    return { name, label: name, kind: 'number', value: settings && String(settings[name]), hint }
+export const settingsFields = (settings: DeliverySettings): Field[] =>
+  SETTINGS_PARAMETERS.map(({ name, description, schema }) => {
+    const hint = `${description} ${schema.minimum} to ${schema.maximum}.`
+    const value = String(settings[name as keyof DeliverySettings])
+    return { name, label: name, kind: 'number', value, hint }
   })

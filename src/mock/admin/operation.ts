@@ -15,43 +15,6 @@ import { ANYONE, type Webhook } from '../state/webhooks.ts'
 import type { ServiceVersion } from '../versions.ts'
 import type { Privilege, User } from './tokens.ts'
 
-/** Name of a response; the OpenAPI document has a schema for each. */
-export type ResponseName =
-  | 'Webhook'
-  | 'Webhooks'
-  | 'Status'
-  | 'NotificationStatus'
-  | 'Settings'
-  | 'Token'
-  | 'HostedWebhook'
-  | 'HostedWebhooks'
-  | 'HostedStatus'
-  | 'HostedNotificationStatus'
-  | 'PortalWebhook'
-  | 'PortalWebhooks'
-  | 'PortalStatus'
-  | 'PortalNotificationStatus'
-  | 'PortalSettings'
-  | 'OAuthToken'
-  | 'ServerInfo'
-  | 'User'
-  | 'Portal'
-
-/** The options that the administration uses. */
-export type ContextOptions = Pick<
-  ResolvedOptions,
-  | 'auth'
-  | 'clock'
-  | 'defaultActive'
-  | 'errorFormat'
-  | 'federated'
-  | 'httpStatus'
-  | 'omitted'
-  | 'product'
-  | 'version'
-  | 'window'
->
-
 /**
  * Whether `/rest/info` says that the server belongs to the portal. `@esri/arcgis-rest-request` asks for it before its
  * first request to a server. If the user has signed in at a portal, it refuses a server without a portal, and if at a
@@ -64,7 +27,7 @@ export interface Federation {
 /** The parts of a mock service that the administration uses. */
 export interface Context {
   readonly state: State
-  readonly options: ContextOptions
+  readonly options: ResolvedOptions
   readonly federation: Federation
   /** Resolves when every change so far is saved. */
   save(): Promise<void>
@@ -95,14 +58,8 @@ export interface Call {
   origin: string
 }
 
-/** Result of an operation. */
-export interface OperationResult {
-  body: object
-  /** True if the state must be saved. */
-  changed: boolean
-}
-
-type Result = OperationResult | Promise<OperationResult>
+/** The body of the response. */
+type Result = object | Promise<object>
 
 interface Description extends OperationDescription {
   /** Unique name within its scope. */
@@ -110,9 +67,10 @@ interface Description extends OperationDescription {
   /** End of the path; empty for operations that list or read webhooks. */
   segment: string
   since: ServiceVersion
-  /** True if the operation can change the state. */
+  /** True if POST requests can change the state. */
   changes: boolean
-  response: ResponseName
+  /** Name of the response's schema in the OpenAPI document. */
+  response: string
 }
 
 /** An operation on nothing in particular, for example `generateToken`. It requires no token. */
@@ -121,7 +79,7 @@ export interface RootOperation extends Omit<Description, 'segment'> {
   /** OpenAPI paths, for example `/sharing/rest/portals/{portalId}`. */
   paths: readonly string[]
   /** The method of `auth` without which a service does not have the operation. */
-  needs?: 'generateToken' | 'generateAppToken'
+  needs?: 'generateToken'
   run(call: RootCall): Result
 }
 
@@ -159,9 +117,6 @@ type Kind = Pick<Description, 'methods' | 'since' | 'changes'>
 export const READ: Kind = { methods: READ_METHODS, since: '11.1', changes: false }
 /** Members of operations that change the state. */
 export const CHANGE: Kind = { methods: CHANGE_METHODS, since: '11.1', changes: true }
-
-export const unchanged = (body: object): OperationResult => ({ body, changed: false })
-export const changed = (body: object): OperationResult => ({ body, changed: true })
 
 const PRIVILEGE_NAMES: Record<Privilege, string> = {
   geoprocessing: 'the Geoprocessing privilege',

@@ -5,63 +5,43 @@ import {
   type PathNames,
   schemaRef,
 } from '../http/operation.ts'
+import type { ResolvedOptions } from '../options.ts'
 import type { ServiceType } from '../state/services.ts'
 import type { Webhook } from '../state/webhooks.ts'
 import { isAtLeast } from '../versions.ts'
-import type {
-  Call,
-  ContextOptions,
-  Operation,
-  OperationResult,
-  RecordedAttempt,
-  ResponseName,
-  RootOperation,
-  ServiceOperation,
-  WebhookOperation,
-} from './operation.ts'
+import type { Call, Operation, RecordedAttempt, ServiceOperation, WebhookOperation } from './operation.ts'
 import { PORTAL_SERVICE_OPERATIONS, PORTAL_WEBHOOK_OPERATIONS } from './portal/operations.ts'
-import {
-  COMMUNITY_SELF,
-  GENERATE_TOKEN,
-  OAUTH_TOKEN,
-  PORTAL_INFO,
-  PORTAL_TOKEN,
-  PORTALS_SELF,
-  SERVER_INFO,
-} from './sign-in.ts'
+import { SIGN_IN_OPERATIONS } from './sign-in.ts'
 import { SERVICE_OPERATIONS, SITE_OPERATIONS, WEBHOOK_OPERATIONS } from './webhook-operations.ts'
 
 /** A set of paths for the operations on webhooks. */
-export interface Family {
+interface Family {
   /** Tells apart the operation ids of the OpenAPI document; empty for the paths of the specification. */
   name: string
   /** Path of the webhooks of the whole site; undefined if the family has none. */
   site?: string
   /** OpenAPI paths of the webhooks of a service: in the root folder, and in another folder. */
-  webhooks: readonly [root: string, folder?: string]
-  /** True if the last word of `webhooks` may be omitted before an id or an operation. */
-  isWordOptional?: boolean
+  webhooks: readonly string[]
   /** Words that some clients write in other letter case. */
   anyCase?: readonly string[]
 }
 
 /** The paths of the specification (docs/specification.md, "Endpoints"). One edition omits the word `webhooks`. */
-export const SERVICES: Family = {
+const SERVICES: Family = {
   name: '',
   site: '/services/webhooks',
   webhooks: ['/services/{service}/webhooks', '/services/{folderName}/{service}/webhooks'],
-  isWordOptional: true,
 }
 
 /** The paths of a server's administrator directory. */
-export const SERVER_ADMIN: Family = {
+const SERVER_ADMIN: Family = {
   name: 'Admin',
   site: '/admin/services/webhooks',
   webhooks: ['/admin/services/{service}/webhooks', '/admin/services/{folderName}/{service}/webhooks'],
 }
 
 /** The paths of a hosted feature service, also for services that are not hosted. */
-export const HOSTED: Family = {
+const HOSTED: Family = {
   name: 'Hosted',
   webhooks: [
     '/rest/admin/services/{serviceName}/FeatureServer/WebHooks',
@@ -71,23 +51,16 @@ export const HOSTED: Family = {
 }
 
 /** The paths of a portal's webhooks. Every `portalId` names the one portal of a mock. */
-export const PORTAL: Family = {
-  name: 'Portal',
-  webhooks: ['/sharing/rest/portals/{portalId}/webhooks'],
-}
-
-/** The service that a path names, whether or not it exists. */
-interface AddressedService {
-  /** In the format of `servicePath`. */
-  path: string
-  serviceType: ServiceType
-}
+const PORTAL: Family = { name: 'Portal', webhooks: ['/sharing/rest/portals/{portalId}/webhooks'] }
 
 const serviceTypeOf = (part: string): ServiceType | undefined =>
   /.\.(FeatureServer|GPServer)$/s.exec(part)?.[1] as ServiceType | undefined
 
-/** The service that the names in a path belong to. Paths with a `serviceName` are those of feature services. */
-export function toAddressedService(names: PathNames): AddressedService | undefined {
+/**
+ * Returns type and path, in the format of `servicePath`, of the service that the names in a path belong to, whether or not
+ * it exists. Paths with a `serviceName` are those of feature services.
+ */
+export function toAddressedService(names: PathNames): { path: string; serviceType: ServiceType } | undefined {
   const { folderName, service, serviceName, portalId } = names
   if (portalId !== undefined) return { path: `${portalId}.Portal`, serviceType: 'Portal' }
   const name = serviceName === undefined ? service : `${serviceName}.FeatureServer`
@@ -114,30 +87,20 @@ export function toKnownPath(path: string): string {
 }
 
 /** A webhook as hosted services write it (docs/senders.md, "Hosted feature services"). */
-export type HostedWebhook = Omit<Webhook, 'id'> & { globalId: string; status?: string; success?: boolean }
-
-function toHostedWebhook({ id, ...others }: Webhook & { status?: string }): HostedWebhook {
+function toHostedWebhook({ id, ...others }: Webhook & { status?: string }): object {
   const webhook = { globalId: id, ...others }
-  return others.status === undefined ? webhook : { ...webhook, success: true }
+  return others.status === undefined ? webhook : toHostedStatus(webhook)
 }
 
 /** The documentation has `success`; the released clients read `status`. */
 const toHostedStatus = (body: object): object => ({ ...body, success: true })
 
-interface HostedResponse {
-  name: ResponseName
-  convert(body: object, call: Call, webhookId: string): object
-}
-
-/** The responses of hosted services, by the response of the same operation on other services. */
-const RESPONSES: { [name in ResponseName]?: HostedResponse } = {
-  Webhook: { name: 'HostedWebhook', convert: (body) => toHostedWebhook(body as Webhook) },
-  Webhooks: {
-    name: 'HostedWebhooks',
-    convert: (body) => (body as { webhooks: Webhook[] }).webhooks.map(toHostedWebhook),
-  },
-  Status: { name: 'HostedStatus', convert: toHostedStatus },
-  NotificationStatus: { name: 'HostedNotificationStatus', convert: toHostedFailures },
+/** Convert the responses of operations, by their names, to those of hosted services. */
+const CONVERTERS: Readonly<Record<string, (body: object, call: Call, webhookId: string) => object>> = {
+  Webhook: (body) => toHostedWebhook(body as Webhook),
+  Webhooks: (body) => (body as { webhooks: Webhook[] }).webhooks.map(toHostedWebhook),
+  Status: toHostedStatus,
+  NotificationStatus: toHostedFailures,
 }
 
 /** Hosted services write the values as text, and add the response of the receiver. */
@@ -162,16 +125,13 @@ function responseBefore(time: number, attempts: readonly RecordedAttempt[]): str
 }
 
 function toHosted<Given extends ServiceOperation | WebhookOperation>(operation: Given): Given {
-  const response = RESPONSES[operation.response]
-  if (!response) throw new Error(`hosted services have no response ${operation.response}`)
-  const run = operation.run as (call: Call) => OperationResult | Promise<OperationResult>
+  const convert = CONVERTERS[operation.response] as (typeof CONVERTERS)[string]
+  const run = operation.run as (call: Call) => object | Promise<object>
   return {
     ...operation,
-    response: response.name,
-    async run(call: Call & { webhook?: Readonly<Webhook> }) {
-      const { body, changed } = await run(call)
-      return { changed, body: response.convert(body, call, call.webhook?.id ?? '') }
-    },
+    response: `Hosted${operation.response}`,
+    run: async (call: Call & { webhook?: Readonly<Webhook> }) =>
+      convert(await run(call), call, call.webhook?.id ?? ''),
   }
 }
 
@@ -186,17 +146,6 @@ export interface Route extends AnyRoute<Operation> {
   family: Family
 }
 
-/** Operations that name their own paths. */
-const ROOT_OPERATIONS: readonly RootOperation[] = [
-  GENERATE_TOKEN,
-  PORTAL_TOKEN,
-  OAUTH_TOKEN,
-  SERVER_INFO,
-  PORTAL_INFO,
-  COMMUNITY_SELF,
-  PORTALS_SELF,
-]
-
 const SERVER_OPERATIONS: readonly Exclude<Operation, { scope: 'root' }>[] = [
   ...WEBHOOK_OPERATIONS,
   ...SERVICE_OPERATIONS,
@@ -208,13 +157,13 @@ const ROUTES: readonly Route[] = [
   ...[SERVICES, SERVER_ADMIN].flatMap((family) => routesOfFamily(family, SERVER_OPERATIONS)),
   ...routesOfFamily(HOSTED, HOSTED_OPERATIONS),
   ...routesOfFamily(PORTAL, [...PORTAL_SERVICE_OPERATIONS, ...PORTAL_WEBHOOK_OPERATIONS]),
-  ...ROOT_OPERATIONS.flatMap((operation) =>
+  ...SIGN_IN_OPERATIONS.flatMap((operation) =>
     operation.paths.map((path) => toRoute(path, operation, SERVICES)),
   ),
 ]
 
 /** Returns the routes of a service: those of its version that its `auth` supports. */
-export const routesOf = ({ version, auth }: Pick<ContextOptions, 'version' | 'auth'>): Route[] =>
+export const routesOf = ({ version, auth }: Pick<ResolvedOptions, 'version' | 'auth'>): Route[] =>
   ROUTES.filter(({ operation }) => {
     if (!isAtLeast(version, operation.since)) return false
     return operation.scope !== 'root' || !operation.needs || auth?.[operation.needs] !== undefined
@@ -228,17 +177,16 @@ function routesOfFamily(family: Family, operations: typeof SERVER_OPERATIONS): R
 }
 
 function pathsOf(
-  { site, webhooks, isWordOptional = false }: Family,
+  { name, site, webhooks }: Family,
   { scope, segment }: (typeof SERVER_OPERATIONS)[number],
 ): string[] {
   const last = segment === '' ? '' : `/${segment}`
   if (scope === 'site') return site === undefined ? [] : [site + last]
   const below = (scope === 'webhook' ? '/{webhookId}' : '') + last
-  // Without the word, a path with nothing below would name the service itself.
-  const isShort = isWordOptional && below !== ''
-  const paths = webhooks.filter((path) => path !== undefined)
-  const short = isShort ? paths.map((path) => path.slice(0, path.lastIndexOf('/'))) : []
-  return [...paths, ...short].map((path) => path + below)
+  // Without the word `webhooks`, a path with nothing below would name the service itself.
+  const isShort = name === SERVICES.name && below !== ''
+  const short = isShort ? webhooks.map((path) => path.replace('/webhooks', '')) : []
+  return [...webhooks, ...short].map((path) => path + below)
 }
 
 function toRoute(path: string, operation: Operation, family: Family): Route {

@@ -10,7 +10,6 @@ import {
   type Context,
   identify,
   type Operation,
-  type OperationResult,
   requirePrivileges,
 } from './operation.ts'
 import { errorsOf, routesOf, toAddressedService, toKnownPath } from './operations.ts'
@@ -20,7 +19,7 @@ import {
   deactivatePortalWebhook,
   updatePortalWebhook,
 } from './portal/operations.ts'
-import { createWebhook, deleteWebhook, editWebhook, settings } from './webhook-operations.ts'
+import { createWebhook, editWebhook, removeWebhook, settings } from './webhook-operations.ts'
 
 /** Handles the administration of webhooks (docs/specification.md, "Endpoints"), and responds with 404 to unknown paths. */
 export function adminHandler(context: Context, hasInspector: boolean): Handler {
@@ -31,10 +30,10 @@ export function adminHandler(context: Context, hasInspector: boolean): Handler {
     panel: hasInspector ? 'webhooks' : undefined,
     async run({ req, operation, method, names, parameters }) {
       const call = { context, method, parameters, origin: originOf(req) }
-      const { body, changed } = await runOperation(operation, names, call, () =>
+      const body = await runOperation(operation, names, call, () =>
         identify(context, parameters, req.headers),
       )
-      if (changed) await waitForSave(context.save)
+      if (operation.changes && method === 'POST') await waitForSave(context.save)
       return { body }
     },
     toFailure(error, path) {
@@ -55,7 +54,7 @@ export async function runOperation(
   names: PathNames,
   anonymous: Omit<Call, 'user'>,
   identify: () => Promise<Call['user']>,
-): Promise<OperationResult> {
+): Promise<object> {
   if (operation.scope === 'root') return operation.run({ ...anonymous, names, identify })
   const user = await identify()
   const addressed = toAddressedService(names)
@@ -101,11 +100,8 @@ export function createAdministration(context: Context): Administration {
   return {
     async create(service, values) {
       const isPortal = service.serviceType === 'Portal'
-      const { body } = await (isPortal ? createPortalWebhook : createWebhook).run({
-        ...toCall(values),
-        service,
-      })
-      const { id } = body as { id: string }
+      const create = isPortal ? createPortalWebhook : createWebhook
+      const { id } = (await create.run({ ...toCall(values), service })) as { id: string }
       const webhook = webhooks.get(id) as Webhook
       if (isPortal && values.active === 'false') await deactivatePortalWebhook.run({ ...toCall({}), webhook })
       return webhooks.get(id) as Webhook
@@ -121,7 +117,7 @@ export function createAdministration(context: Context): Administration {
       return webhooks.get(webhook.id) as Webhook
     },
     async delete(webhook) {
-      await deleteWebhook.run({ ...toCall({}), webhook })
+      removeWebhook(context.state, webhook.id)
     },
     async changeSettings(values) {
       await settings.run(toCall(values))

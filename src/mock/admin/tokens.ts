@@ -23,14 +23,6 @@ export interface Credentials {
   minutes?: number | undefined
 }
 
-/** Credentials of an application (OAuth 2.0, `client_credentials`). */
-export interface AppCredentials {
-  clientId: string
-  clientSecret: string
-  /** Lifetime of the token in minutes, 1 to 20160; absent if the request does not specify one. */
-  minutes?: number | undefined
-}
-
 /** A token, and its expiry time in milliseconds since 1970. */
 export interface IssuedToken {
   token: string
@@ -42,17 +34,12 @@ export interface Auth {
   /** @returns the user of a token; undefined if the token is invalid or has expired */
   authenticate(token: string, now: number): User | undefined | Promise<User | undefined>
   /**
-   * Issues a token. If this method is missing, the service has no `generateToken` operation.
+   * Issues a token to a user, or to an application that signs in with its id and secret (OAuth 2.0). If this method is
+   * missing, the service has no operations `generateToken` and `oauth2/token`.
    *
    * @returns undefined for wrong credentials
    */
   generateToken?(credentials: Credentials, now: number): Promise<IssuedToken | undefined>
-  /**
-   * Issues a token to an application. If this method is missing, the service has no `oauth2/token` operation.
-   *
-   * @returns undefined for wrong credentials
-   */
-  generateAppToken?(credentials: AppCredentials, now: number): Promise<IssuedToken | undefined>
   /**
    * Issues a token for a server to the holder of a portal's token. If this method is missing, `generateToken` requires
    * a user name.
@@ -70,18 +57,10 @@ export interface TokenUser extends User {
   password: string
 }
 
-/** An application that can get a token with its own credentials (OAuth 2.0). */
-export interface TokenApp {
-  clientId: string
-  clientSecret: string
-  privileges: readonly Privilege[]
-}
-
 /** Options of {@link tokens}. */
 export interface TokensOptions {
+  /** An application (OAuth 2.0) is a user with its client id as the name, and its client secret as the password. */
   users: readonly TokenUser[]
-  /** Applications, whose user name is their `clientId`. Default: none. */
-  apps?: readonly TokenApp[] | undefined
   /** Default lifetime of a token in minutes, 1 to 20160. Default 60. */
   expiration?: number | undefined
 }
@@ -102,7 +81,6 @@ const privileges = z.array(z.enum(['geoprocessing', 'features']))
 
 const optionsSchema = z.strictObject({
   users: z.array(z.strictObject({ username: name, password: secret, privileges })),
-  apps: z.array(z.strictObject({ clientId: name, clientSecret: secret, privileges })).optional(),
   expiration: z.int().min(1).max(MAX_MINUTES).optional(),
 })
 
@@ -122,14 +100,15 @@ const optionsSchema = z.strictObject({
  * await service.close()
  * ```
  */
-export function tokens({ users, apps = [], expiration = 60 }: TokensOptions): Auth {
-  check(optionsSchema, { users, apps, expiration }, 'tokens')
-  const findUser = createLogin(
-    users.map(({ username, password, privileges }) => [username, password, privileges]),
+export function tokens({ users, expiration = 60 }: TokensOptions): Auth {
+  check(optionsSchema, { users, expiration }, 'tokens')
+  const known = new Map(
+    users.map((user) => [user.username, { user: toUser(user), password: digest(user.password) }]),
   )
-  const findApp = createLogin(
-    apps.map(({ clientId, clientSecret, privileges }) => [clientId, clientSecret, privileges]),
-  )
+  if (known.size !== users.length) throw configInvalid('two users of tokens have one name')
+  // For an unknown name, the given password is compared with this random one, so that the response takes as long as for
+  // a known name.
+  const unknownUser = { user: undefined, password: randomBytes(32) }
   const issued = new Map<string, Token>()
 
   function issue(user: User | undefined, minutes: number, now: number): IssuedToken | undefined {
@@ -149,10 +128,9 @@ export function tokens({ users, apps = [], expiration = 60 }: TokensOptions): Au
   return {
     authenticate,
     async generateToken({ username, password, minutes = expiration }, now) {
-      return issue(findUser(username, password), minutes, now)
-    },
-    async generateAppToken({ clientId, clientSecret, minutes = expiration }, now) {
-      return issue(findApp(clientId, clientSecret), minutes, now)
+      const candidate = known.get(username) ?? unknownUser
+      const isRight = timingSafeEqual(candidate.password, digest(password))
+      return issue(isRight ? candidate.user : undefined, minutes, now)
     },
     async exchangeToken({ token, minutes = expiration }, now) {
       return issue(authenticate(token, now), minutes, now)
@@ -160,29 +138,7 @@ export function tokens({ users, apps = [], expiration = 60 }: TokensOptions): Au
   }
 }
 
-type Account = readonly [name: string, secret: string, privileges: readonly Privilege[]]
-
-/**
- * Returns a function that finds the user with a name and a secret.
- *
- * @throws {WebhookError} `config_invalid` for two accounts with one name
- */
-function createLogin(accounts: readonly Account[]): (name: string, secret: string) => User | undefined {
-  const known = new Map(
-    accounts.map(([username, password, privileges]) => [
-      username,
-      { user: { username, privileges: [...privileges] }, password: digest(password) },
-    ]),
-  )
-  if (known.size !== accounts.length) throw configInvalid('two users or apps of tokens have one name')
-  // For an unknown name, the given password is compared with this random one, so that the response takes as long as for
-  // a known name.
-  const unknownUser = { user: undefined, password: randomBytes(32) }
-  return (username, password) => {
-    const candidate = known.get(username) ?? unknownUser
-    return timingSafeEqual(candidate.password, digest(password)) ? candidate.user : undefined
-  }
-}
+const toUser = ({ username, privileges }: User): User => ({ username, privileges: [...privileges] })
 
 const toKey = (token: string): string => digest(token).toString('base64')
 

@@ -3,44 +3,38 @@ import { READ_METHODS } from '../http/operation.ts'
 import { readAll } from '../http/request.ts'
 import type { DeliverySettings } from '../schemas.ts'
 import type { Service } from '../state/services.ts'
+import type { State } from '../state/snapshot.ts'
 import { shownSchedule, type Webhook, type WebhookSeed } from '../state/webhooks.ts'
-import { settingsParameters } from './fields.ts'
+import { SETTINGS_PARAMETERS } from './fields.ts'
 import {
   CHANGE,
   type Context,
-  changed,
   READ,
   type ServiceOperation,
   type SiteOperation,
-  unchanged,
   type WebhookOperation,
 } from './operation.ts'
 import { readChanges, requireFreeName, webhookParameters } from './parameters.ts'
 
 /** A webhook in responses of create, read and edit: the fields in the specification's order. */
-const toWebhookJson = (webhook: Readonly<Webhook>, { window }: Context['options']): Webhook => ({
+const toWebhookJson = (webhook: Readonly<Webhook>, { options }: Context): Webhook => ({
   ...webhook,
-  scheduleInfo: shownSchedule(webhook, window),
+  scheduleInfo: shownSchedule(webhook, options.window),
 })
 
 /** Webhooks in lists, with `changeTypes` at the end (docs/senders.md, "Administration"). */
-const toListJson = (webhooks: readonly Readonly<Webhook>[], options: Context['options']): object => ({
+const toListJson = (webhooks: readonly Readonly<Webhook>[], context: Context): object => ({
   webhooks: webhooks.map((webhook) => {
-    const { changeTypes, ...others } = toWebhookJson(webhook, options)
+    const { changeTypes, ...others } = toWebhookJson(webhook, context)
     return { ...others, changeTypes }
   }),
 })
 
-export const SUCCESS = { status: 'success' } as const
+const SUCCESS = { status: 'success' } as const
 
-const readWebhook: WebhookOperation = {
-  name: 'read',
-  scope: 'webhook',
-  segment: '',
-  summary: 'Read a webhook.',
-  ...READ,
-  response: 'Webhook',
-  run: ({ context, webhook }) => unchanged(toWebhookJson(webhook, context.options)),
+export function removeWebhook({ webhooks, failures }: State, id: string): void {
+  webhooks.delete(id)
+  failures.delete(id)
 }
 
 export const editWebhook: WebhookOperation = {
@@ -58,57 +52,49 @@ export const editWebhook: WebhookOperation = {
     requireFreeName(context, webhook, changes.name, id)
     const edited = webhooks.edit(id, changes, user.username, context.options.omitted) as Webhook
     if (edited.active && !webhook.active) failures.delete(id)
-    return changed({ ...toWebhookJson(edited, context.options), ...SUCCESS })
+    return { ...toWebhookJson(edited, context), ...SUCCESS }
   },
-}
-
-export const deleteWebhook: WebhookOperation = {
-  name: 'delete',
-  scope: 'webhook',
-  segment: 'delete',
-  summary: 'Delete a webhook permanently.',
-  ...CHANGE,
-  response: 'Status',
-  run({ context: { state }, webhook: { id } }) {
-    state.webhooks.delete(id)
-    state.failures.delete(id)
-    return changed(SUCCESS)
-  },
-}
-
-const notificationStatus: WebhookOperation = {
-  name: 'notificationStatus',
-  scope: 'webhook',
-  segment: 'notificationStatus',
-  summary: 'List the failed deliveries of a webhook.',
-  ...READ,
-  since: '11.2',
-  response: 'NotificationStatus',
-  run: ({ context, webhook }) =>
-    unchanged({
-      webhookNotificationStatus: (context.state.failures.get(webhook.id) ?? []).map((invokedTimestamp) => ({
-        invoked: false,
-        invokedTimestamp,
-      })),
-    }),
 }
 
 export const WEBHOOK_OPERATIONS: readonly WebhookOperation[] = [
-  readWebhook,
+  {
+    name: 'read',
+    scope: 'webhook',
+    segment: '',
+    summary: 'Read a webhook.',
+    ...READ,
+    response: 'Webhook',
+    run: ({ context, webhook }) => toWebhookJson(webhook, context),
+  },
   editWebhook,
-  deleteWebhook,
-  notificationStatus,
+  {
+    name: 'delete',
+    scope: 'webhook',
+    segment: 'delete',
+    summary: 'Delete a webhook permanently.',
+    ...CHANGE,
+    response: 'Status',
+    run({ context, webhook }) {
+      removeWebhook(context.state, webhook.id)
+      return SUCCESS
+    },
+  },
+  {
+    name: 'notificationStatus',
+    scope: 'webhook',
+    segment: 'notificationStatus',
+    summary: 'List the failed deliveries of a webhook.',
+    ...READ,
+    since: '11.2',
+    response: 'NotificationStatus',
+    run({ context, webhook }) {
+      const times = context.state.failures.get(webhook.id) ?? []
+      return {
+        webhookNotificationStatus: times.map((invokedTimestamp) => ({ invoked: false, invokedTimestamp })),
+      }
+    },
+  },
 ]
-
-const listWebhooks: ServiceOperation = {
-  name: 'list',
-  scope: 'service',
-  segment: '',
-  summary: 'List the webhooks of a service.',
-  ...READ,
-  response: 'Webhooks',
-  run: ({ context, service }) => unchanged(toListJson(context.state.webhooks.list(service), context.options)),
-}
 
 export const createWebhook: ServiceOperation = {
   name: 'create',
@@ -123,29 +109,9 @@ export const createWebhook: ServiceOperation = {
     const { serviceType } = service
     const changes = readChanges(parameters, { ...options, operation: 'create', serviceType })
     requireFreeName(context, service, changes.name)
-    const seed = {
-      active: options.defaultActive,
-      ...changes,
-      ...service,
-      ownerId: user.username,
-    } as WebhookSeed
-    return changed({ ...toWebhookJson(state.webhooks.create(seed), options), ...SUCCESS })
-  },
-}
-
-const deleteAll: ServiceOperation = {
-  name: 'deleteAll',
-  scope: 'service',
-  segment: 'deleteAll',
-  summary: 'Delete all webhooks of a service permanently.',
-  ...CHANGE,
-  response: 'Status',
-  run({ context: { state }, service }) {
-    for (const { id } of state.webhooks.list(service)) {
-      state.webhooks.delete(id)
-      state.failures.delete(id)
-    }
-    return changed(SUCCESS)
+    const given = { active: options.defaultActive, ...changes, ownerId: user.username }
+    const webhook = state.webhooks.create({ ...given, ...service } as WebhookSeed)
+    return { ...toWebhookJson(webhook, context), ...SUCCESS }
   },
 }
 
@@ -153,59 +119,57 @@ const deleteAll: ServiceOperation = {
  * Edits only the webhooks that are not yet in the requested state, so that the others keep their `modified`. Activating a
  * webhook whose handshake failed repeats the handshake.
  */
-function switchAll({ state }: Context, service: Service, active: boolean, username: string): void {
+function switchAll({ state }: Context, service: Service, active: boolean, username: string): object {
   for (const webhook of state.webhooks.list(service)) {
     const isStopped = active && state.handshakes.get(webhook.id)?.reason !== undefined
     if (webhook.active !== active || isStopped) state.webhooks.edit(webhook.id, { active }, username)
     if (active) state.failures.delete(webhook.id)
   }
-}
-
-const activateAll: ServiceOperation = {
-  name: 'activateAll',
-  scope: 'service',
-  segment: 'activateAll',
-  summary: 'Switch all webhooks of a service on, and forget their failures.',
-  ...CHANGE,
-  response: 'Status',
-  run({ context, user, service }) {
-    switchAll(context, service, true, user.username)
-    return changed(SUCCESS)
-  },
-}
-
-const deactivateAll: ServiceOperation = {
-  ...activateAll,
-  name: 'deactivateAll',
-  segment: 'deactivateAll',
-  summary: 'Switch all webhooks of a service off.',
-  run({ context, user, service }) {
-    switchAll(context, service, false, user.username)
-    return changed(SUCCESS)
-  },
+  return SUCCESS
 }
 
 export const SERVICE_OPERATIONS: readonly ServiceOperation[] = [
-  listWebhooks,
-  createWebhook,
-  deleteAll,
-  activateAll,
-  deactivateAll,
-]
-
-const listSite: SiteOperation = {
-  name: 'listSite',
-  scope: 'site',
-  segment: '',
-  summary: 'List all webhooks of all services.',
-  ...READ,
-  since: '11.2',
-  response: 'Webhooks',
-  run({ context: { state, options } }) {
-    const webhooks = state.webhooks.list().filter(({ serviceType }) => serviceType !== 'Portal')
-    return unchanged(toListJson(webhooks, options))
+  {
+    name: 'list',
+    scope: 'service',
+    segment: '',
+    summary: 'List the webhooks of a service.',
+    ...READ,
+    response: 'Webhooks',
+    run: ({ context, service }) => toListJson(context.state.webhooks.list(service), context),
   },
-}
+  createWebhook,
+  {
+    name: 'deleteAll',
+    scope: 'service',
+    segment: 'deleteAll',
+    summary: 'Delete all webhooks of a service permanently.',
+    ...CHANGE,
+    response: 'Status',
+    run({ context: { state }, service }) {
+      for (const { id } of state.webhooks.list(service)) removeWebhook(state, id)
+      return SUCCESS
+    },
+  },
+  {
+    name: 'activateAll',
+    scope: 'service',
+    segment: 'activateAll',
+    summary: 'Switch all webhooks of a service on, and forget their failures.',
+    ...CHANGE,
+    response: 'Status',
+    run: ({ context, user, service }) => switchAll(context, service, true, user.username),
+  },
+  {
+    name: 'deactivateAll',
+    scope: 'service',
+    segment: 'deactivateAll',
+    summary: 'Switch all webhooks of a service off.',
+    ...CHANGE,
+    response: 'Status',
+    run: ({ context, user, service }) => switchAll(context, service, false, user.username),
+  },
+]
 
 export const settings: SiteOperation = {
   name: 'settings',
@@ -215,15 +179,30 @@ export const settings: SiteOperation = {
   ...CHANGE,
   methods: READ_METHODS,
   since: '11.2',
-  parameters: settingsParameters(),
+  parameters: SETTINGS_PARAMETERS,
   response: 'Settings',
   run({ context: { state }, method, parameters }) {
-    const changes: Partial<DeliverySettings> = readAll(parameters, settingsParameters())
-    if (Object.keys(changes).length === 0) return unchanged(state.settings)
+    const changes: Partial<DeliverySettings> = readAll(parameters, SETTINGS_PARAMETERS)
+    if (Object.keys(changes).length === 0) return state.settings
     if (method !== 'POST') throw new AdminError(400, 'use POST to change settings')
     state.settings = { ...state.settings, ...changes }
-    return changed({ ...state.settings, ...SUCCESS })
+    return { ...state.settings, ...SUCCESS }
   },
 }
 
-export const SITE_OPERATIONS: readonly SiteOperation[] = [listSite, settings]
+export const SITE_OPERATIONS: readonly SiteOperation[] = [
+  {
+    name: 'listSite',
+    scope: 'site',
+    segment: '',
+    summary: 'List all webhooks of all services.',
+    ...READ,
+    since: '11.2',
+    response: 'Webhooks',
+    run({ context }) {
+      const webhooks = context.state.webhooks.list().filter(({ serviceType }) => serviceType !== 'Portal')
+      return toListJson(webhooks, context)
+    },
+  },
+  settings,
+]

@@ -4,13 +4,13 @@ import { FEATURE, JOB, seed, start } from '../support.ts'
 import { get, NOW, postForm } from './support.ts'
 
 const USER = { username: 'ann', password: 'secret', privileges: ['features', 'geoprocessing'] } as const
-const APP = { clientId: 'app', clientSecret: 'shh', privileges: ['features'] } as const
+const APP = { username: 'app', password: 'shh', privileges: ['features'] } as const
 const APP_FORM = { client_id: 'app', client_secret: 'shh', grant_type: 'client_credentials' }
 const USER_FORM = { username: 'ann', password: 'secret' }
 
 async function startSignIn(options: Parameters<typeof start>[1] = {}) {
   const clock = createManualClock(NOW)
-  const auth = tokens({ users: [USER], apps: [APP] })
+  const auth = tokens({ users: [USER, APP] })
   const service = await start([seed(FEATURE), seed(JOB)], { like: 'enterprise', clock, auth, ...options })
   const ask = async (path: string, form: Record<string, string> = {}) => {
     const { status, text } = await postForm(service.url + path, { ...form, f: 'json' })
@@ -109,12 +109,6 @@ describe('sign-in at the portal', () => {
       'Invalid client_id or client_secret',
     ],
     [
-      'the name of a user as client_id',
-      '/sharing/rest/oauth2/token',
-      { ...APP_FORM, client_id: 'ann', client_secret: 'secret' },
-      'Invalid client_id or client_secret',
-    ],
-    [
       'another grant',
       '/sharing/rest/oauth2/token',
       { ...APP_FORM, grant_type: 'password' },
@@ -142,9 +136,7 @@ describe('sign-in at the portal', () => {
   )
 })
 
-it('two apps, or an app without a secret, are refused at construction', () => {
-  expect(() => tokens({ users: [], apps: [APP, APP] })).toThrow('two users or apps of tokens have one name')
-  expect(() => tokens({ users: [], apps: [{ ...APP, clientSecret: '' }] })).toThrow(
-    /^tokens\.apps\.0\.clientSecret/,
-  )
+it('two users with one name, or a user without a password, are refused at construction', () => {
+  expect(() => tokens({ users: [APP, APP] })).toThrow('two users of tokens have one name')
+  expect(() => tokens({ users: [{ ...APP, password: '' }] })).toThrow(/^tokens\.users\.0\.password/)
 })

@@ -8,7 +8,7 @@ import { capture, FEATURE, JOB, seed, start } from '../support.ts'
 type Document = any
 
 const USER = { username: 'ann', password: 'secret', privileges: ['geoprocessing', 'features'] as const }
-const APP = { clientId: 'app', clientSecret: 'shh', privileges: USER.privileges }
+const APP = { username: 'app', password: 'shh', privileges: USER.privileges }
 const METHODS = ['get', 'post', 'put', 'delete', 'patch']
 
 async function startDescribed(options: MockServiceOptions = {}) {
@@ -38,7 +38,7 @@ const versions = [
 
 const optionsOf = ({ version, auth }: (typeof versions)[number]): MockServiceOptions => ({
   version,
-  ...(auth ? { auth: tokens({ users: [USER], apps: [APP] }) } : {}),
+  ...(auth ? { auth: tokens({ users: [USER, APP] }) } : {}),
 })
 
 /** Shared by all tests, because each instance compiles the schema of OpenAPI again. */

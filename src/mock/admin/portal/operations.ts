@@ -21,34 +21,23 @@ import {
   type Service,
 } from '../../state/services.ts'
 import { toWebhook, type Webhook, type WebhookChanges } from '../../state/webhooks.ts'
-import { settingsParameters } from '../fields.ts'
+import { SETTINGS_PARAMETERS } from '../fields.ts'
 import {
   CHANGE,
   type Context,
-  changed,
   READ,
   type RecordedAttempt,
   type ServiceOperation,
-  unchanged,
   type WebhookOperation,
 } from '../operation.ts'
 import { readUrl, requireFreeName } from '../parameters.ts'
-
-/** The members of a list that tell a client where it is. */
-export interface Page {
-  total: number
-  /** Position of the first entry, from 1. */
-  start: number
-  num: number
-  /** `start` of the next page; -1 on the last. */
-  nextStart: number
-}
+import { removeWebhook } from '../webhook-operations.ts'
 
 const DEFAULT_NUM = 25
 const MAX_NUM = 100
 const MAX_START = 100_000_000
 
-export const PAGING: readonly ParameterDescription[] = [
+const PAGING: readonly ParameterDescription[] = [
   optional('start', 'Position of the first entry, from 1.', {
     type: 'integer',
     minimum: 1,
@@ -57,7 +46,8 @@ export const PAGING: readonly ParameterDescription[] = [
   optional('num', 'Maximum number of entries.', { type: 'integer', minimum: 1, maximum: MAX_NUM }),
 ]
 
-export function pageOf<T>(entries: readonly T[], parameters: Parameters): { page: Page; entries: T[] } {
+/** Returns the requested entries of a list, and the members that tell a client where they are. */
+function pageOf<T>(entries: readonly T[], parameters: Parameters) {
   const { start = 1, num = DEFAULT_NUM }: { start?: number; num?: number } = readAll(parameters, PAGING)
   const end = start - 1 + num
   const nextStart = end < entries.length ? end + 1 : -1
@@ -65,22 +55,7 @@ export function pageOf<T>(entries: readonly T[], parameters: Parameters): { page
 }
 
 /** A webhook as a portal writes it (docs/senders.md, "Organization webhooks"). */
-export interface PortalWebhook {
-  id: string
-  /** Id of the portal. */
-  accountId: string
-  payloadUrl: string
-  secret: string
-  isActive: boolean
-  name: string
-  config: PortalConfig
-  ownerId: string
-  created: number
-  modified: number
-  events: string[]
-}
-
-export const toPortalWebhook = (webhook: Readonly<Webhook>): PortalWebhook => ({
+const toPortalWebhook = (webhook: Readonly<Webhook>): object => ({
   id: webhook.id,
   accountId: webhook.serviceName,
   payloadUrl: webhook.hookUrl,
@@ -94,11 +69,8 @@ export const toPortalWebhook = (webhook: Readonly<Webhook>): PortalWebhook => ({
   events: webhook.changeTypes.map((name) => (name === WILDCARD ? ALL_OPERATIONS : name)),
 })
 
-/** The list of webhooks. */
-export type PortalWebhooks = Page & { webhooks: PortalWebhook[] }
-
 /** An attempt as `notificationStatus` of a portal writes it. */
-export const toNotification = ({ webhookId, sentAt, request, answer, error }: RecordedAttempt): object => ({
+const toNotification = ({ webhookId, sentAt, request, answer, error }: RecordedAttempt): object => ({
   id: webhookId,
   isInvoked: isSuccess(answer?.status),
   invokedTimestamp: new Date(sentAt).toISOString().replace('T', ' ').replace('Z', ''),
@@ -219,7 +191,7 @@ const SECRET = optional('secret', 'Sent in the header secret of each delivery. A
 const CREATE_PARAMETERS = portalParameters(required)
 const UPDATE_PARAMETERS = portalParameters(optional)
 
-export const SUCCESS = { success: true } as const
+const SUCCESS = { success: true } as const
 
 /** Announces a webhook, and requires a response with a 2xx status. */
 async function requireRegistered(context: Context, webhook: Readonly<Webhook>): Promise<void> {
@@ -227,20 +199,6 @@ async function requireRegistered(context: Context, webhook: Readonly<Webhook>): 
   if (isSuccess(answer?.status)) return
   const reason = answer ? `it answered ${answer.status}` : error
   throw new AdminError(400, `url must accept a registration with a 2xx status: ${reason}`)
-}
-
-const listWebhooks: ServiceOperation = {
-  name: 'listWebhooks',
-  scope: 'service',
-  segment: '',
-  summary: 'List the webhooks of the portal.',
-  ...READ,
-  parameters: PAGING,
-  response: 'PortalWebhooks',
-  run({ context, service, parameters }) {
-    const { page, entries } = pageOf(context.state.webhooks.list(service), parameters)
-    return unchanged({ ...page, webhooks: entries.map(toPortalWebhook) })
-  },
 }
 
 export const createPortalWebhook: ServiceOperation = {
@@ -261,7 +219,7 @@ export const createPortalWebhook: ServiceOperation = {
     requireFreeName(context, service, webhook.name)
     state.services.add(service as Service)
     const { id } = state.webhooks.create(webhook)
-    return changed({ ...SUCCESS, id })
+    return { ...SUCCESS, id }
   },
 }
 
@@ -274,52 +232,49 @@ const SETTINGS: readonly (keyof DeliverySettings)[] = [
   'notificationElapsedTimeInSeconds',
 ]
 
-const SETTINGS_PARAMETERS = settingsParameters().filter(({ name }) =>
+const PORTAL_SETTINGS = SETTINGS_PARAMETERS.filter(({ name }) =>
   (SETTINGS as readonly string[]).includes(name),
 )
 
-const readSettings: ServiceOperation = {
-  name: 'readSettings',
-  scope: 'service',
-  segment: 'settings',
-  summary: 'Read the delivery settings, which all webhooks of the mock share.',
-  ...READ,
-  response: 'PortalSettings',
-  run: ({ context: { state } }) =>
-    unchanged(Object.fromEntries(SETTINGS.map((name) => [name, state.settings[name]]))),
-}
-
-const updateSettings: ServiceOperation = {
-  ...readSettings,
-  name: 'updateSettings',
-  segment: 'settings/update',
-  summary: 'Change the delivery settings, which all webhooks of the mock share.',
-  ...CHANGE,
-  parameters: SETTINGS_PARAMETERS,
-  response: 'PortalStatus',
-  run({ context: { state }, parameters }) {
-    const changes: Partial<DeliverySettings> = readAll(parameters, SETTINGS_PARAMETERS)
-    state.settings = { ...state.settings, ...changes }
-    return changed(SUCCESS)
-  },
-}
-
 export const PORTAL_SERVICE_OPERATIONS: readonly ServiceOperation[] = [
-  listWebhooks,
+  {
+    name: 'listWebhooks',
+    scope: 'service',
+    segment: '',
+    summary: 'List the webhooks of the portal.',
+    ...READ,
+    parameters: PAGING,
+    response: 'PortalWebhooks',
+    run({ context, service, parameters }) {
+      const { page, entries } = pageOf(context.state.webhooks.list(service), parameters)
+      return { ...page, webhooks: entries.map(toPortalWebhook) }
+    },
+  },
   createPortalWebhook,
-  readSettings,
-  updateSettings,
+  {
+    name: 'readSettings',
+    scope: 'service',
+    segment: 'settings',
+    summary: 'Read the delivery settings, which all webhooks of the mock share.',
+    ...READ,
+    response: 'PortalSettings',
+    run: ({ context: { state } }) => Object.fromEntries(SETTINGS.map((name) => [name, state.settings[name]])),
+  },
+  {
+    name: 'updateSettings',
+    scope: 'service',
+    segment: 'settings/update',
+    summary: 'Change the delivery settings, which all webhooks of the mock share.',
+    ...CHANGE,
+    parameters: PORTAL_SETTINGS,
+    response: 'PortalStatus',
+    run({ context: { state }, parameters }) {
+      const changes: Partial<DeliverySettings> = readAll(parameters, PORTAL_SETTINGS)
+      state.settings = { ...state.settings, ...changes }
+      return SUCCESS
+    },
+  },
 ]
-
-const readWebhook: WebhookOperation = {
-  name: 'readWebhook',
-  scope: 'webhook',
-  segment: '',
-  summary: 'Read a webhook of the portal.',
-  ...READ,
-  response: 'PortalWebhook',
-  run: ({ webhook }) => unchanged(toPortalWebhook(webhook)),
-}
 
 export const updatePortalWebhook: WebhookOperation = {
   name: 'update',
@@ -338,67 +293,72 @@ export const updatePortalWebhook: WebhookOperation = {
     requireFreeName(context, webhook, changes.name, webhook.id)
     if (!context.state.webhooks.edit(webhook.id, changes, user.username))
       throw new AdminError(404, 'the webhook does not exist')
-    return changed(SUCCESS)
+    return SUCCESS
   },
 }
 
-const deleteWebhook: WebhookOperation = {
-  name: 'delete',
+/** Activates or deactivates a webhook. An activation resets its failures. */
+const switchOperation = (name: 'activate' | 'deactivate', summary: string): WebhookOperation => ({
+  name,
   scope: 'webhook',
-  segment: 'delete',
-  summary: 'Delete a webhook of the portal permanently.',
+  segment: name,
+  summary,
   ...CHANGE,
   response: 'PortalStatus',
-  run({ context: { state }, webhook: { id } }) {
-    state.webhooks.delete(id)
-    state.failures.delete(id)
-    return changed(SUCCESS)
+  run({ context: { state }, user, webhook }) {
+    const active = name === 'activate'
+    if (webhook.active !== active) state.webhooks.edit(webhook.id, { active }, user.username)
+    if (active) state.failures.delete(webhook.id)
+    return SUCCESS
   },
-}
+})
 
-export const activatePortalWebhook: WebhookOperation = {
-  ...deleteWebhook,
-  name: 'activate',
-  segment: 'activate',
-  summary: 'Activate a webhook of the portal, and reset its failures.',
-  run({ context: { state }, user, webhook: { id, active } }) {
-    if (!active) state.webhooks.edit(id, { active: true }, user.username)
-    state.failures.delete(id)
-    return changed(SUCCESS)
-  },
-}
-
-export const deactivatePortalWebhook: WebhookOperation = {
-  ...deleteWebhook,
-  name: 'deactivate',
-  segment: 'deactivate',
-  summary: 'Deactivate a webhook of the portal.',
-  run({ context: { state }, user, webhook: { id, active } }) {
-    if (active) state.webhooks.edit(id, { active: false }, user.username)
-    return changed(SUCCESS)
-  },
-}
-
-const notificationStatus: WebhookOperation = {
-  name: 'notificationStatus',
-  scope: 'webhook',
-  segment: 'notificationStatus',
-  summary: 'List the recorded attempts of a webhook of the portal, oldest first.',
-  ...READ,
-  parameters: PAGING,
-  response: 'PortalNotificationStatus',
-  run({ context, webhook, parameters }) {
-    const attempts = context.attempts().filter(({ webhookId }) => webhookId === webhook.id)
-    const { page, entries } = pageOf(attempts, parameters)
-    return unchanged({ ...page, WebhookStatus: entries.map(toNotification) })
-  },
-}
+export const activatePortalWebhook: WebhookOperation = switchOperation(
+  'activate',
+  'Activate a webhook of the portal, and reset its failures.',
+)
+export const deactivatePortalWebhook: WebhookOperation = switchOperation(
+  'deactivate',
+  'Deactivate a webhook of the portal.',
+)
 
 export const PORTAL_WEBHOOK_OPERATIONS: readonly WebhookOperation[] = [
-  readWebhook,
+  {
+    name: 'readWebhook',
+    scope: 'webhook',
+    segment: '',
+    summary: 'Read a webhook of the portal.',
+    ...READ,
+    response: 'PortalWebhook',
+    run: ({ webhook }) => toPortalWebhook(webhook),
+  },
   updatePortalWebhook,
-  deleteWebhook,
+  {
+    name: 'delete',
+    scope: 'webhook',
+    segment: 'delete',
+    summary: 'Delete a webhook of the portal permanently.',
+    ...CHANGE,
+    response: 'PortalStatus',
+    run({ context, webhook }) {
+      removeWebhook(context.state, webhook.id)
+      return SUCCESS
+    },
+  },
   activatePortalWebhook,
   deactivatePortalWebhook,
-  notificationStatus,
+  {
+    name: 'notificationStatus',
+    scope: 'webhook',
+    segment: 'notificationStatus',
+    summary: 'List the recorded attempts of a webhook of the portal, oldest first.',
+    ...READ,
+    parameters: PAGING,
+    response: 'PortalNotificationStatus',
+    run({ context, webhook, parameters }) {
+      const attempts = context.attempts().filter(({ webhookId }) => webhookId === webhook.id)
+      const { page, entries } = pageOf(attempts, parameters)
+      return { ...page, WebhookStatus: entries.map(toNotification) }
+    },
+  },
 ]
