@@ -4,7 +4,7 @@ export { type ChangesClient, createChanges } from './create-changes.ts'
 export { ChangesError } from './errors.ts'
 export type { CatchUpOptions, ChangesInbox, ChangesOptions } from './options.ts'
 export { createSnapshots, type LayerComparison, type Snapshots, type SnapshotsOptions } from './snapshots.ts'
-export { toGeoJSON } from './to-geojson.ts'
+export { toGeoJson } from './to-geojson.ts'
 export { type EditFields, editor, type TokenSource } from './token.ts'
 export type {
   Attachment,

@@ -28,13 +28,13 @@ export interface GeoJsonFeature<Attributes extends object = Record<string, unkno
  * many positions in its rings and holes that the conversion would take longer than about half a second
  * @example
  * ```ts
- * import { toGeoJSON } from 'geohook/changes'
+ * import { toGeoJson } from 'geohook/changes'
  *
- * const feature = toGeoJSON({ attributes: { OBJECTID: 7 }, geometry: { x: 8.5, y: 47.4 } })
+ * const feature = toGeoJson({ attributes: { OBJECTID: 7 }, geometry: { x: 8.5, y: 47.4 } })
  * console.log(feature.id, feature.geometry) // 7 { type: 'Point', coordinates: [ 8.5, 47.4 ] }
  * ```
  */
-export function toGeoJSON<Attributes extends object>({
+export function toGeoJson<Attributes extends object>({
   attributes,
   geometry,
 }: Feature<Attributes>): GeoJsonFeature<Attributes> {

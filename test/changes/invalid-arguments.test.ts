@@ -1,4 +1,4 @@
-import { createChanges, createSnapshots, toGeoJSON } from 'geohook/changes'
+import { createChanges, createSnapshots, toGeoJson } from 'geohook/changes'
 import { createMemoryRows } from 'geohook/inbox'
 import { expect, it } from 'vitest'
 
@@ -10,8 +10,8 @@ it.each([undefined, null, 1, 'event', [null], { events: null }, { events: [1] }]
   },
 )
 
-it('toGeoJSON throws changes_malformed for an invalid geometry', () => {
-  const convert = () => toGeoJSON({ attributes: {}, geometry: { rings: [[]] } })
+it('toGeoJson throws changes_malformed for an invalid geometry', () => {
+  const convert = () => toGeoJson({ attributes: {}, geometry: { rings: [[]] } })
   expect(convert).toThrow(expect.objectContaining({ code: 'changes_malformed' }))
 })
 

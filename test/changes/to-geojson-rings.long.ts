@@ -1,10 +1,10 @@
 import { arcgisToGeoJSON, geojsonToArcGIS } from '@terraformer/arcgis'
 import fc from 'fast-check'
-import { toGeoJSON } from 'geohook/changes'
+import { toGeoJson } from 'geohook/changes'
 import { describe, expect, it } from 'vitest'
 
-describe('toGeoJSON of rings', () => {
-  const convert = (rings: number[][][]) => toGeoJSON({ attributes: {}, geometry: { rings } }).geometry
+describe('toGeoJson of rings', () => {
+  const convert = (rings: number[][][]) => toGeoJson({ attributes: {}, geometry: { rings } }).geometry
   const outer = (x: number, y: number, size: number) => square(x, y, size).reverse()
   /** The ring to which the touching hole belongs, as GeoJSON. */
   const NEAREST = JSON.stringify(square(0, 0, 10))

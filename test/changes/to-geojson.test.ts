@@ -1,7 +1,7 @@
-import { type Geometry, toGeoJSON } from 'geohook/changes'
+import { type Geometry, toGeoJson } from 'geohook/changes'
 import { describe, expect, it, vi } from 'vitest'
 
-describe('toGeoJSON', () => {
+describe('toGeoJson', () => {
   it.each([
     [
       { x: 1, y: 2 },
@@ -50,7 +50,7 @@ describe('toGeoJSON', () => {
     [undefined, null],
   ])('converts the geometry %j', (geometry, expected) => {
     const attributes = { objectid: 7, name: 'one' }
-    expect(toGeoJSON({ attributes, ...(geometry ? { geometry } : {}) })).toEqual({
+    expect(toGeoJson({ attributes, ...(geometry ? { geometry } : {}) })).toEqual({
       type: 'Feature',
       id: 7,
       geometry: expected,
@@ -109,7 +109,7 @@ describe('toGeoJSON', () => {
     ['a point with a measure', { hasM: true, x: 1, y: 2, m: 99 }, [1, 2]],
     ['a point with z and a measure', { x: 1, y: 2, z: 5, m: 99 }, [1, 2, 5]],
   ])('keeps altitudes and leaves out measures: %s', (_, geometry, coordinates) => {
-    expect(toGeoJSON({ attributes: {}, geometry }).geometry).toMatchObject({ coordinates })
+    expect(toGeoJson({ attributes: {}, geometry }).geometry).toMatchObject({ coordinates })
   })
 
   it.each<[string, Geometry]>([
@@ -164,17 +164,17 @@ describe('toGeoJSON', () => {
     ['paths that are not a list', { paths: 5 }],
     ['a number', 5 as never],
   ])('throws changes_malformed with a hint for %s', (_, geometry) => {
-    expect(() => toGeoJSON({ attributes: {}, geometry })).toThrow(
+    expect(() => toGeoJson({ attributes: {}, geometry })).toThrow(
       expect.objectContaining({ code: 'changes_malformed', hint: expect.stringMatching(/geometry|curves/) }),
     )
   })
 
   it.each([{ x: null, y: null }, { x: 'NaN', y: 'NaN' }, {}])('converts %j to null', (geometry) => {
-    expect(toGeoJSON({ attributes: {}, geometry }).geometry).toBeNull()
+    expect(toGeoJson({ attributes: {}, geometry }).geometry).toBeNull()
   })
 
   it('converts an envelope', () => {
-    const { geometry } = toGeoJSON({ attributes: {}, geometry: { xmin: 0, ymin: 1, xmax: 2, ymax: 3 } })
+    const { geometry } = toGeoJson({ attributes: {}, geometry: { xmin: 0, ymin: 1, xmax: 2, ymax: 3 } })
     expect(JSON.stringify(geometry?.coordinates)).toBe('[[[2,3],[0,3],[0,1],[2,1],[2,3]]]')
   })
 
@@ -183,12 +183,12 @@ describe('toGeoJSON', () => {
     [{ fid: 9, objectid: null }, 9],
     [{ name: 'one' }, undefined],
   ])('finds the id of %j', (attributes, id) => {
-    expect(toGeoJSON({ attributes }).id).toBe(id)
+    expect(toGeoJson({ attributes }).id).toBe(id)
   })
 
   it('writes nothing to the console for another spatial reference', () => {
     const warn = vi.spyOn(console, 'warn').mockImplementation(() => {})
-    toGeoJSON({ attributes: {}, geometry: { x: 1, y: 2, spatialReference: { wkid: 102100 } } })
+    toGeoJson({ attributes: {}, geometry: { x: 1, y: 2, spatialReference: { wkid: 102100 } } })
     expect(warn).not.toHaveBeenCalled()
     warn.mockRestore()
   })

@@ -12,7 +12,7 @@ import {
   editor,
   type Feature,
   type LayerChanges,
-  toGeoJSON,
+  toGeoJson,
 } from 'geohook/changes'
 import type { Feature as GeoJson, Geometry } from 'geojson'
 import { expectTypeOf, it } from 'vitest'
@@ -46,7 +46,7 @@ it('attributes have the type that the caller names', async () => {
     expectTypeOf(attachments.adds).toEqualTypeOf<Attachment[]>()
     for (const feature of adds) {
       expectTypeOf(editor(feature).editedAt).toEqualTypeOf<Date | undefined>()
-      expectTypeOf(toGeoJSON(feature).properties).toEqualTypeOf<Parcel>()
+      expectTypeOf(toGeoJson(feature).properties).toEqualTypeOf<Parcel>()
     }
   }
 })
@@ -55,7 +55,7 @@ it('without a type, attributes are unknown', async () => {
   const { layers } = await changes.of([])
   expectTypeOf(layers[0]?.adds[0]?.attributes.name).toEqualTypeOf<unknown>()
   for (const feature of layers[0]?.adds ?? [])
-    expectTypeOf(toGeoJSON(feature)).toExtend<GeoJson<Geometry | null>>()
+    expectTypeOf(toGeoJson(feature)).toExtend<GeoJson<Geometry | null>>()
 })
 
 it("a token is text, a function, or credentials of the vendor's client", () => {

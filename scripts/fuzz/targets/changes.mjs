@@ -1,10 +1,10 @@
 // `of` of geohook/changes returns changes of the documented shape, or throws a ChangesError with a documented code and a
-// hint. No error contains the token, nor does its cause. The token is sent only to an allowed origin. toGeoJSON and
+// hint. No error contains the token, nor does its cause. The token is sent only to an allowed origin. toGeoJson and
 // editor accept every feature, or throw changes_malformed.
 //
 // An input is blocks with empty lines between them: the event as JSON, then the responses of the service. The first
 // character of a response selects its status, the rest is its body, or the target of a redirect.
-import { ChangesError, createChanges, editor, toGeoJSON } from '../../../src/changes/index.ts'
+import { ChangesError, createChanges, editor, toGeoJson } from '../../../src/changes/index.ts'
 import { WebhookError } from '../../../src/errors.ts'
 import { require, requireNoPollution } from './support.mjs'
 
@@ -184,12 +184,12 @@ function requireFeature(feature) {
   for (const date of [createdAt, editedAt])
     require(!date || Number.isFinite(date.getTime()), 'a date of editor')
   try {
-    const { geometry } = toGeoJSON(feature)
+    const { geometry } = toGeoJson(feature)
     require(geometry === null || typeof geometry === 'object', 'a geometry', geometry)
     requireNumbers(geometry?.coordinates ?? [])
   } catch (error) {
     if (!(error instanceof WebhookError)) throw error
-    require(error.code === 'changes_malformed', 'the code of toGeoJSON', error.code)
+    require(error.code === 'changes_malformed', 'the code of toGeoJson', error.code)
   }
 }
 

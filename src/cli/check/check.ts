@@ -23,12 +23,10 @@ import { count } from '../../shared/words.ts'
 import { EXIT, type ExitCode, usageError } from '../errors.ts'
 import { reasonOf } from '../io/files.ts'
 import { sendRequest } from '../io/http.ts'
-import { addCaOption, type CaOptions, readCas } from '../options/ca.ts'
-import { CliCommand } from '../options/command.ts'
+import { addCaOption, type CaOptions, CliCommand, readCas } from '../options/command.ts'
 import { addKeyOptions, type KeyOptions, requireKey } from '../options/secrets.ts'
 import { commaList, headerLine, headerName, httpUrl, wholeNumber } from '../options/values.ts'
-import type { Io } from '../terminal/io.ts'
-import { printable } from '../terminal/printable.ts'
+import { type Io, printable } from '../terminal/io.ts'
 
 const FORMATS = ['text', 'json', 'junit', 'html'] as const
 type Format = (typeof FORMATS)[number]

@@ -8,8 +8,7 @@ import { type CliError, EXIT, failure, usageError } from '../errors.ts'
 import { type Capture, requireFolder, saveCapture, toCaptureFile, toCaptureJson } from '../io/captures.ts'
 import { CliCommand } from '../options/command.ts'
 import { duration } from '../options/values.ts'
-import type { Io, Progress } from '../terminal/io.ts'
-import { printable } from '../terminal/printable.ts'
+import { type Io, type Progress, printable } from '../terminal/io.ts'
 import { addStoreOptions, type StoreOptions, withInbox } from './store.ts'
 
 /** Parses the id of a delivery. */
@@ -153,12 +152,10 @@ async function exportTo(
   const exported: { id: string; file: string }[] = []
   /** Deliveries that an earlier export has already written. */
   const alreadyThere: typeof exported = []
-  let ready: Promise<void> | undefined
+  await requireFolder(folder)
   const applied = await apply(io, ids, options, 'exporting', async (inbox, id) => {
     const item = await inbox.get(id)
     if (!item) return false
-    ready ??= requireFolder(folder)
-    await ready
     const { file, isNew } = await save(toCapture(io, item), id, folder)
     const list = isNew ? exported : alreadyThere
     list.push({ id, file })

@@ -7,8 +7,7 @@ import { startServer } from '../io/server.ts'
 import { CliCommand } from '../options/command.ts'
 import { addInspectorTokenOptions, readInspectorToken, type TokenOptions } from '../options/secrets.ts'
 import { port, wholeNumber } from '../options/values.ts'
-import type { Io } from '../terminal/io.ts'
-import { printable, printableLines } from '../terminal/printable.ts'
+import { type Io, printable, printableLines } from '../terminal/io.ts'
 import {
   createInboxDiscardCommand,
   createInboxExportCommand,

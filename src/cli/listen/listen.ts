@@ -1,3 +1,4 @@
+import type * as http from 'node:http'
 import { setTimeout as delay } from 'node:timers/promises'
 import { type Command, Option } from 'commander'
 import { createReceiver, type Delivery, type ReceiverOptions } from '../../index.ts'
@@ -8,14 +9,12 @@ import { createTrust } from '../../shared/tls-trust.node.ts'
 import { usageError } from '../errors.ts'
 import { requireFolder } from '../io/captures.ts'
 import { startServer } from '../io/server.ts'
-import { addCaOption, type CaOptions, readCas } from '../options/ca.ts'
-import { CliCommand } from '../options/command.ts'
+import { addCaOption, type CaOptions, CliCommand, readCas, requireOthers } from '../options/command.ts'
 import { addKeyListOptions, type KeyOptions, readKeys, requireKeys } from '../options/secrets.ts'
 import { addProofOptions, type ProofOptions, toReceiverProof } from '../options/signature.ts'
 import { byteSize, commaList, httpUrl, port, wholeNumber } from '../options/values.ts'
-import type { Io } from '../terminal/io.ts'
-import { printable } from '../terminal/printable.ts'
-import { createReporter, printOtherPath } from './report.ts'
+import { type Io, printable } from '../terminal/io.ts'
+import { Reporter } from './report.ts'
 import {
   type AcceptedDeliveries,
   createRequestListener,
@@ -53,6 +52,7 @@ const GRACE = 3_000
 async function listen(io: Io, options: ListenOptions): Promise<void> {
   requireConsistent(options)
   const { limit, unsigned, path, forwardTo, forwardRefused, save, events, answer } = options
+  const { forwardTimeout = FORWARD_TIMEOUT } = options
   const proof = toReceiverProof(options)
   const signatureKey = await (unsigned === 'accept' ? readKeys(io, options) : requireKeys(io, options))
   const accepted: AcceptedDeliveries = new WeakMap()
@@ -63,7 +63,7 @@ async function listen(io: Io, options: ListenOptions): Promise<void> {
     observer: storeAcceptedIn(accepted),
   }).on('*', () => {})
   const count = options.once ? 1 : options.count
-  const reporter = createReporter(io, { receiverOptions, save, count })
+  const reporter = new Reporter(io, { receiverOptions, save, count })
   const ca = await readCas(io, options)
   const credentials = await readCredentials(io, options)
   const stopping = new AbortController()
@@ -74,22 +74,19 @@ async function listen(io: Io, options: ListenOptions): Promise<void> {
     limit,
     path,
     isSelected: createSelection(events),
-    ...(forwardTo && {
-      forwardTo: {
-        url: forwardTo,
-        timeout: options.forwardTimeout ?? FORWARD_TIMEOUT,
-        trust: createTrust(ca),
-      },
-    }),
+    forwardTo: forwardTo && { url: forwardTo, timeout: forwardTimeout, trust: createTrust(ca) },
     forwardRefused,
-    ...(answer !== undefined && { answer: { status: answer, delay: options.delay ?? 0 } }),
+    answer: answer === undefined ? undefined : { status: answer, delay: options.delay ?? 0 },
     stopping: stopping.signal,
     signal: forwarding.signal,
     onRequest(request) {
       reporter.add(request)
       inspection?.add(request)
     },
-    onOtherPath: (request) => printOtherPath(io, request, path),
+    onOtherPath(request) {
+      if (io.json) io.printEvent({ event: 'other_path', ...request, status: 404 })
+      else io.note(io.colours.dim(`404 for ${io.shortened(request.url)}: --path is ${path}`))
+    },
   })
   if (save !== undefined) await requireFolder(save)
   if (!io.json) for (const warning of warningsAbout(events)) io.note(printable(warning))
@@ -112,7 +109,7 @@ async function listen(io: Io, options: ListenOptions): Promise<void> {
         'Each delivery would be forwarded in a loop.',
       )
     }
-    stopped.then(reporter.stopExplaining)
+    stopped.then(() => reporter.stopExplaining())
     await Promise.race([stopped, reporter.enough])
     stopping.abort()
     const answered = receiver.close()
@@ -211,18 +208,19 @@ function addListenOptions(command: CliCommand): void {
 
 /** @throws {CliError} exit code 2 for invalid or contradictory options */
 function requireConsistent(options: ListenOptions): void {
-  const { forwardRefused, forwardTo, forwardTimeout, answer, delay, path, host } = options
-  const { tlsCert, tlsKey, ca, inspect } = options
-  if ((tlsCert === undefined) !== (tlsKey === undefined))
-    throw usageError('--tls-cert and --tls-key require each other')
+  const { forwardTo, answer, path, host, ca, inspect } = options
+  requireOthers(options, [
+    ['tlsCert', 'tlsKey'],
+    ['tlsKey', 'tlsCert'],
+    ['forwardRefused', 'forwardTo'],
+    ['forwardTimeout', 'forwardTo'],
+    ['delay', 'answer'],
+  ])
   if (ca && !forwardTo && inspect === undefined)
     throw usageError(
       '--ca requires --forward-to or --inspect',
       'The senders must trust the CA of the listener, not the listener.',
     )
-  if (forwardRefused && !forwardTo) throw usageError('--forward-refused requires --forward-to')
-  if (forwardTimeout !== undefined && !forwardTo) throw usageError('--forward-timeout requires --forward-to')
-  if (delay !== undefined && answer === undefined) throw usageError('--delay requires --answer')
   if (answer !== undefined && forwardTo)
     throw usageError('give either --answer or --forward-to', 'With --forward-to, the target answers.')
   if (path !== undefined && !/^\/[^?#]*$/.test(path))
@@ -253,44 +251,39 @@ const warningsAbout = (names: readonly string[] = []): string[] =>
     return meant ? [`--events ${name} is not a known change type. Did you mean ${meant}?`] : []
   })
 
-/** The server of `--inspect`, on this machine only. */
-interface Inspection {
-  /** Begins to record. Called when the listener's address is known, before its first request arrives. */
-  begin(options: ReceptionOptions): void
-  add(request: ReceivedRequest): void
-  /** Prints the address. */
-  print(): void
-  /** Closes all connections, also those that wait for changes. */
-  close(): Promise<void>
-}
-
 const HOST = '127.0.0.1'
 const DEFAULT_PORT = 4040
 
-/** @param port true for the default one. @throws {CliError} exit code 2 if the server cannot listen on the port */
-async function startInspection(io: Io, port: number | true): Promise<Inspection> {
+/**
+ * Starts the server of `--inspect`, on this machine only.
+ *
+ * @param port true for the default one
+ * @throws {CliError} exit code 2 if the server cannot listen on the port
+ */
+async function startInspection(io: Io, port: number | true) {
   const { createReception, inspector } = await import('../../inspector/index.ts')
   let reception: Reception | undefined
   let page: InspectorHandler | undefined
-  const server = await startServer(
-    (req, res) => page?.(req, res),
-    port === true ? DEFAULT_PORT : port,
-    HOST,
-    { option: '--inspect' },
-  )
+  const listener: http.RequestListener = (req, res) => page?.(req, res)
+  const server = await startServer(listener, port === true ? DEFAULT_PORT : port, HOST, {
+    option: '--inspect',
+  })
   return {
-    begin(options) {
+    /** Begins to record. Called when the listener's address is known, before its first request arrives. */
+    begin(options: ReceptionOptions) {
       reception = createReception(options)
       page = inspector(reception)
     },
-    add(request) {
+    add(request: ReceivedRequest) {
       reception?.add({ ...request, milliseconds: Date.now() - request.receivedAt.getTime() })
     },
+    /** Prints the address. */
     print() {
       const url = `${server.url}/`
       if (io.json) io.printEvent({ event: 'inspector', url })
       else io.print(`inspector on ${io.colours.bold(url)}`)
     },
+    /** Closes all connections, also those that wait for changes. */
     close: server.close,
   }
 }

@@ -4,68 +4,75 @@ import { count } from '../../shared/words.ts'
 import { EXIT } from '../errors.ts'
 import { type Capture, noteOnSecretHeader, saveCapture, toCaptureFile } from '../io/captures.ts'
 import type { ReceiverProof } from '../options/signature.ts'
-import type { Io } from '../terminal/io.ts'
-import { printable } from '../terminal/printable.ts'
-import type { OtherPathRequest, ReceivedRequest } from './request-listener.ts'
+import { type Io, printable } from '../terminal/io.ts'
+import type { ReceivedRequest } from './request-listener.ts'
 
 /** While this many reports are pending, new refusals are not explained: explaining a flood of them takes too long. */
 const MAX_PENDING = 20
 
-interface ReporterOptions extends ReportOptions {
+interface ReporterOptions {
+  /** Options of the receiver, except those that decide about no single request. */
+  receiverOptions: Pick<ExplainOptions, 'signatureKey' | 'limit' | 'unsigned'> & ReceiverProof
   /** Folder for captures. Default: none are saved. */
-  save?: string | undefined
+  save: string | undefined
   /** Maximum number of requests to report. Default: unlimited. */
-  count?: number | undefined
+  count: number | undefined
 }
 
-/** Saves, explains and prints requests one after another. */
-interface Reporter {
-  add(request: ReceivedRequest): void
+/**
+ * Saves, explains and prints requests one after another. Sets the exit code to 1 if `count` is given and a request is
+ * refused.
+ */
+export class Reporter {
   /** Resolves when `count` requests have been added. */
   readonly enough: Promise<void>
-  /** Stops explaining refusals, so that Ctrl-C does not wait for explanations. */
-  stopExplaining(): void
-  /** Resolves when all reports are printed. */
-  idle(): Promise<void>
-}
+  readonly #io: Io
+  readonly #options: ReporterOptions
+  #resolveEnough = (): void => {}
+  #added = 0
+  #pending = 0
+  #last = Promise.resolve()
+  #isExplaining = true
 
-/** Creates a reporter. It sets the exit code to 1 if `count` is given and a request is refused. */
-export function createReporter(io: Io, options: ReporterOptions): Reporter {
-  const { save, count } = options
-  let added = 0
-  let pending = 0
-  let last = Promise.resolve()
-  let isExplaining = true
-  let resolveEnough = (): void => {}
-  const enough = new Promise<void>((resolve) => {
-    resolveEnough = resolve
-  })
-
-  async function report(request: ReceivedRequest, number: number, mayExplain: boolean): Promise<void> {
-    const capture = save === undefined ? undefined : await saveRequest(io, request, save, number, options)
-    const diagnosis = mayExplain && isExplaining ? await explainRefusal(request, options) : undefined
-    printReport(io, { request, diagnosis, capture })
+  constructor(io: Io, options: ReporterOptions) {
+    this.#io = io
+    this.#options = options
+    this.enough = new Promise((resolve) => {
+      this.#resolveEnough = resolve
+    })
   }
 
-  return {
-    enough,
-    add(request) {
-      if (count !== undefined && added >= count) return
-      const number = ++added
-      const mayExplain = pending < MAX_PENDING
-      pending++
-      last = last
-        .then(() => report(request, number, mayExplain))
-        .catch((error) => io.note(printable(String(error)))) // a failed report does not stop later ones
-        .finally(() => pending--)
-      if (count === undefined) return
-      if (findingOf(request) === 'refused') io.exitCode = EXIT.failure
-      if (added >= count) resolveEnough()
-    },
-    stopExplaining() {
-      isExplaining = false
-    },
-    idle: () => last,
+  add(request: ReceivedRequest): void {
+    const { count } = this.#options
+    if (count !== undefined && this.#added >= count) return
+    const number = ++this.#added
+    const mayExplain = this.#pending++ < MAX_PENDING
+    this.#last = this.#last
+      .then(() => this.#report(request, number, mayExplain))
+      .catch((error) => this.#io.note(printable(String(error)))) // a failed report does not stop later ones
+      .finally(() => this.#pending--)
+    if (count === undefined) return
+    if (findingOf(request) === 'refused') this.#io.exitCode = EXIT.failure
+    if (this.#added >= count) this.#resolveEnough()
+  }
+
+  async #report(request: ReceivedRequest, number: number, mayExplain: boolean): Promise<void> {
+    const { save, receiverOptions } = this.#options
+    const capture = save && (await saveRequest(this.#io, request, save, number, this.#options))
+    const isExplained = mayExplain && this.#isExplaining
+    const diagnosis = isExplained ? await explainRefusal(request, receiverOptions) : undefined
+    if (this.#io.json) this.#io.printEvent(toEvent(request, diagnosis, capture))
+    else printText(this.#io, request, diagnosis, capture)
+  }
+
+  /** Stops explaining refusals, so that Ctrl-C does not wait for explanations. */
+  stopExplaining(): void {
+    this.#isExplaining = false
+  }
+
+  /** Resolves when all reports are printed. */
+  idle(): Promise<void> {
+    return this.#last
   }
 }
 
@@ -78,7 +85,7 @@ async function saveRequest(
   request: ReceivedRequest,
   folder: string,
   number: number,
-  { receiverOptions }: ReportOptions,
+  { receiverOptions }: ReporterOptions,
 ): Promise<string | undefined> {
   const { receivedAt, url, headers, body, outcome, status } = request
   if (!body) return undefined
@@ -104,11 +111,6 @@ async function saveRequest(
   }
 }
 
-interface ReportOptions {
-  /** Options of the receiver, except those that decide about no single request. */
-  receiverOptions: Pick<ExplainOptions, 'signatureKey' | 'limit' | 'unsigned'> & ReceiverProof
-}
-
 /** How the receiver classified a request. */
 type Finding = 'verified' | 'unsigned' | 'handshake' | 'refused'
 
@@ -122,9 +124,9 @@ const findingOf = ({ outcome, delivery }: ReceivedRequest): Finding => {
 const MAX_EXPLAINED = 1024 * 1024
 
 /** Explains a refusal. Returns undefined for any other outcome, or if the body is too large. */
-export async function explainRefusal(
+async function explainRefusal(
   { outcome, receivedAt, method, url, headers, body }: ReceivedRequest,
-  { receiverOptions }: ReportOptions,
+  receiverOptions: ReporterOptions['receiverOptions'],
 ): Promise<Diagnosis | undefined> {
   const code = outcome.error?.code
   if (!code || (body && body.length > MAX_EXPLAINED)) return undefined
@@ -132,19 +134,11 @@ export async function explainRefusal(
   return explain({ ...receiverOptions, method, url, headers, body, code, clock })
 }
 
-/** A request with the cause of its refusal and the path of its capture, if any. */
-interface RequestReport {
-  request: ReceivedRequest
-  diagnosis: Diagnosis | undefined
-  capture: string | undefined
-}
-
-export function printReport(io: Io, report: RequestReport): void {
-  if (io.json) io.printEvent(toEvent(report))
-  else printText(io, report)
-}
-
-function toEvent({ request, diagnosis, capture }: RequestReport): object {
+function toEvent(
+  request: ReceivedRequest,
+  diagnosis: Diagnosis | undefined,
+  capture: string | undefined,
+): object {
   const { receivedAt, method, url, body, status, outcome, delivery, forwarded, disconnected } = request
   const event = delivery?.events[0]
   return {
@@ -169,7 +163,12 @@ function toEvent({ request, diagnosis, capture }: RequestReport): object {
 }
 
 /** Prints a request as text. Escapes values that the sender controls, such as change types and header names. */
-function printText(io: Io, { request, diagnosis, capture }: RequestReport): void {
+function printText(
+  io: Io,
+  request: ReceivedRequest,
+  diagnosis: Diagnosis | undefined,
+  capture: string | undefined,
+): void {
   const { receivedAt, headers, body, status, outcome, delivery, forwarded } = request
   const finding = findingOf(request)
   const { dim, green, red, yellow } = io.colours
@@ -203,9 +202,3 @@ function printText(io: Io, { request, diagnosis, capture }: RequestReport): void
 
 const printDetail = (io: Io, name: string, text: string): void =>
   io.print(`          ${io.colours.dim(`${name}:`)} ${text}`)
-
-/** Reports a request to another path: an event with `--json`, otherwise a line on standard error. */
-export function printOtherPath(io: Io, request: OtherPathRequest, path: string | undefined): void {
-  if (io.json) io.printEvent({ event: 'other_path', ...request, status: 404 })
-  else io.note(io.colours.dim(`404 for ${io.shortened(request.url)}: --path is ${path}`))
-}

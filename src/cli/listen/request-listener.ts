@@ -5,6 +5,7 @@ import { type Delivery, type Observer, type Outcome, type Receiver, WebhookError
 import { RECEIVER_PORT, type ReceiverPort, receiverPort } from '../../receiver/port.ts'
 import { endToEnd, type HeaderPairs, pairRaw } from '../../shared/headers.ts'
 import type { HttpRequest, HttpResponse } from '../../shared/http.node.ts'
+import { isLoopback } from '../../shared/loopback.ts'
 import type { Trust } from '../../shared/tls-trust.node.ts'
 import { toCliError } from '../errors.ts'
 import { sendRequest } from '../io/http.ts'
@@ -227,12 +228,8 @@ const toBadGateway = (outcome: Outcome): Outcome => ({
 /** Returns true if the target is this listener, which would forward deliveries to itself in a loop. */
 export function isLoop(to: URL, listenerUrl: string): boolean {
   const listener = new URL(listenerUrl)
-  const { hostname } = listener
-  const names =
-    hostname === 'localhost' || hostname === '0.0.0.0' || hostname.startsWith('127.')
-      ? ['localhost', '127.0.0.1', hostname]
-      : [hostname]
-  return names.includes(to.hostname) && portOf(to) === portOf(listener)
+  const isHere = isLoopback(to.hostname) && (isLoopback(listener.hostname) || listener.hostname === '0.0.0.0')
+  return (isHere || to.hostname === listener.hostname) && portOf(to) === portOf(listener)
 }
 
 const portOf = ({ port, protocol }: URL): string => port || (protocol === 'https:' ? '443' : '80')

@@ -7,8 +7,7 @@ import { toRecord } from '../io/files.ts'
 import { CliCommand } from '../options/command.ts'
 import { addNewKeyOptions, hasKeyOption, type KeyOptions, requireKey } from '../options/secrets.ts'
 import { collect, httpUrl } from '../options/values.ts'
-import type { Io } from '../terminal/io.ts'
-import { printable } from '../terminal/printable.ts'
+import { type Io, printable } from '../terminal/io.ts'
 import {
   addClientOptions,
   type ClientOptions,

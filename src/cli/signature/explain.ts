@@ -10,8 +10,7 @@ import { CliCommand } from '../options/command.ts'
 import { addKeyListOptions, type KeyOptions, readUncheckedKeys } from '../options/secrets.ts'
 import { addProofOptions, type ProofOptions, toReceiverProof } from '../options/signature.ts'
 import { byteSize, duration, headerLine } from '../options/values.ts'
-import type { Io } from '../terminal/io.ts'
-import { printable } from '../terminal/printable.ts'
+import { type Io, printable } from '../terminal/io.ts'
 
 interface Options extends KeyOptions, ProofOptions {
   body?: string

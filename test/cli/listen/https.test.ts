@@ -152,8 +152,8 @@ describe('geohook listen --tls-cert --tls-key', () => {
     const { path, file, cert, key } = createFolder()
     const text = readFileSync(key, 'utf8')
     const cases: [string[], RegExp][] = [
-      [['--tls-cert', cert], /--tls-cert and --tls-key require each other/],
-      [['--tls-key', key], /--tls-cert and --tls-key require each other/],
+      [['--tls-cert', cert], /--tls-cert requires --tls-key/],
+      [['--tls-key', key], /--tls-key requires --tls-cert/],
       [['--tls-cert', cert, '--tls-key', file('two.key', issue().key)], /does not belong to/],
       [['--tls-cert', key, '--tls-key', key], /is not a certificate in PEM/],
       [['--tls-cert', cert, '--tls-key', cert], /is not a private key in PEM/],

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { printable, toPrintableJson } from '../../../src/cli/terminal/printable.ts'
+import { printable, toPrintableJson } from '../../../src/cli/terminal/io.ts'
 import { createFolder, geohook } from '../../helpers/cli.ts'
 import { KEY, signatureOf } from '../../helpers/deliver.ts'
 
