@@ -144,25 +144,14 @@ export interface HandshakeOptions {
   every?: number | undefined
 }
 
-type WithDefaults<Options, Name extends keyof Options> = {
-  [name in Name]-?: NonNullable<Options[name]>
+/** Options that have a value, except the given ones. */
+type Resolved<Options, Absent extends keyof Options> = Pick<Options, Absent> & {
+  [name in Exclude<keyof Options, Absent>]-?: NonNullable<Options[name]>
 }
 
 /** How a service behaves: that of its product, with the members that the options change. */
 export interface Behavior
-  extends WithDefaults<
-      ProductOptions,
-      | 'product'
-      | 'dialect'
-      | 'signature'
-      | 'fanOut'
-      | 'featuresEdited'
-      | 'defaultActive'
-      | 'omitted'
-      | 'httpStatus'
-      | 'errorFormat'
-    >,
-    Pick<ProductOptions, 'changesUrl' | 'federated'> {
+  extends Omit<Resolved<ProductOptions, 'changesUrl' | 'federated'>, 'window' | 'handshake'> {
   window: ResolvedWindow
   handshake: false | { every: number }
 }
@@ -170,11 +159,10 @@ export interface Behavior
 /** The options with their defaults. */
 export interface ResolvedOptions
   extends Behavior,
-    WithDefaults<
-      MockServiceOptions,
-      'services' | 'webhooks' | 'version' | 'concurrency' | 'allowHosts' | 'clock' | 'control'
-    >,
-    Pick<MockServiceOptions, 'auth' | 'save' | 'serverUrl'> {
+    Omit<
+      Resolved<MockServiceOptions, 'auth' | 'save' | 'serverUrl'>,
+      'like' | 'ca' | 'settings' | 'extractChanges'
+    > {
   settings: DeliverySettings
   trust: Trust | undefined
   extractChanges: ResolvedExtractOptions

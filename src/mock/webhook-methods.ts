@@ -1,5 +1,6 @@
 import { configInvalid } from '../errors.ts'
-import { type OptionNames, requireKnownOptions } from '../options.ts'
+import { requireKnownOptions } from '../options.ts'
+import { webhookParameters } from './admin/parameters.ts'
 import { createAdministration, type Values } from './admin/routes.ts'
 import { warn } from './event-listeners.ts'
 import { orConfigInvalid } from './http/errors.ts'
@@ -40,24 +41,9 @@ export interface WebhookMethods {
   list(service?: string | ServiceReference): Webhook[]
 }
 
-const CHANGES: OptionNames<WebhookChanges> = {
-  name: true,
-  changeTypes: true,
-  signatureKey: true,
-  hookUrl: true,
-  active: true,
-  contentType: true,
-  scheduleInfo: true,
-  payloadFormat: true,
-  config: true,
-}
-
-const MEMBERS: OptionNames<NewWebhook> = {
-  ...CHANGES,
-  serviceName: true,
-  serviceType: true,
-  folderName: true,
-}
+const toNames = (names: readonly string[]) => Object.fromEntries(names.map((name) => [name, true] as const))
+const CHANGES = toNames([...webhookParameters('edit').map(({ name }) => name), 'config'])
+const MEMBERS = { ...CHANGES, ...toNames(['serviceName', 'serviceType', 'folderName']) }
 
 /** Members that the webhooks of a portal do not have. */
 const NOT_OF_PORTALS = ['contentType', 'payloadFormat', 'scheduleInfo']

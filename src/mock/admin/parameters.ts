@@ -2,7 +2,7 @@ import { WILDCARD } from '../../payload/events.ts'
 import { isObject, tryJson } from '../../shared/json.ts'
 import { AdminError, quote } from '../http/errors.ts'
 import type { ParameterDescription, Parameters } from '../http/operation.ts'
-import { readEach, readParameter, single } from '../http/request.ts'
+import { readAll, single } from '../http/request.ts'
 import { HOOK_URL_RULE, isHookUrl, MAX_KEY, MAX_NAME, MAX_URL, scheduleSchema } from '../schemas.ts'
 import type { Service } from '../state/services.ts'
 import type { ResolvedWindow, ScheduleInfo, Webhook, WebhookChanges } from '../state/webhooks.ts'
@@ -97,19 +97,16 @@ export interface Subject {
  * absent or empty are left out.
  */
 export const readChanges = (parameters: Parameters, subject: Subject): WebhookChanges =>
-  readEach(
-    WEBHOOK_PARAMETERS.map(({ read, ...given }) => [
-      given.name,
-      () =>
-        readParameter(parameters, {
-          ...given,
-          required: isRequired(given.name, subject),
-          read: read && ((all, name) => read(all, name, subject)),
-        }),
-    ]),
+  readAll(
+    parameters,
+    WEBHOOK_PARAMETERS.map(({ read, ...given }) => ({
+      ...given,
+      required: isRequired(given.name, subject),
+      read: read && ((all, name) => read(all, name, subject)),
+    })),
   )
 
-interface Parameter extends Pick<ParameterDescription, 'description' | 'schema'> {
+interface Parameter extends Omit<ParameterDescription, 'required' | 'read'> {
   name: keyof WebhookChanges
   /** Reads a value that needs more checks than those of the schema. */
   read?(parameters: Parameters, name: string, subject: Subject): unknown
@@ -169,11 +166,9 @@ const WEBHOOK_PARAMETERS: readonly Parameter[] = [
 
 /** The parameters for the OpenAPI document. A parameter that only some webhooks require is described as optional. */
 export const webhookParameters = (operation: Subject['operation']): ParameterDescription[] =>
-  WEBHOOK_PARAMETERS.map(({ name, description, schema }) => ({
-    name,
-    required: isRequired(name, { operation, serviceType: 'GPServer' }),
-    description,
-    schema,
+  WEBHOOK_PARAMETERS.map(({ read: _, ...given }) => ({
+    ...given,
+    required: isRequired(given.name, { operation, serviceType: 'GPServer' }),
   }))
 
 /**

@@ -19,7 +19,7 @@ const HEARTBEAT = 15_000
 const MAX_BACKLOG = 4 * 1024 * 1024
 
 /** Sends notices as server-sent events (HTML Living Standard, section 9.2) until the client disconnects. */
-export function streamNotices(listeners: Listeners, res: ServerResponse): void {
+function streamNotices(listeners: Listeners, res: ServerResponse): void {
   let id = 0
   const write = (text: string): void => {
     if (res.writableLength > MAX_BACKLOG) res.destroy()
@@ -42,13 +42,9 @@ export function streamNotices(listeners: Listeners, res: ServerResponse): void {
 }
 
 /** An attempt as JSON, with its body in base64. */
-type AttemptJson = Omit<Attempt, 'request'> & {
-  request: { method: string; headers: Record<string, string>; body: string }
-}
-
-export const toAttemptJson = ({ request: { method, headers, body }, ...attempt }: Attempt): AttemptJson => ({
+const toAttemptJson = ({ request, ...attempt }: Attempt): object => ({
   ...attempt,
-  request: { method, headers, body: Buffer.from(body).toString('base64') },
+  request: { ...request, body: Buffer.from(request.body).toString('base64') },
 })
 
 const waitSchema = z
@@ -58,7 +54,7 @@ const waitSchema = z
 const singleEvent = z.object(eventSchema.shape).extend({ wait: waitSchema }).strict()
 
 /** The body of a request: one event, or several. */
-export const triggerSchema: z.ZodType = z.union([
+const triggerSchema: z.ZodType = z.union([
   singleEvent,
   z.strictObject({ events: z.array(eventSchema).min(1).max(MAX_TRIGGERED), wait: waitSchema }),
 ])
@@ -70,7 +66,7 @@ const severalEvents = z.strictObject({
 })
 
 /** Triggers events, and waits for their deliveries unless the request says `"wait": false`. */
-export async function trigger(mock: Mock, { json }: { json: unknown }): Promise<Answer> {
+async function trigger(mock: Mock, { json }: { json: unknown }): Promise<Answer> {
   const { wait = true, ...given } = Object.hasOwn(json as object, 'events')
     ? check<{ events: MockEvent[]; wait?: boolean }>(severalEvents, json, 'body')
     : check<MockEvent & { wait?: boolean }>(singleEvent, json, 'body')
@@ -118,24 +114,10 @@ interface ControlOperation extends OperationDescription {
   path: string
   /** Maximum body size in MB. Default 1. */
   limit?: number
-  /** Success statuses, each with the name of the response's schema. */
-  responses: Record<number, ControlResponseName>
+  /** Success statuses, each with the name of the response's schema in the OpenAPI document. */
+  responses: Record<number, string>
   run(mock: Mock, request: ControlRequest): Answer | Promise<Answer>
 }
-
-/** Name of a response; the OpenAPI document has a schema for each. */
-type ControlResponseName =
-  | 'Deliveries'
-  | 'Delivery'
-  | 'Bytes'
-  | 'Fault'
-  | 'Faults'
-  | 'Settings'
-  | 'Clock'
-  | 'Snapshot'
-  | 'Status'
-  | 'Stream'
-  | 'OpenApi'
 
 /** A request whose query and body have been parsed. */
 interface ControlRequest {
@@ -369,7 +351,7 @@ function toRoutes(operations: readonly ControlOperation[]): Route<ControlOperati
   })
 }
 
-function contentOf(name: ControlResponseName): object {
+function contentOf(name: string): object {
   if (name === 'Bytes') return { 'application/octet-stream': {} }
   if (name === 'Stream') return { 'text/event-stream': { schema: { type: 'string' } } }
   return { 'application/json': { schema: name === 'OpenApi' ? { type: 'object' } : schemaRef(name) } }

@@ -102,7 +102,7 @@ export function createEngine(
       saveCount()
     },
   })
-  const windows = createWindows<ServiceEvent, Attempt>({ clock, scheduleOf, flush })
+  const windows = createWindows(clock, scheduleOf, flush)
 
   function scheduleOf(webhookId: string): ScheduleInfo | undefined {
     const webhook = state.webhooks.get(webhookId)

@@ -1,13 +1,7 @@
 import { type Clock, LAST_TIME } from '../clock.ts'
+import type { ServiceEvent } from '../state/events.ts'
 import type { ScheduleInfo } from '../state/webhooks.ts'
-
-interface WindowsOptions<E, R> {
-  clock: Clock
-  /** The webhook's current schedule; undefined if the webhook currently gathers no events. */
-  scheduleOf(webhookId: string): ScheduleInfo | undefined
-  /** Called when a window has closed. */
-  flush(webhookId: string, events: readonly E[]): Promise<R[]>
-}
+import type { Attempt } from './attempt.ts'
 
 /** An open window, for display. */
 export interface OpenWindow {
@@ -19,9 +13,9 @@ export interface OpenWindow {
 }
 
 /** Open windows, at most one for each webhook (docs/specification.md, "Schedule"). */
-export interface Windows<E, R> {
+export interface Windows {
   /** @returns the result of `flush`, after the window has closed */
-  add(webhookId: string, events: readonly E[]): Promise<R[]>
+  add(webhookId: string, events: readonly ServiceEvent[]): Promise<Attempt[]>
   /** Applies the current schedule of a webhook to its open window; without an id, does so for all webhooks. */
   changed(webhookId?: string): void
   /** Returns the open windows, oldest first. */
@@ -32,10 +26,10 @@ export interface Windows<E, R> {
   close(): void
 }
 
-interface Window<E, R> {
+interface Window {
   readonly openedAt: number
-  readonly events: E[]
-  flushed: Promise<R[]>
+  readonly events: ServiceEvent[]
+  flushed: Promise<Attempt[]>
   /** Aborted to interrupt the wait for the end of the window, so that the end is computed again. */
   wake: AbortController
   isDropped: boolean
@@ -44,17 +38,25 @@ interface Window<E, R> {
 /** Maximum number of events in a window; a full window closes early. */
 const MAX_EVENTS = 10_000
 
-export function createWindows<E, R>({ clock, scheduleOf, flush }: WindowsOptions<E, R>): Windows<E, R> {
-  const windows = new Map<string, Window<E, R>>()
+/**
+ * @param scheduleOf returns the webhook's current schedule; undefined if the webhook currently gathers no events
+ * @param flush called when a window has closed
+ */
+export function createWindows(
+  clock: Clock,
+  scheduleOf: (webhookId: string) => ScheduleInfo | undefined,
+  flush: (webhookId: string, events: readonly ServiceEvent[]) => Promise<Attempt[]>,
+): Windows {
+  const windows = new Map<string, Window>()
   let isClosed = false
 
   /** Milliseconds until the window ends: 0 or less if it is over. */
-  function remaining(webhookId: string, { openedAt }: Window<E, R>): number {
+  function remaining(webhookId: string, { openedAt }: Window): number {
     const schedule = scheduleOf(webhookId)
     return schedule ? windowEnd(schedule, openedAt) - clock.now() : 0
   }
 
-  async function run(webhookId: string, window: Window<E, R>): Promise<R[]> {
+  async function run(webhookId: string, window: Window): Promise<Attempt[]> {
     while (!isClosed && !window.isDropped && window.events.length < MAX_EVENTS) {
       const milliseconds = remaining(webhookId, window)
       if (milliseconds <= 0) break
@@ -76,7 +78,7 @@ export function createWindows<E, R>({ clock, scheduleOf, flush }: WindowsOptions
         if (open.events.length >= MAX_EVENTS) open.wake.abort()
         return open.flushed
       }
-      const window: Window<E, R> = {
+      const window: Window = {
         openedAt: clock.now(),
         events: [...events],
         flushed: Promise.resolve([]),

@@ -1,6 +1,4 @@
 import type { IncomingMessage } from 'node:http'
-import { promisify } from 'node:util'
-import { brotliDecompress, gunzip, inflate } from 'node:zlib'
 import { toText } from '../../payload/json.ts'
 import { bodyFormat, decodePayload, parseForm } from '../../payload/parse.ts'
 import { AdminError, quote } from './errors.ts'
@@ -84,15 +82,6 @@ export function splitUrl(url: string): { path: string; query: string } {
 export const originOf = ({ protocol = 'http', headers }: MountedRequest): string =>
   `${protocol}://${headers.host ?? 'localhost'}`
 
-const DECODERS: Readonly<
-  Record<string, (body: Buffer, options: { maxOutputLength: number }) => Promise<Buffer>>
-> = {
-  identity: async (body) => body,
-  gzip: promisify(gunzip),
-  deflate: promisify(inflate),
-  br: promisify(brotliDecompress),
-}
-
 /**
  * Reads the body; returns undefined if there is none.
  *
@@ -102,11 +91,10 @@ export async function readBody(req: MountedRequest, limit: number): Promise<Uint
   if (req.body instanceof Uint8Array) return req.body
   if (req.body !== undefined)
     throw new AdminError(500, 'something read the body before the mock service; mount the mock service first')
-  const { 'content-length': length, 'transfer-encoding': chunked, 'content-encoding': given } = req.headers
+  const { 'content-length': length, 'transfer-encoding': chunked, 'content-encoding': encoding } = req.headers
   if (length === undefined && chunked === undefined) return undefined
-  const encoding = given?.toLowerCase() || 'identity'
-  const decode = Object.hasOwn(DECODERS, encoding) ? DECODERS[encoding] : undefined
-  if (!decode) throw new AdminError(415, `unsupported content encoding ${quote(encoding)}`)
+  if (encoding && encoding.toLowerCase() !== 'identity')
+    throw new AdminError(415, `unsupported content encoding ${quote(encoding)}`)
   const tooLarge = new AdminError(413, `the body is too large: the limit is ${limit} MB`)
   const maxBytes = limit * 1024 * 1024
   if (Number(length) > maxBytes) throw tooLarge
@@ -121,12 +109,7 @@ export async function readBody(req: MountedRequest, limit: number): Promise<Uint
     req.once('end', resolve)
     req.once('error', () => reject(new AdminError(400, 'the request was aborted')))
   })
-  try {
-    return await decode(Buffer.concat(chunks), { maxOutputLength: maxBytes })
-  } catch (error) {
-    const { code, message } = error as NodeJS.ErrnoException
-    throw code === 'ERR_BUFFER_TOO_LARGE' ? tooLarge : new AdminError(400, message)
-  }
+  return Buffer.concat(chunks)
 }
 
 /**
@@ -233,16 +216,17 @@ const readBySchema =
     throw new AdminError(400, `${name} must be one of ${words.join(', ')}`)
   }
 
-/** Reads several parameters, and omits absent ones. */
-export function readEach(
-  reads: Iterable<readonly [name: string, read: () => unknown]>,
+/** Reads parameters as their descriptions say, and omits absent ones. */
+export function readAll(
+  parameters: Parameters,
+  descriptions: readonly ParameterDescription[] = [],
 ): Record<string, unknown> {
   const messages: string[] = []
   const values: Record<string, unknown> = {}
-  for (const [name, read] of reads) {
+  for (const description of descriptions) {
     try {
-      const value = read()
-      if (value !== undefined) values[name] = value
+      const value = readParameter(parameters, description)
+      if (value !== undefined) values[description.name] = value
     } catch (error) {
       if (!(error instanceof AdminError)) throw error
       messages.push(...error.messages)
@@ -251,13 +235,6 @@ export function readEach(
   if (messages.length > 0) throw new AdminError(400, ...messages)
   return values
 }
-
-/** Reads parameters as their descriptions say. */
-export const readAll = (
-  parameters: Parameters,
-  descriptions: readonly ParameterDescription[] = [],
-): Record<string, unknown> =>
-  readEach(descriptions.map((given) => [given.name, () => readParameter(parameters, given)]))
 
 /** JSON, indented JSON, or an HTML page that shows the JSON. */
 export type Format = 'json' | 'pjson' | 'html'
@@ -274,42 +251,15 @@ export function readFormat(parameters: Parameters): Format | undefined {
 
 /**
  * Returns the format to use before the parameters are read, and afterwards if they contain no `f`: the `f` of the
- * query, otherwise HTML for clients that prefer HTML to JSON.
+ * query, otherwise HTML for clients whose header `accept` names HTML, and JSON not before it.
  */
-export function initialFormat(accept: string | undefined, query: string): Format {
+export function initialFormat(accept = '', query: string): Format {
   try {
     const format = readFormat(readQuery(query))
     if (format) return format
   } catch {
     // The query is read again later, and its errors are reported then.
   }
-  const [json, page] = ['application/json', 'text/html'].map((type) => preferenceOf(type, accept ?? ''))
-  return comparePreferences(page, json) > 0 ? 'html' : 'json'
-}
-
-/** What an `accept` header says about a media type (RFC 9110, section 12.5.1). */
-interface Preference {
-  quality: number
-  /** 2 for the type itself, 1 for all of its main type, 0 for all types. */
-  precision: number
-  /** Counts down from the first media type of the header. */
-  rank: number
-}
-
-function preferenceOf(type: string, accept: string): Preference | undefined {
-  const ranges = [`*/*`, `${type.split('/')[0]}/*`, type]
-  const found = accept.split(',').flatMap((entry, index): Preference[] => {
-    const [range = '', ...parameters] = entry.split(';').map((part) => part.trim().toLowerCase())
-    const precision = ranges.indexOf(range)
-    const [q, ...others] = parameters
-    if (precision === -1 || others.length > 0 || (q !== undefined && !q.startsWith('q='))) return []
-    return [{ quality: q === undefined ? 1 : Number(q.slice(2)), precision, rank: -index }]
-  })
-  const best = found.sort((a, b) => b.precision - a.precision)[0]
-  return best && best.quality > 0 ? best : undefined
-}
-
-function comparePreferences(one: Preference | undefined, other: Preference | undefined): number {
-  if (!one || !other) return one ? 1 : -1
-  return one.quality - other.quality || one.precision - other.precision || one.rank - other.rank
+  const [preferred] = accept.toLowerCase().match(/text\/html|application\/json/g) ?? []
+  return preferred === 'text/html' ? 'html' : 'json'
 }

@@ -69,7 +69,7 @@ export function createHandler<Operation extends OperationDescription>(area: Area
       refuseOtherOrigins(req.headers)
       if (!found) throw new AdminError(404, 'there is nothing here')
       const { method, operation } = findOperation(req, res, found.routes)
-      const given = await read(area, { req, operation, method, query, format })
+      const given = await read(area, { req, operation, method }, query, format)
       const answer = await area.run({ req, operation, method, names: found.names, ...given })
       if ('send' in answer) answer.send(res)
       else sendBody(res, format.current, answer.body, { status: answer.status, panel })
@@ -107,39 +107,27 @@ function findOperation<Operation extends OperationDescription>(
  */
 async function read<Operation extends OperationDescription>(
   area: Area<Operation>,
-  {
-    req,
-    operation,
-    method,
-    query,
-    format,
-  }: { req: MountedRequest; operation: Operation; method: Method; query: string; format: CurrentFormat },
+  { req, operation, method }: Pick<Exchange<Operation>, 'req' | 'operation' | 'method'>,
+  query: string,
+  format: CurrentFormat,
 ): Promise<Pick<Exchange<Operation>, 'parameters' | 'files' | 'json'>> {
   const inQuery = readQuery(query)
-  const none = { files: new Map<string, UploadedFile>(), json: undefined }
+  const given = { parameters: inQuery, files: new Map<string, UploadedFile>(), json: undefined }
+  const readBytes = () => readBody(req, area.limitOf(operation))
   const contentType = req.headers['content-type']
   if (area.parameters === 'query') {
     refuseUnknown(inQuery, operation)
-    if (!operation.body) return { ...none, parameters: inQuery }
-    return {
-      ...none,
-      parameters: inQuery,
-      json: readJsonBody(await readBody(req, area.limitOf(operation)), contentType),
-    }
+    return operation.body ? { ...given, json: readJsonBody(await readBytes(), contentType) } : given
   }
-  if (!area.parameters) updateFormat(format, inQuery)
-  if (method === 'GET') {
-    format.current = readFormat(inQuery) ?? format.current
-    return { ...none, parameters: inQuery }
-  }
-  const form = await readForm(await readBody(req, area.limitOf(operation)), contentType)
-  if (form.files.size > 0 && area.parameters !== 'merged')
-    throw new AdminError(400, 'the administration accepts no files')
-  const others = area.parameters ? [...inQuery].filter(([name]) => name !== 'token') : []
+  const isMerged = area.parameters === 'merged'
+  if (!isMerged || method === 'GET') updateFormat(format, inQuery)
+  if (method === 'GET') return given
+  const form = await readForm(await readBytes(), contentType)
+  if (form.files.size > 0 && !isMerged) throw new AdminError(400, 'the administration accepts no files')
+  const others = isMerged ? [...inQuery].filter(([name]) => name !== 'token') : []
   const parameters = new Map([...others, ...form.parameters])
-  if (area.parameters) format.current = readFormat(parameters) ?? format.current
-  else updateFormat(format, parameters)
-  return { ...none, files: form.files, parameters }
+  updateFormat(format, parameters)
+  return { ...given, files: form.files, parameters }
 }
 
 /** Sets the format of the response. If the requested format is unknown, the error response is JSON. */

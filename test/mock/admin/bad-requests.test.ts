@@ -72,8 +72,7 @@ describe('returns an error for a bad request, and changes nothing', () => {
         /^f must be json, pjson or html$/,
       ],
     ),
-    ['broken gzip', 400, { headers: { ...FORM, 'content-encoding': 'gzip' }, body: 'no gzip' }],
-    ['an unknown encoding', 415, { headers: { ...FORM, 'content-encoding': 'zip' }, body: good }],
+    ['gzip', 415, { headers: { ...FORM, 'content-encoding': 'gzip' }, body: gzipSync(good) }],
     ['JSON', 415, { headers: { 'content-type': 'application/json' }, body: JSON.stringify(same(FEATURE)) }],
     [
       'a multipart form that is cut off',
@@ -101,12 +100,6 @@ describe('returns an error for a bad request, and changes nothing', () => {
     ],
     ['10 MB', 413, edit(`x=${'n'.repeat(10_000_000)}`), /too large/],
     ['10 MB in chunks', 413, { headers: FORM, chunks: Array(100).fill('n'.repeat(100_000)) }, /too large/],
-    [
-      '10 MB in 10 kB of gzip',
-      413,
-      { headers: { ...FORM, 'content-encoding': 'gzip' }, body: gzipSync('n'.repeat(10_000_000)) },
-      /too large/,
-    ],
   ])('%s: %i', async (_, status, request, message = /./) => {
     const answer = await refused(EDIT, request)
     expect([answer.status, answer.messages]).toEqual([
@@ -189,7 +182,6 @@ describe('accepts unusual but valid requests', () => {
       { headers: { 'content-type': `${FORM_TYPE.toUpperCase()}; charset=UTF-8` }, body: good },
     ],
     ['a body in chunks', { headers: FORM, chunks: [good.slice(0, 9), good.slice(9)] }],
-    ['gzip', { headers: { ...FORM, 'content-encoding': 'gzip' }, body: gzipSync(good) }],
     ['a byte order mark', { headers: FORM, body: `\ufeff${good}` }],
     ['unknown parameters', edit('token=t&__proto__=x&id=other&created=1&ownerId=mallory')],
     ['999 more parameters', edit('x&'.repeat(996))],

@@ -20,7 +20,6 @@ describe('format', () => {
     [undefined, '', 'application/json'],
     ['*/*', '', 'application/json'],
     ['application/json, text/html;q=0.9', '', 'application/json'],
-    ['application/json;q=0.5, text/html', '', 'text/html'],
     ['image/png', '', 'application/json'],
     ['%%%', '', 'application/json'],
   ])('with accept %s and query %s, responses and errors are %s', async (accept, f, type) => {
