@@ -59,26 +59,18 @@ export function startCatchUp(parts: CatchUpParts, options: CatchUpOptions): Catc
     await generations.raise(seenKey(service), new Map([[HIGHEST, highestOf(current)]]))
   }
 
-  async function announce(
-    service: string,
-    changes: SyncStatus & { kind: 'behind' },
-    copies: number | undefined,
-  ): Promise<void> {
+  async function announce(service: string, changes: Behind, copies: number | undefined): Promise<void> {
     const last = announced.get(service)
     const { state } = (last !== undefined && (await inbox.get(last))) || {}
     if (state === 'waiting' || state === 'active') return // it covers the changes, or a later poll announces the rest
-    const delivery = await createAnnouncement({ service, ...changes, copies })
+    const delivery = await createAnnouncement(service, changes, copies)
     const result = await inbox.put(delivery)
     announced.set(service, delivery.id)
     if (result === 'duplicate') await requireExtracted(service, delivery.id, changes)
   }
 
   /** Throws if the delivery is done but no handler extracted its changes. Otherwise they would be lost silently. */
-  async function requireExtracted(
-    service: string,
-    id: string,
-    { layers, max }: SyncStatus & { kind: 'behind' },
-  ): Promise<void> {
+  async function requireExtracted(service: string, id: string, { layers, max }: Behind): Promise<void> {
     const item = await inbox.get(id)
     // Read the generations after the state, because they are stored before a delivery becomes done.
     const handled = await generations.get(service)
@@ -111,15 +103,6 @@ export function startCatchUp(parts: CatchUpParts, options: CatchUpOptions): Catc
     await copyService(parts, service, { reason, signal }, resync)
   }
 
-  async function checkAndReport(service: string): Promise<void> {
-    try {
-      await check(service)
-      reported.delete(service)
-    } catch (error) {
-      if (!signal.aborted) report(service, error)
-    }
-  }
-
   function report(service: string, error: unknown): void {
     // What `resync` throws can be an object that throws when it is read.
     try {
@@ -141,7 +124,11 @@ export function startCatchUp(parts: CatchUpParts, options: CatchUpOptions): Catc
     const remaining = services.values()
     checkHandlers()
     const workers = Array.from({ length: MAX_POLLED }, async () => {
-      for (const service of remaining) if (!signal.aborted) await checkAndReport(service)
+      for (const service of remaining) {
+        if (signal.aborted) return
+        const forget = (): unknown => reported.delete(service)
+        await check(service).then(forget, (error) => signal.aborted || report(service, error))
+      }
     })
     await Promise.all(workers)
   }
@@ -174,7 +161,7 @@ export function startCatchUp(parts: CatchUpParts, options: CatchUpOptions): Catc
  * on its way.
  */
 function isOverdue(
-  { layers }: SyncStatus & { kind: 'behind' },
+  { layers }: Behind,
   handled: ReadonlyMap<number, number>,
   before: ReadonlyMap<number, number>,
 ): boolean {
@@ -184,31 +171,18 @@ function isOverdue(
 /** The change type of announcements, which do not say which kinds of edits there are. */
 const CHANGE_TYPE = 'FeaturesEdited'
 
-/** Changes of a service that no delivery announced. */
-interface MissedChanges {
-  /** URL of the feature service. */
-  service: string
-  layers: readonly number[]
-  /** The changes after this generation. */
-  min: number
-  /** The last generation. */
-  max: number
-  /** Number of copies of the service so far: after a restore, other changes can have the same generations. */
-  copies: number | undefined
-}
-
 /**
  * Creates the delivery that announces missed changes to the handlers: a payload in the service dialect, as the service
  * itself would have sent it. The same changes always have the same id, so that an inbox stores them once, even if
  * several processes find them.
+ *
+ * @param copies number of copies of the service so far: after a restore, other changes can have the same generations
  */
-async function createAnnouncement({
-  service,
-  layers,
-  min,
-  max,
+async function createAnnouncement(
+  service: string,
+  { layers, min, max }: Behind,
   copies = 0,
-}: MissedChanges): Promise<Delivery> {
+): Promise<Delivery> {
   const changesUrl = writeChangesUrl({ service, window: { min, max }, layers, parameters: new Map() })
   const receivedAt = new Date()
   const raw = { eventType: CHANGE_TYPE, when: receivedAt.getTime() }
@@ -257,11 +231,18 @@ export interface LayerTracking {
   serverGen: number
 }
 
+/** Changes of these layers, after `min` up to `max`, have not been handled. */
+interface Behind {
+  kind: 'behind'
+  layers: number[]
+  min: number
+  max: number
+}
+
 /** How the current generations of a service compare with the handled ones. */
 type SyncStatus =
   | { kind: 'handled' }
-  /** Changes of these layers, after `min` up to `max`, have not been handled. */
-  | { kind: 'behind'; layers: number[]; min: number; max: number }
+  | Behind
   /** Nothing has been stored for the service yet. */
   | { kind: 'unknown' }
   /** The service no longer keeps the changes after the last handled generation. */
@@ -305,7 +286,7 @@ const toGenerations = (current: readonly LayerTracking[]): Map<number, number> =
   new Map(current.map(({ id, serverGen }) => [id, serverGen]))
 
 /** Dependencies of catching up. */
-interface CatchUpParts {
+export interface CatchUpParts {
   inbox: ChangesInbox
   /** Requests the current generations of the layers of a service, at least one. @throws {WebhookError} */
   track(service: string, signal: AbortSignal): Promise<readonly LayerTracking[]>

@@ -4,15 +4,14 @@ import { type KnownRow, MAX_BATCH, type NewRow, type RowLayer, type RowStore } f
 import { abortable } from './errors.ts'
 import type { Feature, LayerChanges } from './types.ts'
 
-/** A feature that was added or updated. */
-interface Current extends FeatureIds {
-  kind: 'add' | 'update'
-  feature: Feature
-}
-
 /** A deleted feature that the service sent. */
 interface LastState extends FeatureIds {
   feature: Feature
+}
+
+/** A feature that was added or updated. */
+interface Current extends LastState {
+  kind: 'add' | 'update'
 }
 
 /** A feature that was deleted. */
@@ -45,13 +44,10 @@ export function readChangedFeatures(layer: LayerChanges, idField: string | undef
     )
   const readIds = createIdReader(id, idField)
   const current = new Map<string, Current>()
-  for (const feature of adds) {
+  for (const [index, feature] of [...adds, ...updates].entries()) {
     const ids = readIds(feature)
-    current.set(ids.key, { ...ids, kind: 'add', feature })
-  }
-  for (const feature of updates) {
-    const ids = readIds(feature)
-    current.set(ids.key, { ...ids, kind: current.has(ids.key) ? 'add' : 'update', feature })
+    const isAdded = index < adds.length || current.has(ids.key)
+    current.set(ids.key, { ...ids, kind: isAdded ? 'add' : 'update', feature })
   }
   const lastStates = new Map<string, LastState>()
   const findGlobalId = createFinder(GLOBAL_ID)
@@ -97,7 +93,7 @@ export async function compareFeatures(
     if (row && row.generation > generation) continue
     // The row of a deleted feature stays, so that an older extraction does not bring the feature back.
     if (isFound || !known.has(key)) written.push({ key, objectId, value: undefined })
-    const before = row ? parse(row.value) : lastState
+    const before: Feature | undefined = row ? row.value && JSON.parse(row.value) : lastState
     features.push({ id: key, kind: 'delete', ...(before && { before }) })
     if (features.length % MAX_BATCH === 0) await pause()
   }
@@ -138,19 +134,12 @@ function compareWith(
   value: string,
   after: Feature,
 ): Omit<FeatureComparison, 'id' | 'kind'> {
-  const before = parse(known)
-  if (!before) return { after }
+  if (known === undefined) return { after }
+  const before: Feature = JSON.parse(known)
   if (known === value) return { before, after, changed: [], moved: false }
-  return {
-    before,
-    after,
-    changed: differences(before.attributes, after.attributes),
-    moved: !isEqual(before.geometry, after.geometry),
-  }
+  const changed = differences(before.attributes, after.attributes)
+  return { before, after, changed, moved: !isEqual(before.geometry, after.geometry) }
 }
-
-const parse = (value: string | undefined): Feature | undefined =>
-  value === undefined ? undefined : (JSON.parse(value) as Feature)
 
 const isNumber = (id: string): boolean => /^\d+$/.test(id)
 
@@ -169,14 +158,7 @@ function isEqual(one: unknown, other: unknown): boolean {
   if (one === other) return true
   if ((one ?? null) === null && (other ?? null) === null) return true
   if (typeof one !== 'object' || typeof other !== 'object' || !one || !other) return false
-  if (Array.isArray(one) || Array.isArray(other))
-    return (
-      Array.isArray(one) &&
-      Array.isArray(other) &&
-      one.length === other.length &&
-      one.every((value, index) => isEqual(value, other[index]))
-    )
-  return differences(one, other).length === 0
+  return Array.isArray(one) === Array.isArray(other) && differences(one, other).length === 0
 }
 
 /** The ids of a feature. */

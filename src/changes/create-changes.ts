@@ -1,27 +1,18 @@
 import { blameCaller, configInvalid } from '../errors.ts'
-import { type CatchUp, copyService, type LayerTracking, startCatchUp } from './catch-up.ts'
+import { type CatchUp, type CatchUpParts, copyService, type LayerTracking, startCatchUp } from './catch-up.ts'
 import { openAttachment } from './download.ts'
 import { abortable, ChangesError, showUrl } from './errors.ts'
-import { createClient, extractService, type ServiceDescription } from './extract.ts'
+import { describeService, extractService } from './extract.ts'
 import {
   type CatchUpOptions,
-  type ChangesInbox,
   type ChangesOptions,
   readCatchUpOptions,
   readOptions,
   readServiceUrl,
 } from './options.ts'
-import { hideInError, type Run, runWithin } from './request.ts'
+import { type Connection, hideInError, type Run, runWithin } from './request.ts'
 import { readRequests, type ServiceRequest } from './source.ts'
-import {
-  type Attachment,
-  type Changes,
-  type ChangesContext,
-  type ChangesSource,
-  type CopyService,
-  createRemember,
-  requireContext,
-} from './types.ts'
+import type { Attachment, Changes, ChangesContext, ChangesSource, CopyService } from './types.ts'
 
 /** Gets the changes behind events. */
 export interface ChangesClient {
@@ -89,14 +80,14 @@ export interface ChangesClient {
  */
 export function createChanges(options: ChangesOptions): ChangesClient {
   const settings = blameCaller(createChanges, () => readOptions(options))
-  const { origins } = settings.connection
-  const client = createClient(settings.connection)
-  const remember = createRemember<Changes>()
+  const { inbox, timeout, connection } = settings
+  const { origins } = connection
+  const remember = createRemember()
 
   /** Hides the tokens of the client in errors. */
   const safely = <Result>(run: () => Promise<Result>): Promise<Result> =>
     run().catch((error: unknown) => {
-      throw hideInError(error, settings.connection.tokens)
+      throw hideInError(error, connection.tokens)
     })
 
   async function extractAll(
@@ -110,8 +101,7 @@ export function createChanges(options: ChangesOptions): ChangesClient {
     const collect = { onSuccess: (raise: () => unknown) => void functions.push(raise) }
     // One service after another, because the changes of each can be a large document.
     for (const request of requests) {
-      const scope = { client, settings, run, context: collect }
-      const { layers, layerServerGens } = await extractService(request, scope)
+      const { layers, layerServerGens } = await extractService(request, { settings, run, context: collect })
       // `push(...layers)` would exceed the stack with long lists.
       all.layers = all.layers.concat(layers)
       all.layerServerGens = all.layerServerGens.concat(layerServerGens)
@@ -120,40 +110,35 @@ export function createChanges(options: ChangesOptions): ChangesClient {
     return all
   }
 
-  async function track(service: string, signal: AbortSignal): Promise<LayerTracking[]> {
-    const describe = (run: Run): Promise<ServiceDescription> => client.describeService(service, run)
-    return safely(async () => toTracking(service, await runWithin(settings.timeout, signal, describe)))
-  }
+  const track = (service: string, signal: AbortSignal): Promise<LayerTracking[]> =>
+    safely(() => runWithin(timeout, signal, (run) => trackLayers(service, run, connection)))
 
-  /** `catchUp` and `resync` require an inbox before they use this. */
-  const parts = { inbox: settings.inbox as ChangesInbox, track }
-
-  function requireInbox(method: string): void {
-    if (!settings.inbox)
-      throw configInvalid(`${method}() needs the option inbox`, 'Pass an inbox to createChanges.')
+  function requireInbox(method: string): CatchUpParts {
+    if (inbox) return { inbox, track }
+    throw configInvalid(`${method}() needs the option inbox`, 'Pass an inbox to createChanges.')
   }
 
   const changes: ChangesClient = {
     async of<Attributes extends object>(source: ChangesSource, context?: ChangesContext) {
-      requireContext(context, settings.inbox !== undefined)
+      requireContext(context, inbox !== undefined)
       return safely(async () => {
         const requests = readRequests(source, origins)
         return remember(context, keyOf(requests), () =>
-          runWithin(settings.timeout, context?.signal, (run) => extractAll(requests, run, context)),
+          runWithin(timeout, context?.signal, (run) => extractAll(requests, run, context)),
         )
       }) as Promise<Changes<Attributes>>
     },
     download: (attachment, options) =>
-      safely(() => openAttachment(attachment, settings.connection, settings.timeout, options?.signal)),
+      safely(() => openAttachment(attachment, connection, timeout, options?.signal)),
     catchUp(options) {
-      const config = blameCaller(changes.catchUp, () => {
-        requireInbox('catchUp')
-        return readCatchUpOptions(options, origins)
-      })
+      const [parts, config] = blameCaller(
+        changes.catchUp,
+        () => [requireInbox('catchUp'), readCatchUpOptions(options, origins)] as const,
+      )
       return startCatchUp(parts, config)
     },
     async resync(service, copy, { signal = new AbortController().signal } = {}) {
-      requireInbox('resync')
+      const parts = requireInbox('resync')
       if (typeof copy !== 'function') throw configInvalid('resync(service, copy): copy must be a function')
       const url = readServiceUrl(service, origins)
       await abortable(copyService(parts, url, { reason: 'requested', signal }, copy), signal)
@@ -162,11 +147,46 @@ export function createChanges(options: ChangesOptions): ChangesClient {
   return changes
 }
 
+/** @throws {WebhookError} `config_invalid` */
+function requireContext(context: ChangesContext | undefined, needsSuccess: boolean): void {
+  if (context !== undefined && (typeof context !== 'object' || context === null))
+    throw configInvalid(
+      'the second argument of of() must be the third argument of the handler, or { signal }',
+    )
+  if (!needsSuccess || typeof context?.onSuccess === 'function') return
+  throw configInvalid(
+    'with an inbox, of() needs the function onSuccess',
+    'Pass the third argument of the handler as a whole: of(event, context), not of(event, { signal }).',
+  )
+}
+
+/**
+ * Creates a function that makes a call once in each attempt, because a handler is called for several events of a payload
+ * that have the same changes. `onSuccess` identifies the attempt, because a signal can outlive it.
+ */
+function createRemember() {
+  const attempts = new WeakMap<object, Map<string, Promise<Changes>>>()
+  return (
+    { onSuccess }: ChangesContext = {},
+    key: string,
+    call: () => Promise<Changes>,
+  ): Promise<Changes> => {
+    if (!onSuccess) return call()
+    const calls = attempts.get(onSuccess) ?? new Map<string, Promise<Changes>>()
+    attempts.set(onSuccess, calls)
+    const result = calls.get(key) ?? call()
+    calls.set(key, result)
+    result.catch(() => calls.delete(key))
+    return result
+  }
+}
+
 const keyOf = (requests: readonly ServiceRequest[]): string =>
   JSON.stringify(requests.map((request) => ({ ...request, parameters: [...request.parameters].sort() })))
 
 /** @throws {WebhookError} `changes_failed` if the service does not track changes */
-function toTracking(service: string, { layerServerGens }: ServiceDescription): LayerTracking[] {
+async function trackLayers(service: string, run: Run, connection: Connection): Promise<LayerTracking[]> {
+  const { layerServerGens } = await describeService(service, run, connection)
   if (layerServerGens.length === 0)
     throw new ChangesError('changes_failed', {
       message: `${showUrl(service)} does not track changes`,

@@ -1,9 +1,7 @@
 import { configInvalid } from '../errors.ts'
 import { fromBinary } from '../shared/bytes.ts'
 import { isObject, type Json } from '../shared/json.ts'
-import { ChangesError, showUrl } from './errors.ts'
-import { malformed } from './failures.ts'
-import type { Origins } from './origins.ts'
+import { ChangesError, malformed, showUrl } from './errors.ts'
 import {
   type Connection,
   type Ending,
@@ -35,7 +33,7 @@ type Reader = ReadableStreamDefaultReader<Uint8Array>
  */
 export async function openAttachment(
   attachment: Attachment,
-  connection: Connection & { origins: Origins },
+  connection: Connection,
   timeout: number,
   given: AbortSignal | undefined,
 ): Promise<ReadableStream<Uint8Array>> {

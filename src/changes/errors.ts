@@ -1,4 +1,6 @@
 import { type ChangesCode, WebhookError } from '../errors.ts'
+import { requireSafe } from '../payload/json.ts'
+import { isObject, type Json, tryJson } from '../shared/json.ts'
 
 /** Details of a {@link ChangesError}, in addition to its code. */
 export interface ChangesErrorDetails {
@@ -88,3 +90,118 @@ const LONGEST_TIMER = 2 ** 31 - 1
 /** The time before a repetition: it grows from `min` to `max`, and varies so that clients do not retry at the same moment. */
 export const backoff = ({ min, max }: Interval, repetition: number): number =>
   Math.min(LONGEST_TIMER, Math.min(max, min * 1.5 ** repetition) * (0.75 + Math.random() / 2))
+
+/** What to do about an error: get another token, repeat the request, or report the error. */
+export type Remedy = 'renew_token' | 'retry' | 'none'
+
+/** An error that a service returned, in either of its formats. */
+export interface ServiceError {
+  code: number
+  message: string
+}
+
+/**
+ * Finds the error in a response. The HTTP status of errors is mostly 200.
+ *
+ * @param isJob whether the response may describe a job, which can have an error besides its state
+ */
+export function findError(answer: Json, isJob: boolean): ServiceError | undefined {
+  const { error, status, messages, code } = answer
+  if (isJob && typeof status === 'string' && status !== 'error') return undefined
+  if (typeof error === 'string') return { code: 0, message: toText(error, answer.error_description) }
+  if (isObject(error))
+    return {
+      code: toCode(error.code),
+      message: toText(error.message ?? error.description, error.details),
+    }
+  if (status === 'error') return { code: toCode(code), message: toText(undefined, messages) }
+  return undefined
+}
+
+/** Codes are numbers, or numbers as text. */
+const toCode = (code: unknown): number =>
+  typeof code === 'number' || typeof code === 'string' ? Number(code) || 0 : 0
+
+function toText(message: unknown, details: unknown): string {
+  const texts = [message, ...(Array.isArray(details) ? details : [details])]
+  const unique = new Set(texts.filter((text) => typeof text === 'string' && text !== ''))
+  return [...unique].join(' ') || 'no message'
+}
+
+export const MAX_TEXT = 1000
+
+/** @param code of the service's error, or the HTTP status */
+export function remedyOf(code: number): Remedy {
+  if (code === 498 || code === 499) return 'renew_token'
+  return code === 429 || (code >= 500 && code <= 599) ? 'retry' : 'none'
+}
+
+/**
+ * @param message of the service
+ * @param isOtherOrigin whether it is from another origin, which did not get the token
+ */
+export function toServiceError(
+  code: number,
+  message: string,
+  shown: string,
+  isOtherOrigin: boolean,
+): ChangesError {
+  const details = {
+    message: `${shown} returned ${code ? `the error ${code}` : 'an error without a code'}: ${message}`,
+    serviceCode: code || undefined,
+  }
+  if (!isOtherOrigin && [401, 403, 498, 499].includes(code))
+    return new ChangesError('changes_token_rejected', {
+      ...details,
+      hint: 'Check that the token is valid for this server and that its user or app may read the service and its changes.',
+    })
+  if (remedyOf(code) === 'retry')
+    return new ChangesError('changes_unavailable', { ...details, hint: 'Try again later.' })
+  return new ChangesError('changes_failed', {
+    ...details,
+    hint: 'Check that the service tracks changes (its capabilities contain ChangeTracking) and still has its layers.',
+  })
+}
+
+/** @param error what `fetch` threw */
+export const toNetworkError = (error: unknown, shown: string): ChangesError =>
+  new ChangesError('changes_unavailable', {
+    message: `${shown} cannot be reached, or the connection ended early: ${reasonOf(error)}`,
+    hint: 'Check the network, and the certificate if the server has a private one. Then try again.',
+  })
+
+/** The code of the system's error, which says more than "fetch failed". */
+function reasonOf(error: unknown): string {
+  // A function that is passed as `fetch` can throw anything.
+  const { cause, message } = Object(error) as { cause?: unknown; message?: unknown }
+  const { code, message: reason } = Object(cause) as { code?: unknown; message?: unknown }
+  const texts = [code, reason, message].filter((text) => typeof text === 'string')
+  // Deno quotes the URL, and the query of a redirect is the signature of a file.
+  return (texts[0] ?? 'unknown reason').replace(/\?\S*/g, '')
+}
+
+/**
+ * Parses a response, by the same rules as payloads.
+ *
+ * @param shown the URL for errors
+ * @throws {WebhookError} `changes_malformed`
+ */
+export function parseAnswer(text: string, shown: string): Json {
+  const value = tryJson(text)
+  if (!isObject(value)) {
+    const kind = /^\s*</.test(text) ? 'an HTML page' : text === '' ? 'empty' : 'not a JSON object'
+    throw malformed(`the response of ${shown} is ${kind}`)
+  }
+  try {
+    requireSafe(value)
+  } catch {
+    throw malformed(`the response of ${shown} is nested too deeply, or contains a forbidden key`)
+  }
+  return value
+}
+
+export const malformed = (message: string): ChangesError =>
+  new ChangesError('changes_malformed', {
+    message,
+    hint: 'Check that the URL is that of a feature service, and that no login page or proxy answers in its place.',
+  })

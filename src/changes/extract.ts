@@ -1,10 +1,17 @@
 import { isObject, type Json } from '../shared/json.ts'
 import { HIGHEST, highestOf, seenKey } from './catch-up.ts'
 import { isDocument, namesFile, readDocument } from './download.ts'
-import { abortable, backoff, ChangesError, resyncRequired, showUrl, wait } from './errors.ts'
-import { findError, malformed } from './failures.ts'
+import {
+  abortable,
+  backoff,
+  ChangesError,
+  findError,
+  malformed,
+  resyncRequired,
+  showUrl,
+  wait,
+} from './errors.ts'
 import type { Settings } from './options.ts'
-import type { Origins } from './origins.ts'
 import { type Connection, hideTokens, type Run, requestJson } from './request.ts'
 import { type ServiceRequest, toParameters } from './source.ts'
 import type { Changes, ChangesContext } from './types.ts'
@@ -27,48 +34,33 @@ export interface ServiceDescription {
   layerServerGens: { id: number; minServerGen?: number; serverGen: number }[]
 }
 
-/** Sends requests to services in the allowed origins. */
-export interface Client {
-  extract(extraction: Extraction, run: Run): Promise<Changes>
-  describeService(service: string, run: Run): Promise<ServiceDescription>
-}
-
 /** How often a window is extracted if its file is lost before it is read. */
 const MAX_EXTRACTIONS = 3
 
-export function createClient(connection: Connection & { origins: Origins }): Client {
-  async function submit(extraction: Extraction, run: Run): Promise<JobResult> {
-    const { service } = extraction
-    const url = connection.origins.require(`${service}/extractChanges`, 'changesUrl')
-    const request = { step: 'submit', service, url, fields: toFields(extraction) } as const
-    const answer = await requestJson(request, run, connection)
-    // Some services write absent members as null or as empty text.
-    if ((answer.statusUrl ?? '') !== '') return awaitJob(answer.statusUrl, service, run, connection)
-    if (namesFile(answer)) return { file: connection.origins.require(answer.resultUrl, 'resultUrl') }
-    if (!isDocument(answer)) throw malformed(`${showUrl(service)} returned neither changes nor a job`)
-    return { document: answer }
+async function extract(extraction: Extraction, run: Run, connection: Connection): Promise<Changes> {
+  const { service } = extraction
+  for (let extractions = 1; ; extractions++) {
+    const result = await submit(extraction, run, connection)
+    if ('document' in result) return readDocument(result.document, service)
+    try {
+      const request = { step: 'fetch', service, url: result.file } as const
+      return readDocument(await requestJson(request, run, connection), service)
+    } catch (error) {
+      if (extractions === MAX_EXTRACTIONS || !isLost(error)) throw error
+    }
   }
+}
 
-  return {
-    async extract(extraction, run) {
-      const { service } = extraction
-      for (let extractions = 1; ; extractions++) {
-        const result = await submit(extraction, run)
-        if ('document' in result) return readDocument(result.document, service)
-        try {
-          const request = { step: 'fetch', service, url: result.file } as const
-          return readDocument(await requestJson(request, run, connection), service)
-        } catch (error) {
-          if (extractions === MAX_EXTRACTIONS || !isLost(error)) throw error
-        }
-      }
-    },
-    async describeService(service, run) {
-      const url = connection.origins.require(service, 'URL of the service')
-      const fields = { f: 'json', returnUpdates: 'true' }
-      return readDescription(await requestJson({ step: 'describe', service, url, fields }, run, connection))
-    },
-  }
+async function submit(extraction: Extraction, run: Run, connection: Connection): Promise<JobResult> {
+  const { service } = extraction
+  const url = connection.origins.require(`${service}/extractChanges`, 'changesUrl')
+  const request = { step: 'submit', service, url, fields: toFields(extraction) } as const
+  const answer = await requestJson(request, run, connection)
+  // Some services write absent members as null or as empty text.
+  if ((answer.statusUrl ?? '') !== '') return awaitJob(answer.statusUrl, service, run, connection)
+  if (namesFile(answer)) return { file: connection.origins.require(answer.resultUrl, 'resultUrl') }
+  if (!isDocument(answer)) throw malformed(`${showUrl(service)} returned neither changes nor a job`)
+  return { document: answer }
 }
 
 function toFields({ parameters, layers, window: { min, max } }: Extraction): Record<string, string> {
@@ -84,8 +76,15 @@ function toFields({ parameters, layers, window: { min, max } }: Extraction): Rec
 const isLost = (error: unknown): boolean =>
   error instanceof ChangesError && (error.code === 'changes_unavailable' || error.code === 'changes_failed')
 
-function readDescription({ changeTrackingInfo }: Json): ServiceDescription {
-  const { layerServerGens } = isObject(changeTrackingInfo) ? changeTrackingInfo : {}
+export async function describeService(
+  service: string,
+  run: Run,
+  connection: Connection,
+): Promise<ServiceDescription> {
+  const url = connection.origins.require(service, 'URL of the service')
+  const fields = { f: 'json', returnUpdates: 'true' }
+  const answer = await requestJson({ step: 'describe', service, url, fields }, run, connection)
+  const { layerServerGens } = isObject(answer.changeTrackingInfo) ? answer.changeTrackingInfo : {}
   const layers = Array.isArray(layerServerGens) ? layerServerGens.filter(isObject) : []
   return {
     layerServerGens: layers.map(({ id, minServerGen, serverGen }) => {
@@ -118,7 +117,7 @@ async function awaitJob(
   statusUrl: unknown,
   service: string,
   run: Run,
-  connection: Connection & { origins: Origins },
+  connection: Connection,
 ): Promise<JobResult> {
   const url = connection.origins.require(statusUrl, 'statusUrl')
   for (let polls = 0; ; polls++) {
@@ -135,15 +134,12 @@ async function awaitJob(
     if (run.state !== undefined && !['completed', 'succeeded'].includes(normalized)) continue
     if (Array.isArray(job.edits) && (run.state === undefined || !resultUrl)) return { document: job }
     if (run.state === undefined) continue
-    if (hasNoEdits(job)) return { document: job }
+    // A job that found no edits has no file.
+    if (/NoEdits$/i.test(String(job.responseType)) && !resultUrl) return { document: job }
     if (typeof resultUrl !== 'string' || !resultUrl) continue
     return { file: connection.origins.require(resultUrl, 'resultUrl') }
   }
 }
-
-/** True for a job that found no edits, which has no file. */
-const hasNoEdits = ({ responseType, resultUrl }: Json): boolean =>
-  typeof responseType === 'string' && /NoEdits$/i.test(responseType) && !resultUrl
 
 const normalize = (state = ''): string =>
   state
@@ -163,7 +159,6 @@ function failed(job: Json, state: string, url: URL): ChangesError {
 
 /** What an extraction for a service needs. */
 interface ServiceScope {
-  client: Client
   settings: Settings
   run: Run
   context: ChangesContext | undefined
@@ -176,13 +171,13 @@ interface ServiceScope {
  * @throws {WebhookError} `resync_required` if the service no longer has the changes since then
  */
 export async function extractService(request: ServiceRequest, scope: ServiceScope): Promise<Changes> {
-  const { client, settings, run, context } = scope
+  const { settings, run, context } = scope
   const generations = settings.inbox?.generations
   const { service, layers } = request
   const stored = generations ? await abortable(generations.get(service), run.signal) : new Map()
   const window = { ...request.window, min: beginOf(request, stored) }
   const extraction = { service, layers, window, parameters: toParameters(request, settings) }
-  const changes = await client.extract(extraction, run).catch(async (error: unknown) => {
+  const changes = await extract(extraction, run, settings.connection).catch(async (error: unknown) => {
     await requireKept(error, extraction, stored, scope)
     throw error
   })
@@ -234,11 +229,11 @@ async function requireKept(
   error: unknown,
   { service, layers, window }: Extraction,
   stored: ReadonlyMap<number, number>,
-  { client, run }: ServiceScope,
+  { settings, run }: ServiceScope,
 ): Promise<void> {
   if (!(error instanceof ChangesError) || error.code !== 'changes_failed') return
   // If the service cannot describe itself, the error of the extraction says more.
-  const described = await client.describeService(service, run).catch(() => undefined)
+  const described = await describeService(service, run, settings.connection).catch(() => undefined)
   const current = described?.layerServerGens ?? []
   // Handling a window raises the stored generations of all its layers, even above that of a layer without edits.
   const highest = highestOf(current)

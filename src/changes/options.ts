@@ -8,9 +8,8 @@ import {
   requireKnownOptions,
   requireObserver,
 } from '../options.ts'
-import type { Interval } from './errors.ts'
-import { type ChangesError, showUrl } from './errors.ts'
-import { type Origins, readOrigins } from './origins.ts'
+import { type ChangesError, type Interval, showUrl } from './errors.ts'
+import { Origins } from './origins.ts'
 import type { Connection, Fetch } from './request.ts'
 import { readToken, type TokenSource } from './token.ts'
 import type { ChangesObserver, CopyService } from './types.ts'
@@ -83,7 +82,7 @@ const NAMES: OptionNames<ChangesOptions> = {
 
 /** The options of a client, with their defaults. */
 export interface Settings {
-  connection: Connection & { origins: Origins }
+  connection: Connection
   inbox: ChangesInbox | undefined
   timeout: number
   /** `undefined` if the events decide. */
@@ -110,7 +109,7 @@ export function readOptions(options: Partial<ChangesOptions> = {}): Settings {
   requireChangesObserver(observer)
   return {
     connection: {
-      origins: readOrigins(origins),
+      origins: new Origins(origins),
       tokens: readToken(token),
       limit: readSize('limit', limit),
       pollInterval: readInterval(options.pollInterval),
@@ -176,7 +175,7 @@ export interface CatchUpOptions {
   onError?: ((error: unknown, service: string) => unknown) | undefined
 }
 
-export const CATCH_UP_NAMES: OptionNames<CatchUpOptions> = {
+const CATCH_UP_NAMES: OptionNames<CatchUpOptions> = {
   services: true,
   every: true,
   resync: true,
@@ -220,9 +219,7 @@ export function readServiceUrl(text: string, origins: Origins): string {
   return url.href.replace(/\/$/, '')
 }
 
-export const OBSERVER_NAMES: OptionNames<ChangesObserver> = { around: true }
-
 /** @throws {WebhookError} `config_invalid` */
 export function requireChangesObserver(observer: ChangesObserver | undefined): void {
-  requireObserver(observer, OBSERVER_NAMES)
+  requireObserver(observer, { around: true } satisfies OptionNames<ChangesObserver>)
 }

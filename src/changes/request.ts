@@ -2,24 +2,30 @@ import { toText } from '../payload/json.ts'
 import type { Json } from '../shared/json.ts'
 import { isLoopback } from '../shared/loopback.ts'
 import { createRedactor } from '../shared/redact.ts'
-import { abortable, backoff, ChangesError, type Interval, showUrl, wait } from './errors.ts'
 import {
+  abortable,
+  backoff,
+  ChangesError,
   findError,
+  type Interval,
   MAX_TEXT,
   parseAnswer,
   type Remedy,
   remedyOf,
   type ServiceError,
+  showUrl,
   toNetworkError,
   toServiceError,
-} from './failures.ts'
-import { isSecure, refuse } from './origins.ts'
+  wait,
+} from './errors.ts'
+import { isSecure, type Origins, refuse } from './origins.ts'
 import type { Tokens } from './token.ts'
 import type { ChangesObserver, StepName, StepResult } from './types.ts'
 
 /** What all requests of a client share. */
 export interface Connection {
   tokens: Tokens
+  origins: Origins
   /** Maximum size of a response in bytes. */
   limit: number
   pollInterval: Interval
@@ -207,7 +213,11 @@ export async function send(
     if (response.status < 300 || response.status >= 400 || location === null)
       return { response, isOtherOrigin }
     await discard(response)
-    if (redirects === MAX_REDIRECTS) throw tooMany(url)
+    if (redirects === MAX_REDIRECTS)
+      throw refuse(
+        `${showUrl(url)} redirects more than ${MAX_REDIRECTS} times`,
+        'Open the URL in a browser to see where it leads.',
+      )
     target = requireTarget(location, target, allowsOtherOrigin)
     // An origin that a redirect has left gets no token either if a later redirect returns to it.
     isOtherOrigin ||= target.origin !== url.origin
@@ -238,12 +248,6 @@ function requireTarget(location: string, from: URL, allowsOtherOrigin: boolean):
     )
   return target
 }
-
-const tooMany = (url: URL): ChangesError =>
-  refuse(
-    `${showUrl(url)} redirects more than ${MAX_REDIRECTS} times`,
-    'Open the URL in a browser to see where it leads.',
-  )
 
 /**
  * Reads a body as text. The bytes are decoded once and as a whole: texts of chunks would be in memory twice when they

@@ -56,7 +56,7 @@ const NAMES: OptionNames<SnapshotsOptions> = { store: true, idField: true }
 export function createSnapshots(options: SnapshotsOptions): Snapshots {
   const { store, idField } = blameCaller(createSnapshots, () => readOptions(options))
   /** The attempts by their `onSuccess`, because a signal can outlive an attempt. */
-  const attempts = new WeakMap<object, Compare>()
+  const attempts = new WeakMap<object, ReturnType<typeof createCompare>>()
 
   return {
     async compare<Attributes extends object>(changes: Changes<Attributes>, context: SnapshotsContext) {
@@ -119,13 +119,10 @@ function toRows(layerId: number, features: readonly Feature[], idField: string |
 }
 
 /**
- * Compares changes with the stored rows, and with those of earlier comparisons of the attempt. Changes that were compared
- * before get the same result.
+ * Creates the function for the comparisons of one attempt to handle a delivery. It compares changes with the stored
+ * rows, and with those of earlier comparisons. Changes that were compared before get the same result.
  */
-type Compare = (changes: Changes, context: SnapshotsContext) => Promise<LayerComparison[]>
-
-/** Creates the function for the comparisons of one attempt to handle a delivery. */
-function createCompare(store: RowStore, idField: string | undefined): Compare {
+function createCompare(store: RowStore, idField: string | undefined) {
   const comparisons = new WeakMap<Changes, Promise<LayerComparison[]>>()
   /** The rows to store once the handlers have succeeded, in the order of the comparisons. */
   let writings: Writing[] = []
@@ -181,7 +178,7 @@ function createCompare(store: RowStore, idField: string | undefined): Compare {
     for (const writing of ready) await writeRows(store, writing)
   }
 
-  return (changes, context) => {
+  return (changes: Changes, context: SnapshotsContext): Promise<LayerComparison[]> => {
     const known = comparisons.get(changes)
     if (known) return known
     const comparison = latest.then(() => compareAll(changes, context))

@@ -7,7 +7,7 @@ import { type Origins, refuse } from './origins.ts'
 import type { ChangesSource } from './types.ts'
 
 /** Parameters of a `changesUrl` that are passed on, by name in lower case. Others could change what is returned. */
-export const PASSED: Readonly<Record<string, string>> = {
+const PASSED: Readonly<Record<string, string>> = {
   async: 'async',
   gdbversion: 'gdbVersion',
   layerqueries: 'layerQueries',
@@ -25,15 +25,15 @@ export function toParameters(request: ServiceRequest, settings: Settings): Recor
   const { parameters, hasAttachments } = request
   // The generations of a layer say that all its changes were handled, so all of them are extracted.
   const isAll = settings.inbox !== undefined
-  const isTrue = (name: string): boolean => parameters.get(name.toLowerCase())?.toLowerCase() === 'true'
-  const isFalse = (name: string): boolean => parameters.get(name.toLowerCase())?.toLowerCase() === 'false'
+  const given = (name: string): string | undefined => parameters.get(name.toLowerCase())?.toLowerCase()
   const fields: Record<string, string> = { ...settings.parameters }
   for (const [name, spelled] of Object.entries(PASSED)) {
     const value = parameters.get(name)
     if (value !== undefined && !(isAll && name === 'layerqueries')) fields[spelled] = value
   }
-  for (const name of KINDS) fields[name] = String(isAll || !isFalse(name))
-  fields.returnAttachments = String(settings.attachments ?? (hasAttachments || isTrue('returnAttachments')))
+  for (const name of KINDS) fields[name] = String(isAll || given(name) !== 'false')
+  const wantsAttachments = hasAttachments || given('returnAttachments') === 'true'
+  fields.returnAttachments = String(settings.attachments ?? wantsAttachments)
   return fields
 }
 
@@ -77,7 +77,7 @@ export function readRequests(source: ChangesSource, origins: Origins): ServiceRe
 }
 
 /** @throws {WebhookError} `config_invalid` */
-export function eventsOf(source: ChangesSource): readonly WebhookEvent[] {
+function eventsOf(source: ChangesSource): readonly WebhookEvent[] {
   const events = isObject(source) && 'events' in source ? source.events : source
   const list: unknown[] = Array.isArray(events) ? events : [events]
   if (!list.every(isObject))
@@ -85,7 +85,7 @@ export function eventsOf(source: ChangesSource): readonly WebhookEvent[] {
   return list as unknown as WebhookEvent[]
 }
 
-export function readUrl({ changesUrl, changeType }: WebhookEvent, origins: Origins): ChangesUrl | undefined {
+function readUrl({ changesUrl, changeType }: WebhookEvent, origins: Origins): ChangesUrl | undefined {
   if (changesUrl === undefined) {
     if (WITHOUT_CHANGES.test(changeType)) return undefined
     throw refuse(

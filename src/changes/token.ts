@@ -179,17 +179,17 @@ export function editor({ attributes }: Feature<object>, fields?: EditFields | nu
     const names = typeof given === 'string' ? [given.toLowerCase()] : DEFAULTS[field]
     return names.map((name) => values.get(name)).find((value) => value !== undefined && value !== null)
   }
-  const creator = find('creatorField')
-  const createdAt = toDate(find('creationDateField'))
-  const lastEditor = find('editorField')
-  const editedAt = toDate(find('editDateField'))
-  return {
-    ...(typeof creator === 'string' && creator !== '' ? { creator } : {}),
-    ...(createdAt ? { createdAt } : {}),
-    ...(typeof lastEditor === 'string' && lastEditor !== '' ? { editor: lastEditor } : {}),
-    ...(editedAt ? { editedAt } : {}),
+  const found = {
+    creator: toName(find('creatorField')),
+    createdAt: toDate(find('creationDateField')),
+    editor: toName(find('editorField')),
+    editedAt: toDate(find('editDateField')),
   }
+  return Object.fromEntries(Object.entries(found).filter(([, value]) => value !== undefined))
 }
+
+const toName = (value: unknown): string | undefined =>
+  typeof value === 'string' && value !== '' ? value : undefined
 
 /** @param value milliseconds since 1970, or a date as text, as some layers store it */
 function toDate(value: unknown): Date | undefined {
