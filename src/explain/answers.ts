@@ -16,6 +16,7 @@ import {
   explainMethod,
   explainSize,
   type Refused,
+  toSentence,
 } from './refusals.ts'
 import {
   createDecoy,
@@ -34,8 +35,10 @@ export interface Context {
   code: RefusalCode | undefined
   /** Headers by lower-case name. */
   headers: ReadonlyMap<string, string>
-  /** Name of the signature header or form field, in lower case. */
+  /** Name of the header or form field with the signature, or of the header with the key, in lower case. */
   field: string
+  /** True if senders send the key itself. */
+  isSecret: boolean
   /** The encodings of a signature that the receiver accepts. */
   encoding: SignatureEncoding
   now: number
@@ -146,8 +149,6 @@ function explainRefusal(
   const isCode = message === '' || message === toTitle(code)
   return { cause: code, evidence: isCode ? CODE_CAUSES[code][0] : toSentence(message) }
 }
-
-const toSentence = (message: string): string => `${message.slice(0, 1).toUpperCase()}${message.slice(1)}.`
 
 /** Explains a code by itself, without the request. */
 const explainCode = (cause: RefusalCode): Finding => ({

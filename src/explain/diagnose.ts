@@ -1,20 +1,7 @@
 import { configInvalid } from '../errors.ts'
 import { readProfile } from '../signature/profiles.ts'
-import {
-  DEFAULT_SIGNATURE_HEADER,
-  decodeSignature,
-  encodeSignature,
-  type SignatureEncoding,
-} from '../signature/signature.ts'
-import {
-  type Answer,
-  askReceiver,
-  type Context,
-  explainAnswer,
-  explainHead,
-  isOfReceiver,
-  type Proof,
-} from './answers.ts'
+import { DEFAULT_SIGNATURE_HEADER, decodeSignature, encodeSignature } from '../signature/signature.ts'
+import { askReceiver, type Context, explainAnswer, explainHead, isOfReceiver, type Proof } from './answers.ts'
 import { toHex } from './bytes.ts'
 import { type Cause, CODE_CAUSES, FIXES, type RefusalCode } from './causes.ts'
 import { readClaims } from './claims.ts'
@@ -24,19 +11,15 @@ import {
   createKeySource,
   findEmptyKey,
   findRejectedKeys,
-  findUnnamed,
   isComplete,
   type Question,
-  type ReceivedRequest,
   readHeaders,
   readRequest,
   withAssumedType,
 } from './request.ts'
-import { explainSecret } from './secret.ts'
+import { secretScheme } from './secret.ts'
 import type { Diagnosis, Finding } from './types.ts'
 import { explainSignature } from './unmatched.ts'
-
-const NO_SIGNATURE = '0'.repeat(64)
 
 /**
  * Implements `explain`.
@@ -45,14 +28,16 @@ const NO_SIGNATURE = '0'.repeat(64)
  *   bytes
  */
 export async function diagnose(question: Question): Promise<Diagnosis> {
-  // The receiver checks the options too, but these two are used before.
+  // The receiver checks the options too, but these are used before.
   if (typeof (question.signatureHeader ?? '') !== 'string')
     throw configInvalid('signatureHeader must be a string')
   if (typeof (question.clock ?? Date.now) !== 'function') throw configInvalid('clock must be a function')
-  const findings = await findCauses(question)
+  if (question.code !== undefined && !Object.hasOwn(CODE_CAUSES, question.code))
+    throw configInvalid('code is not a code that a request can cause')
+  const findings = await findCauses(readContext(question))
   const [cause, ...also] = [...new Set(findings.map((finding) => finding.cause))] as [Cause, ...Cause[]]
   return {
-    ok: cause === 'ok' || cause === 'key_previous',
+    ok: isAccepted(cause),
     cause,
     ...(also.length > 0 && { also }),
     evidence: findings.map(({ evidence }) => evidence).join(' '),
@@ -60,35 +45,54 @@ export async function diagnose(question: Question): Promise<Diagnosis> {
   }
 }
 
-/** Returns the cause, or several if several mistakes were made at once. */
-async function findCauses(question: Question): Promise<readonly Finding[]> {
-  const { body, thorough = false, unsigned, profile: given, signatureKey } = question
-  if (question.code !== undefined && !Object.hasOwn(CODE_CAUSES, question.code))
-    throw configInvalid('code is not a code that a request can cause')
-  const code = question.code as RefusalCode | undefined
-  const headers = readHeaders(question.headers)
-  const profile = readProfile(given)
+const isAccepted = (cause: Cause): boolean => cause === 'ok' || cause === 'key_previous'
+
+function readContext(question: Question): Context {
+  const profile = readProfile(question.profile)
   const header = question.signatureHeader ?? profile.signatureHeader ?? DEFAULT_SIGNATURE_HEADER
-  const field = header.toLowerCase()
-  const encoding = question.encoding ?? profile.encoding ?? 'auto'
-  const now = (question.clock ?? Date.now)()
-  const context: Context = {
+  return {
     question,
-    code,
-    headers,
-    field,
-    encoding,
-    now,
+    code: question.code as RefusalCode | undefined,
+    headers: readHeaders(question.headers),
+    field: (profile.secretHeader ?? header).toLowerCase(),
+    isSecret: profile.secretHeader !== undefined,
+    encoding: question.encoding ?? profile.encoding ?? 'auto',
+    now: (question.clock ?? Date.now)(),
     parameter: profile.handshake?.parameter,
   }
+}
+
+/** How senders prove that they know the key: with a signature of the body, or with the key itself in a header. */
+export interface Scheme {
+  /** A value of the header for a question about a request whose body is not known. */
+  placeholder: string
+  /** Returns a value that proves this key. */
+  prove(key: Uint8Array, body: Uint8Array): string | Promise<string>
+  /** True if the value in the request cannot be compared with the key here. */
+  isHidden: boolean
+  /** Explains a code without the body. Undefined to explain it like any other code. */
+  explainCode(keys: readonly Uint8Array[]): Promise<Finding | undefined>
+  /** Explains why the receiver with these keys finds no valid proof. */
+  explainMismatch(keys: readonly Uint8Array[]): Promise<readonly Finding[]>
+  describe(keys: readonly Uint8Array[], isUnsigned: boolean): Proof
+}
+
+/** Returns the cause, or several if several mistakes were made at once. */
+async function findCauses(context: Context): Promise<readonly Finding[]> {
+  const { question, code, headers, field } = context
+  const { body, unsigned, signatureKey } = question
   const keys = createKeySource(question)
-  if (profile.secretHeader !== undefined)
-    return [await explainSecret({ ...context, header: profile.secretHeader.toLowerCase() }, keys)]
+  const scheme = context.isSecret ? secretScheme(context) : signatureScheme(context)
+  const withProof = (given: ReadonlyMap<string, string>, value: string) => new Map([...given, [field, value]])
   if (!body) {
-    // With a signature, the receiver calls the key function before it needs the body.
+    // With a proof, the receiver calls the key function before it needs the body.
     if (typeof keys.signatureKey === 'function' && code?.startsWith('key_'))
-      await askReceiver(context, keys.signatureKey, new Map([...headers, [field, NO_SIGNATURE]]))
-    return [keys.finding ?? (await explainHead(context))]
+      await askReceiver(
+        context,
+        keys.signatureKey,
+        withProof(headers, headers.get(field) || scheme.placeholder),
+      )
+    return [keys.finding ?? (await scheme.explainCode(keys.keys)) ?? (await explainHead(context))]
   }
 
   // This check is first: if the sender's key is empty too, the signature would match.
@@ -97,76 +101,81 @@ async function findCauses(question: Question): Promise<readonly Finding[]> {
   const asked = withAssumedType(headers, code)
   let answer = await askReceiver(context, keys.signatureKey, asked)
   const isUnsigned = unsigned === 'accept' && answer.refusal?.code === 'signature_missing'
-  const unnamed = isUnsigned ? await findUnnamed(keys, answer.head) : undefined
-  if (unnamed) return [unnamed]
-  if (isUnsigned) answer = await askSigned(context, body, asked)
+  if (isUnsigned) {
+    await keys.read(answer.head)
+    if (!keys.isNamed && keys.finding) return [keys.finding]
+  }
+  if (isUnsigned || scheme.isHidden) {
+    // Asks a receiver that has another key, so that it checks the rest.
+    const decoy = createDecoy()
+    answer = await askReceiver(context, [decoy], withProof(asked, await scheme.prove(decoy, body)))
+  }
 
   const refused = answer.refusal?.code
-  const isSignatureWrong = refused?.startsWith('signature_') === true
+  const isMismatch =
+    refused?.startsWith('signature_') === true || (scheme.isHidden && code?.startsWith('signature_') === true)
   if (keys.finding && refused?.startsWith('key_')) return [keys.finding]
-  if (unsigned === 'accept' && signatureKey === undefined && (isSignatureWrong || refused === 'key_unknown'))
-    return [explainUnset(field, question.method?.toUpperCase() === 'GET')]
+  if (unsigned === 'accept' && signatureKey === undefined && (isMismatch || refused === 'key_unknown'))
+    return [explainUnset(context)]
   // Calls a key function that the receiver has not called only if the answer depends on the keys.
-  const isDecided = refused !== undefined && !isSignatureWrong && (!code || code === refused)
+  const isDecided = refused !== undefined && !isMismatch && (!code || code === refused)
   const known = isDecided ? keys.keys : await keys.read(answer.head)
-  const request = readRequest(question, headers, body, field, known.length > 0 ? known : [createDecoy()])
-  if (isSignatureWrong && !isOfReceiver(code))
-    return explainSignature(request, readClaims(request, encoding), thorough)
-  const proof = signatureProof(request, encoding, isUnsigned)
+  if (isMismatch && !isOfReceiver(code)) return scheme.explainMismatch(known)
+  const proof = scheme.describe(known, isUnsigned)
   const finding = await explainAnswer({ ...context, headers: asked }, answer, proof)
-  const isAccepted = isComplete(headers) && (finding.cause === 'ok' || finding.cause === 'key_previous')
-  return [(isAccepted && findRejectedKeys(question)) || finding]
+  return [(isComplete(headers) && isAccepted(finding.cause) && findRejectedKeys(question)) || finding]
 }
 
-/** Signs the request with a random key and asks a receiver that has this key, so that it checks the rest. */
-async function askSigned(
-  context: Context,
-  body: Uint8Array,
-  headers: ReadonlyMap<string, string>,
-): Promise<Answer> {
-  const key = createDecoy()
-  const encoding = context.encoding === 'base64' ? 'base64' : 'hex'
-  const value = encodeSignature(await hmacSha256(key, body), encoding, '')
-  return askReceiver(context, [key], new Map([...headers, [context.field, value]]))
-}
-
-function explainUnset(field: string, isHandshake: boolean): Finding {
-  const evidence = isHandshake
-    ? 'The request is a handshake, but this receiver has no key to answer it with.'
-    : `The header or form field ${field} has a value, but this receiver has no key.`
+function explainUnset({ question, field }: Context): Finding {
+  const evidence =
+    question.method?.toUpperCase() === 'GET'
+      ? 'The request is a handshake, but this receiver has no key to answer it with.'
+      : `The header or form field ${field} has a value, but this receiver has no key.`
   return { cause: 'key_unset', evidence }
 }
 
-/** @param isUnsigned whether the receiver accepts this request without a signature */
-function signatureProof(
-  { keys, body, value }: ReceivedRequest,
-  encoding: SignatureEncoding,
-  isUnsigned: boolean,
-): Proof {
-  const keyOf = async (digest: Uint8Array): Promise<number> => {
-    for (const [index, key] of keys.entries())
-      if ((await hmacSha256(key, body)) === toHex(digest)) return index
-    return -1
-  }
+function signatureScheme({ question, headers, field, encoding }: Context): Scheme {
+  const { body = new Uint8Array(), thorough = false } = question
+  const read = (keys: readonly Uint8Array[]) =>
+    readRequest(question, headers, body, field, keys.length > 0 ? keys : [createDecoy()])
   return {
-    keys,
-    async accept({ isHandshake }) {
-      if (isHandshake) return { cause: 'ok', evidence: 'The request is a valid handshake.' }
-      if (isUnsigned) {
-        const evidence = 'The request has no signature, and this receiver accepts unsigned requests.'
-        return { cause: 'ok', evidence }
-      }
-      const index = await keyOf(decodeSignature(value) as Uint8Array)
-      if (index <= 0)
-        return { cause: 'ok', evidence: 'The signature was computed over this body with this key.' }
-      const evidence = `The signature was computed with key ${index} of the list, in which 0 is the newest.`
-      return { cause: 'key_previous', evidence }
+    placeholder: '0'.repeat(64),
+    isHidden: false,
+    prove: async (key) =>
+      encodeSignature(await hmacSha256(key, body), encoding === 'base64' ? encoding : 'hex', ''),
+    explainCode: async () => undefined,
+    async explainMismatch(keys) {
+      const request = read(keys)
+      return explainSignature(request, readClaims(request, encoding), thorough)
     },
-    async describe() {
+    describe(given, isUnsigned) {
+      const { keys, value, body: signed } = read(given)
       const digest = decodeSignature(value, encoding)
-      if (typeof digest === 'string') return 'The request has no valid signature.'
-      const isValid = (await keyOf(digest)) >= 0
-      return isValid ? 'The signature is valid.' : 'The signature does not match this body with this key.'
+      const keyOf = async (): Promise<number> => {
+        const hex = typeof digest === 'string' ? '' : toHex(digest)
+        for (const [index, key] of keys.entries()) if ((await hmacSha256(key, signed)) === hex) return index
+        return -1
+      }
+      return {
+        keys,
+        async accept({ isHandshake }) {
+          if (isHandshake) return { cause: 'ok', evidence: 'The request is a valid handshake.' }
+          if (isUnsigned) {
+            const evidence = 'The request has no signature, and this receiver accepts unsigned requests.'
+            return { cause: 'ok', evidence }
+          }
+          const index = await keyOf()
+          if (index <= 0)
+            return { cause: 'ok', evidence: 'The signature was computed over this body with this key.' }
+          const evidence = `The signature was computed with key ${index} of the list, in which 0 is the newest.`
+          return { cause: 'key_previous', evidence }
+        },
+        async describe() {
+          if (typeof digest === 'string') return 'The request has no valid signature.'
+          const isValid = (await keyOf()) >= 0
+          return isValid ? 'The signature is valid.' : 'The signature does not match this body with this key.'
+        },
+      }
     },
   }
 }

@@ -113,56 +113,48 @@ function readKeys(signatureKey: SignatureKeys | null | undefined): Uint8Array[] 
   })
 }
 
+/** Returns a random key, for questions that do not depend on the key. */
+export const createDecoy = (): Uint8Array => utf8(crypto.randomUUID())
+
 /** The keys of the receiver that refused the request. */
 export interface KeySource {
   /** Passed to the receiver that is asked. A key function is the caller's, and what it returns is recorded. */
-  readonly signatureKey: readonly Uint8Array[] | KeyFunction
+  signatureKey: readonly Uint8Array[] | KeyFunction
   /** The keys for the request. Empty without a key, or before the receiver calls the key function. */
-  readonly keys: readonly Uint8Array[]
+  keys: readonly Uint8Array[]
   /** Why the receiver has no key for the request, if it has called the key function. */
-  readonly finding: Finding | undefined
+  finding?: Finding | undefined
   /** False if the key function failed, or returned an object without a valid tenant. */
-  readonly isNamed: boolean
+  isNamed: boolean
   /** Calls the key function if the receiver has not called it. Returns the keys. */
   read(head: RequestHead): Promise<readonly Uint8Array[]>
 }
 
-/** Returns a random key, for questions that do not depend on the key. */
-export const createDecoy = (): Uint8Array => utf8(crypto.randomUUID())
-
-export function createKeySource({ signatureKey, unsigned, url = '/' }: Question): KeySource {
-  if (typeof signatureKey === 'function') return createFunctionSource(signatureKey, url)
-  const keys = readKeys(signatureKey)
-  const isKeyless = unsigned === 'accept' && signatureKey === undefined
-  return {
+export function createKeySource({ signatureKey: given, unsigned, url = '/' }: Question): KeySource {
+  if (typeof given !== 'function') {
+    const keys = readKeys(given)
     // As the receiver does. The keys are bytes, because a receiver rejects text with white space around it.
-    signatureKey: isKeyless ? () => null : keys,
-    keys,
-    finding: undefined,
-    isNamed: true,
-    read: async () => keys,
+    const signatureKey = unsigned === 'accept' && given === undefined ? () => null : keys
+    return { signatureKey, keys, isNamed: true, read: async () => keys }
   }
-}
-
-function createFunctionSource(given: KeyFunction, url: string): KeySource {
   let isCalled = false
-  const source = {
-    keys: [] as readonly Uint8Array[],
-    finding: undefined as Finding | undefined,
+  const call = async (head: RequestHead): Promise<ReturnedKeys> => {
+    isCalled = true
+    const evidence = 'The signatureKey function throws or rejects for this request.'
+    source.finding = { cause: 'key_unavailable', evidence }
+    const returned = await given(head)
+    const read = readReturned(returned)
+    source.isNamed = !read.error
+    source.finding = findInvalid(read, returned, url)
+    source.keys = source.finding ? [] : readKeys(read.keys)
+    return returned
+  }
+  const source: KeySource = {
+    signatureKey: call,
+    keys: [],
     isNamed: false,
-    async signatureKey(head: RequestHead): Promise<ReturnedKeys> {
-      isCalled = true
-      const evidence = 'The signatureKey function throws or rejects for this request.'
-      source.finding = { cause: 'key_unavailable', evidence }
-      const returned = await given(head)
-      const read = readReturned(returned)
-      source.isNamed = !read.error
-      source.finding = findInvalid(read, returned, url)
-      source.keys = source.finding ? [] : readKeys(read.keys)
-      return returned
-    },
-    async read(head: RequestHead) {
-      if (!isCalled) await source.signatureKey(head).catch(() => {})
+    async read(head) {
+      if (!isCalled) await call(head).catch(() => {})
       return source.keys
     },
   }
@@ -187,12 +179,6 @@ function findInvalid(
   const name = tenant === undefined ? '' : ' and the name of a tenant'
   const evidence = `The signatureKey function returns ${what}${name} for ${describePath(url)}.`
   return { cause: 'key_unknown', evidence }
-}
-
-/** Returns the reason if an unsigned request is refused because the key function names no valid tenant. */
-export async function findUnnamed(source: KeySource, head: RequestHead): Promise<Finding | undefined> {
-  await source.read(head)
-  return source.isNamed ? undefined : source.finding
 }
 
 /** Finds a key that is empty. Its signatures could match those of a sender whose key is empty too. */

@@ -24,7 +24,6 @@ const token = (value: string, evidence: RegExp): Row => ({
   request: { method: 'GET', path: `/hook?crc_token=${value}` },
   options: { profile: 'arcgis' },
 })
-const deep = `${'['.repeat(65)}NaN${']'.repeat(65)}`
 
 /** Requests about which the evidence must not say more than is true. */
 const ROWS: readonly Row[] = [
@@ -50,8 +49,6 @@ const ROWS: readonly Row[] = [
   json('payload_comment', '{"a":1, /* x */ "b":NaN}', /a comment at byte 8, and NaN.* at byte 20, and is/),
   json('payload_control_character', '{"a": "tab\there", }', /at byte 10, and a comma .* at byte 16, and is/),
   json('payload_printed', '{\'a\':"\\x"}', /quotes at byte 1, and a backslash .* at byte 6, and is/),
-  json('payload_forbidden_key', '{"__proto__":{"x":NaN}}', /key __proto__ at byte 1, and NaN.* at byte 18,/),
-  json('payload_too_deep', deep, /more than 64 levels .* at byte 64, and NaN, .* at byte 65,/),
   json('payload_token', 'NaN', /has only characters that a handshake token may have\.$/),
   json('payload_malformed', ' NaN', /^The payload is not valid JSON\.$/),
   json('payload_malformed', '{"dir":"C:\\"}', /ends inside a text: a quote is missing or escaped, or/),
@@ -70,8 +67,6 @@ const ROWS: readonly Row[] = [
   json('payload_token', 'QUJDRA=', /has only characters that a handshake token may have\.$/),
   json('payload_malformed', 'user@beef1234 x', /^The payload is not valid JSON\.$/),
   json('payload_token', 'user:beef1234', /handshake token/),
-  json('payload_printed', '[B@1b6d3586', /Java or Kotlin prints/),
-  json('payload_printed', 'com.acme.Delivery@1b6d3586', /Java or Kotlin prints/),
   json('payload_malformed', 'user@beef1234', /^The payload is not valid JSON\.$/),
 
   form('content_type_form_for_json', '[1,2', /form, but the body begins like JSON\. The JSON .* ends early/),
@@ -81,10 +76,10 @@ const ROWS: readonly Row[] = [
     /begins like JSON\. The JSON .* ends early, at byte 12\.$/,
   ),
   form('content_type_form_for_json', '{"a":1,}', /begins like JSON\. The body has a comma before/),
-  form('content_type_form_for_json', '{"__proto__":1}', /begins like JSON\. The body has the forbidden key/),
+  form('content_type_form_for_json', '{"__proto__":1}', /but the body is JSON\.$/),
 
   typed('content_type_charset', 'application/json; charset=utf-8; charset=latin1', /charset is latin1\.$/),
-  typed('content_type_charset', 'application/json; charset=', /charset of the content type is empty\.$/),
+  typed('content_type_charset', 'application/json; charset=', /charset is empty\.$/),
   typed('content_type_charset', "application/json; charset='utf-8'", /is not utf-8, but a text that/),
   ...['bson', 'ubjson', 'json5', 'cson', 'yson', 'jsonc'].map((name) =>
     typed('content_type_unsupported', `application/${name}`, /^The content type is application\/\w+\.$/),
