@@ -29,24 +29,20 @@ import {
 import type { Finding } from './types.ts'
 import { findMissingSignature } from './unmatched.ts'
 
-/** A question with what was read from it. */
 export interface Context {
   question: Question
   code: RefusalCode | undefined
-  /** Headers by lower-case name. */
   headers: ReadonlyMap<string, string>
   /** Name of the header or form field with the signature, or of the header with the key, in lower case. */
   field: string
   /** True if senders send the key itself. */
   isSecret: boolean
-  /** The encodings of a signature that the receiver accepts. */
   encoding: SignatureEncoding
   now: number
   /** Query parameter of handshakes, if the profile has them. */
   parameter: string | undefined
 }
 
-/** What a receiver does with the request. */
 export interface Answer {
   /** The error with which the receiver refuses the request. */
   refusal?: WebhookError | undefined
@@ -128,11 +124,9 @@ const EXPLAIN: Partial<Record<RefusalCode, readonly [needs: 'head' | 'body', exp
   delivery_stale: ['body', explainAge],
 }
 
-/** Returns true for a code that depends on the state of the receiver. */
 export const isOfReceiver = (code: RefusalCode | undefined): boolean =>
   code !== undefined && EXPLAIN[code] === undefined
 
-/** Explains why a receiver refuses a request whose signature is valid or was not checked. */
 function explainRefusal(
   { question, headers, field, now, parameter }: Context,
   code: RefusalCode,
@@ -150,7 +144,6 @@ function explainRefusal(
   return { cause: code, evidence: isCode ? CODE_CAUSES[code][0] : toSentence(message) }
 }
 
-/** Explains a code by itself, without the request. */
 const explainCode = (cause: RefusalCode): Finding => ({
   cause,
   evidence: `The receiver reported ${cause}. ${CODE_CAUSES[cause][0]}`,
@@ -164,12 +157,25 @@ const withKey = (cause: RefusalCode): Finding => ({
 
 /** What is known about the sender's proof: the signature, or the key in a header. */
 export interface Proof {
-  /** The receiver's keys, newest first. */
   keys: readonly Uint8Array[]
-  /** Explains a request that the receiver accepts. */
   accept(answer: Answer): Finding | Promise<Finding>
   /** Says in a sentence whether the proof is valid, for codes that do not depend on it. */
   describe(): string | Promise<string>
+}
+
+/** How senders prove that they know the key: with a signature of the body, or with the key itself in a header. */
+export interface Scheme {
+  /** A value of the header for a question about a request whose body is not known. */
+  placeholder: string
+  /** Returns a value that proves this key. */
+  prove(key: Uint8Array, body: Uint8Array): string | Promise<string>
+  /** True if the value in the request cannot be compared with the key here. */
+  isHidden: boolean
+  /** Explains a code without the body. Undefined to explain it like any other code. */
+  explainCode(keys: readonly Uint8Array[]): Promise<Finding | undefined>
+  /** Explains why the receiver with these keys finds no valid proof. */
+  explainMismatch(keys: readonly Uint8Array[]): Promise<readonly Finding[]>
+  describe(keys: readonly Uint8Array[], isUnsigned: boolean): Proof
 }
 
 /** Explains what a receiver does with a request whose signature is valid or was not checked. */

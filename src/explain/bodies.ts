@@ -28,7 +28,6 @@ export function* writtenBodies(body: Uint8Array, maxTexts: number = MAX_TEXTS): 
   }
 }
 
-/** Texts that languages write in place of an object. */
 const LOST_TEXTS = [
   ...['Object', 'Promise', 'Uint8Array', 'ArrayBuffer', 'Blob', 'ReadableStream', 'FormData'].map(
     (name) => `[object ${name}]`,
@@ -57,10 +56,8 @@ function* events({ text, isSmall }: Source): Generator<Variant> {
   }
 }
 
-/** Members in which senders wrap the payload. */
 const WRAPPERS = ['payload', 'data', 'event', 'body', 'events', 'message']
 
-/** Yields JSON that contains the body as its only member. */
 function* wrappers({ text }: Source): Generator<Variant> {
   if (text === undefined) return
   const isJson = parseStructure(text) !== undefined
@@ -72,7 +69,6 @@ function* wrappers({ text }: Source): Generator<Variant> {
   if (isJson) yield [`[${text}]`, 'a JSON array that contains this body as its only element']
 }
 
-/** How often JSON may be inside a JSON string. */
 const MAX_NESTED = 3
 
 function* jsonStrings(source: Source): Generator<Variant> {
@@ -84,7 +80,6 @@ function* jsonStrings(source: Source): Generator<Variant> {
   yield* ofBody(transforms.jsonStrings)(source)
 }
 
-/** `str` of Python, for a parsed object. */
 function pythonStr(tree: Json): string | undefined {
   const words: Readonly<Record<string, string>> = { true: 'True', false: 'False', null: 'None' }
   return writeJson(tree, SPACED, { string: (text) => pythonRepr(text), word: (raw) => words[raw] ?? raw })
@@ -107,7 +102,6 @@ function* stringified({ text, isSmall }: Source): Generator<Variant> {
   yield [pythonRepr(text), 'the body as repr of Python writes it']
 }
 
-/** Yields the body after several kinds of changes. */
 const ofBody = (...families: Family[]): Family =>
   function* (source) {
     for (const family of families)
@@ -150,13 +144,10 @@ const EXPENSIVE: Families = [
   ['body_escaped', ofBody(transforms.quotes)],
 ]
 
-/** Yields bytes that the sender may have signed in place of this body, and that are cheap to compute. */
 export const cheapBodies = (body: Uint8Array): Generator<Hypothesis> => hypothesesOf(CHEAP, body)
 
-/** Yields further bytes that the sender may have signed. */
 export const expensiveBodies = (body: Uint8Array): Generator<Hypothesis> => hypothesesOf(EXPENSIVE, body)
 
-/** Yields the hypotheses about this body that have one of these causes, without computing the others. */
 export const bodiesWith = (body: Uint8Array, ...causes: Cause[]): Generator<Hypothesis> =>
   hypothesesOf(
     [...CHEAP, ...EXPENSIVE].filter(([cause]) => causes.includes(cause)),

@@ -20,7 +20,6 @@ export function decodeAs(bytes: Uint8Array, charset: string = 'utf-8'): string |
   }
 }
 
-/** Encodes text as UTF-16 without a byte order mark. */
 export function utf16(text: string, endian: 'little' | 'big'): Uint8Array {
   const view = new DataView(new ArrayBuffer(2 * text.length))
   for (let i = 0; i < text.length; i++) view.setUint16(2 * i, text.charCodeAt(i), endian === 'little')
@@ -37,7 +36,6 @@ export function trimEnd(bytes: Uint8Array): Uint8Array {
   return bytes.subarray(0, end)
 }
 
-/** Removes leading ASCII white space. */
 export function trimStart(bytes: Uint8Array): Uint8Array {
   let start = 0
   while (isSpace(bytes[start])) start++
@@ -61,7 +59,6 @@ export function toHex(bytes: Uint8Array): string {
   return hex
 }
 
-/** Decodes pairs of hex digits. Returns undefined for any other text. */
 export function fromHex(text: string): Uint8Array | undefined {
   if (text.length % 2 !== 0 || /[^0-9a-f]/i.test(text)) return undefined
   const bytes = new Uint8Array(text.length / 2)

@@ -1,13 +1,13 @@
 import { toBase64 } from '../shared/bytes.ts'
 import { decodeSignature, percentDecode, type SignatureEncoding } from '../signature/signature.ts'
 import { decodeAs, fromBase64, fromHex, toBinary, toHex, trim } from './bytes.ts'
+import type { Cause } from './causes.ts'
 import type { Json } from './json.ts'
 import { digestsIn, LABEL, notationMistakes, readNumber, readPart } from './notations.ts'
 import type { ReceivedRequest } from './request.ts'
 import { readFields, readMembers } from './signed-texts.ts'
 import type { Finding } from './types.ts'
 
-/** Where a signature was found in the request. */
 export interface Claim {
   /** True for the header or form field from which the receiver reads the signature. */
   isPrimary: boolean
@@ -19,7 +19,6 @@ export interface Claim {
 export interface Claims {
   /** The encodings of a signature that the receiver accepts. */
   readonly encoding: SignatureEncoding
-  /** Names of other headers that look like a signature. */
   readonly otherHeaders: readonly string[]
   /** False if some headers were not searched, because there are too many or they are too long. */
   readonly isComplete: boolean
@@ -34,7 +33,6 @@ export interface Claims {
 /** Maximum length of the received signature, in characters. A longer one is not searched. */
 export const MAX_SIGNATURE: number = 128 * 1024
 
-/** Reads all values that could be a signature. */
 export function readClaims(request: ReceivedRequest, encoding: SignatureEncoding): Claims {
   const claims = new Map<string, Claim>()
   const sizes = new Set<number>()
@@ -77,17 +75,17 @@ export function readClaims(request: ReceivedRequest, encoding: SignatureEncoding
 /** A digest with what keeps the receiver from reading it: its place, and the notation that the receiver cannot read. */
 type FoundDigest = readonly [digest: Uint8Array, mistakes: readonly Finding[]]
 
-/** Yields the digests in the value that the receiver reads. */
 function* readPrimary(
   { value, decoded }: ReceivedRequest,
   encoding: SignatureEncoding,
 ): Generator<FoundDigest> {
   const whole = decodeSignature(value)
   if (typeof whole !== 'string') yield [whole, notationMistakes(value, whole, encoding)]
-  for (const [found, texts] of repairs(value, decoded)) {
+  for (const [cause, evidence, ...texts] of repairs(value, decoded)) {
     for (const text of texts) {
       const digest = decodeSignature(text)
-      if (typeof digest !== 'string') yield [digest, [found, ...notationMistakes(text, digest, encoding)]]
+      if (typeof digest !== 'string')
+        yield [digest, [{ cause, evidence }, ...notationMistakes(text, digest, encoding)]]
     }
   }
   for (const text of new Set([decoded, value]))
@@ -95,25 +93,16 @@ function* readPrimary(
 }
 
 /** Repairs the value in each of several ways, so that the receiver can read it. */
-function repairs(value: string, decoded: string): [found: Finding, texts: string[]][] {
+function repairs(value: string, decoded: string): [cause: Cause, evidence: string, ...texts: string[]][] {
   const isList = /,\s*\S/.test(value) && !/^v\d/.test(value) // `v1,<signature>` is one value
-  const cause = 'signature_percent_encoded'
+  const list = isList ? value.split(',', 100).map((part) => part.trim()) : []
+  const plus = 'The value is the signature after each space in it is replaced by a plus sign.'
+  const twice = percentDecode(decoded)
+  const percent = 'The value is the signature after percent-decoding it more than once.'
   return [
-    [
-      {
-        cause: 'signature_doubled',
-        evidence: 'The header has several values, and one of them is the signature.',
-      },
-      isList ? value.split(',', 100).map((part) => part.trim()) : [],
-    ],
-    [
-      { cause, evidence: 'The value is the signature after each space in it is replaced by a plus sign.' },
-      decoded.includes(' ') ? [decoded.replaceAll(' ', '+')] : [],
-    ],
-    [
-      { cause, evidence: 'The value is the signature after percent-decoding it more than once.' },
-      [percentDecode(decoded), percentDecode(percentDecode(decoded))],
-    ],
+    ['signature_doubled', 'The header has several values, and one of them is the signature.', ...list],
+    ['signature_percent_encoded', plus, decoded.includes(' ') ? decoded.replaceAll(' ', '+') : ''],
+    ['signature_percent_encoded', percent, twice, percentDecode(twice)],
   ]
 }
 
@@ -133,23 +122,33 @@ const NAME = /^[\w!#$%&'*+.^`|~-]{1,100}$/
 /** A value such as `HMAC <signature>`. The fix says that the sender must change it. */
 const WORDS = /^[a-z][\w-]{2,40}\s/i
 
-/** Limits for other headers: their number, the characters of each one, and of all together. */
+/** Limits for other headers: their number, the characters of each one, and of all together; and for the query. */
 const MAX_HEADERS = 200
 const MAX_VALUE = 2000
 const MAX_VALUES = 32 * 1024
-
-/** Maximum number of characters of the query that are searched. */
 const MAX_QUERY = 4000
 
 /** How deep the members of a JSON body are searched, and how many members of each inner object. */
 const MAX_DEPTH = 3
 const MAX_NESTED = 20
 
-/** Reads the headers, the query of the URL, the members of a JSON body and the fields of a form. */
 function readOthers(request: ReceivedRequest, encoding: SignatureEncoding) {
   const { headers, headerName, keys, url = '', body } = request
   const otherHeaders: string[] = []
   const digests: FoundDigest[] = []
+  const add = (cause: Cause, text: string, found: readonly Uint8Array[], describe: () => string): void => {
+    // Described only if it is found, because comparing names with keys takes long.
+    const mistake: Finding = {
+      cause,
+      get evidence() {
+        return describe()
+      },
+    }
+    // The words around a signature in a header are a part of its place.
+    const isAmongWords = cause === 'signature_in_other_header' && WORDS.test(text)
+    for (const digest of found)
+      digests.push([digest, [mistake, ...(isAmongWords ? [] : notationMistakes(text, digest, encoding))]])
+  }
   let isComplete = headers.size <= MAX_HEADERS
   let left = MAX_VALUES
   for (const [name, value] of [...headers].slice(0, MAX_HEADERS)) {
@@ -160,50 +159,47 @@ function readOthers(request: ReceivedRequest, encoding: SignatureEncoding) {
     const found = [...digestsIn(percentDecode(text))]
     if (SIGNATURES.test(name) ? text !== '' : found.some(({ length }) => length >= 20) && !IDS.test(name))
       otherHeaders.push(name)
-    const mistake = describedLater('signature_in_other_header', () => describeHeader(name, text, keys))
-    const isAmongWords = name === 'cookie' || WORDS.test(text)
-    for (const digest of found)
-      digests.push([digest, [mistake, ...(isAmongWords ? [] : notationMistakes(text, digest, encoding))]])
+    const shownText = name === 'cookie' ? `cookie ${text}` : text
+    add('signature_in_other_header', shownText, found, () => describeHeader(name, text, keys))
   }
-  const add = (cause: Finding['cause'], text: string, describe: () => string): void => {
-    if (text.length > MAX_VALUE) return
-    const mistake = describedLater(cause, describe)
-    for (const digest of digestsIn(cause === 'signature_in_form_field' ? percentDecode(text) : text))
-      digests.push([digest, [mistake, ...notationMistakes(text, digest, encoding)]])
-  }
-  const query = /\?([^#]*)/.exec(url)?.[1]?.slice(0, MAX_QUERY)
-  for (const [name, text] of new URLSearchParams(query?.replaceAll('+', '%2B'))) {
-    const place = (): string => shown(', in the parameter', name, keys)
-    add('signature_in_query', text, () => `The query of the URL contains the signature${place()}.`)
-  }
-  for (const [name, text] of textMembers(readMembers(body)?.members ?? [])) {
-    const place = (): string => shown(', in the member', name, keys)
-    add('signature_in_body', text, () => `The JSON of the body contains the signature${place()}.`)
-  }
-  for (const [name, value] of readFields(body)) {
-    const place = (): string => shown('', name, keys)
-    add('signature_in_form_field', value, () => `The form field${place()} contains the signature.`)
+  const query = new URLSearchParams(/\?([^#]*)/.exec(url)?.[1]?.slice(0, MAX_QUERY).replaceAll('+', '%2B'))
+  const texts: (readonly [cause: Cause, where: string, name: string, text: string])[] = [
+    ...[...query].map(
+      ([name, text]) =>
+        [
+          'signature_in_query',
+          'The query of the URL contains the signature, in the parameter',
+          name,
+          text,
+        ] as const,
+    ),
+    ...[...textMembers(readMembers(body)?.members ?? [])].map(
+      ([name, text]) =>
+        [
+          'signature_in_body',
+          'The JSON of the body contains the signature, in the member',
+          name,
+          text,
+        ] as const,
+    ),
+    ...readFields(body).map(
+      ([name, text]) =>
+        ['signature_in_form_field', 'The form contains the signature, in the field', name, text] as const,
+    ),
+  ]
+  for (const [cause, where, name, text] of texts.filter((each) => each[3].length <= MAX_VALUE)) {
+    const found = [...digestsIn(cause === 'signature_in_form_field' ? percentDecode(text) : text)]
+    add(cause, text, found, () => (isShown(name, keys) ? `${where} ${name}.` : where.replace(/,.*/, '.')))
   }
   return { otherHeaders, isComplete, digests }
 }
 
-/** Describes a mistake only if it is one, because comparing names with keys takes long. */
-const describedLater = (cause: Finding['cause'], describe: () => string): Finding => ({
-  cause,
-  get evidence() {
-    return describe()
-  },
-})
-
 function describeHeader(name: string, value: string, keys: readonly Uint8Array[]): string {
-  const start = `${shown('The header', name, keys) || 'Another header'} contains the signature`
-  if (typeof decodeSignature(value) !== 'string') return `${start}.`
-  if (name === 'cookie') return `${start}, in a cookie.`
-  if (/^basic\s/i.test(value)) return `${start}, as a part of the user name and password.`
-  return WORDS.test(value) ? `${start} behind other words.` : `${start}.`
+  const start = `${isShown(name, keys) ? `The header ${name}` : 'Another header'} contains the signature`
+  const isAmongWords = typeof decodeSignature(value) === 'string' && (name === 'cookie' || WORDS.test(value))
+  return isAmongWords ? `${start} among other words.` : `${start}.`
 }
 
-/** Yields the texts in members of a JSON object, also of objects in it. */
 function* textMembers(members: Json['members'], depth = 0): Generator<[name: string, text: string]> {
   for (const { name, value } of members) {
     if (value.kind === 'string') yield [name, value.text]
@@ -228,10 +224,6 @@ export const isShown = (name: string, keys: readonly Uint8Array[]): boolean =>
 /** Returns true for hex digits, for a long word, and for digits in three or more places, as in base64. */
 const isRandom = (name: string): boolean =>
   /[0-9a-f]{12}|[a-z\d]{25}/i.test(name) || (name.match(/\d+/g) ?? []).length > 2
-
-/** Returns the name after other words, or an empty text if evidence may not show it. */
-export const shown = (before: string, name: string, keys: readonly Uint8Array[]): string =>
-  isShown(name, keys) ? `${before} ${name}` : ''
 
 /** Returns true if a text contains a key, or a half of it, in any notation. */
 export function containsKey(text: string, keys: readonly Uint8Array[]): boolean {

@@ -1,7 +1,14 @@
 import { configInvalid } from '../errors.ts'
 import { readProfile } from '../signature/profiles.ts'
 import { DEFAULT_SIGNATURE_HEADER, decodeSignature, encodeSignature } from '../signature/signature.ts'
-import { askReceiver, type Context, explainAnswer, explainHead, isOfReceiver, type Proof } from './answers.ts'
+import {
+  askReceiver,
+  type Context,
+  explainAnswer,
+  explainHead,
+  isOfReceiver,
+  type Scheme,
+} from './answers.ts'
 import { toHex } from './bytes.ts'
 import { type Cause, CODE_CAUSES, FIXES, type RefusalCode } from './causes.ts'
 import { readClaims } from './claims.ts'
@@ -60,21 +67,6 @@ function readContext(question: Question): Context {
     now: (question.clock ?? Date.now)(),
     parameter: profile.handshake?.parameter,
   }
-}
-
-/** How senders prove that they know the key: with a signature of the body, or with the key itself in a header. */
-export interface Scheme {
-  /** A value of the header for a question about a request whose body is not known. */
-  placeholder: string
-  /** Returns a value that proves this key. */
-  prove(key: Uint8Array, body: Uint8Array): string | Promise<string>
-  /** True if the value in the request cannot be compared with the key here. */
-  isHidden: boolean
-  /** Explains a code without the body. Undefined to explain it like any other code. */
-  explainCode(keys: readonly Uint8Array[]): Promise<Finding | undefined>
-  /** Explains why the receiver with these keys finds no valid proof. */
-  explainMismatch(keys: readonly Uint8Array[]): Promise<readonly Finding[]>
-  describe(keys: readonly Uint8Array[], isUnsigned: boolean): Proof
 }
 
 /** Returns the cause, or several if several mistakes were made at once. */

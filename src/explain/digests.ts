@@ -17,7 +17,6 @@ interface State {
 type Process = { getBuiltinModule?: (name: 'node:crypto') => NodeCrypto | undefined }
 const node = (globalThis as { process?: Process }).process?.getBuiltinModule?.('node:crypto')
 
-/** The hashes of WebCrypto, by the name that node:crypto has for them. */
 const WEB: Readonly<Record<string, string>> = {
   sha1: 'SHA-1',
   sha256: 'SHA-256',
@@ -57,7 +56,6 @@ function hmac(hash: string, key: BytesOrText, message: BytesOrText): Digest {
   })
 }
 
-/** Computes a plain hash, without a key. */
 export function hashOf(hash: string, ...parts: readonly BytesOrText[]): Digest {
   if (node) return inNode(() => node.createHash(hash), parts)
   const name = WEB[hash]
@@ -84,7 +82,6 @@ const inWeb = async (
 const toSource = (value: BytesOrText): Uint8Array<ArrayBuffer> =>
   typeof value === 'string' ? utf8(value) : (value as Uint8Array<ArrayBuffer>)
 
-/** An algorithm that a sender may have used in place of HMAC-SHA256. */
 export interface Algorithm {
   /** Completes the sentence "The signature is …". */
   description: string
@@ -113,7 +110,6 @@ const HASHES: readonly Hash[] = [
 /** Hashes that senders combine with a key in ways of their own. */
 const COMMON: readonly Hash[] = [SHA256, ...HASHES.filter(([id]) => /^(sha1|sha512|md5)$/.test(id))]
 
-/** Ways to sign a digest in place of the body. */
 const WRITTEN: readonly (readonly [notation: string, write: (digest: Uint8Array) => BytesOrText])[] = [
   ['in hex', toHex],
   ['in bytes', (digest) => digest],
@@ -155,7 +151,6 @@ export const ALGORITHMS: readonly Algorithm[] = [
   ),
 ]
 
-/** Hashes of the body, and of the key and the body with text between them. */
 function plainHashes([hash, name, size]: Hash): Algorithm[] {
   const plain = (what: string, parts: (...given: BytesOrText[]) => BytesOrText[]): Algorithm => ({
     description: `a plain ${name} hash of ${what}`,

@@ -10,7 +10,6 @@ import {
   type Variant,
 } from './transforms.ts'
 
-/** Fields of a form, decoded. */
 type Fields = readonly (readonly [name: string, value: string])[]
 
 const PAYLOAD = 'payload='
@@ -34,7 +33,6 @@ export function* formFieldVariants({ bytes, binary }: Source): Generator<Variant
   }
 }
 
-/** Yields the body as it may have been before or after a form parser processed it. */
 export function* formVariants(source: Source): Generator<Variant> {
   const { text, binary, isSmall } = source
   if (text === undefined) return
@@ -44,8 +42,6 @@ export function* formVariants(source: Source): Generator<Variant> {
     yield [decodePercent(binary), 'the percent-decoded form']
     yield [text.replaceAll('+', '%20'), 'the form with %20 for spaces']
     yield [text.replaceAll('%20', '+'), 'the form with + for spaces']
-    yield [text.replace(/%../g, (code) => code.toLowerCase()), 'the form with lower-case hex digits']
-    yield [text.replace(/%../g, (code) => code.toUpperCase()), 'the form with upper-case hex digits']
   }
   const pairs = tree ? [] : text.split('&', MAX_FIELDS + 1)
   for (const ordered of [[...pairs].sort(), [...pairs].reverse()])

@@ -34,11 +34,9 @@ export function parseJson(json: string): Json | undefined {
   }
 }
 
-/** Parses the JSON of an object, an array or a string. */
 export const parseStructure = (text: string | undefined): Json | undefined =>
   text !== undefined && /^\s*["[{]/.test(text) ? parseJson(text) : undefined
 
-/** Returns a parser of valid JSON. */
 function createParser(json: string): (depth: number) => Json {
   let at = 0
   const skipSpace = (): void => {
@@ -87,7 +85,6 @@ function createParser(json: string): (depth: number) => Json {
   return read
 }
 
-/** White space. */
 export interface Layout {
   comma: string
   /** Between a name and a value. */
@@ -101,7 +98,6 @@ export interface Layout {
 /** Writes a number, given its source text and the name of the closest member that contains it. */
 export type WriteNumber = (raw: string, member: string) => string
 
-/** Writes the values between the brackets. */
 export interface Values {
   string(text: string): string
   number?: WriteNumber

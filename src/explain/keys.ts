@@ -1,6 +1,6 @@
 import { concat, fromBinary, toBase64, utf8 } from '../shared/bytes.ts'
 import { tryJson } from '../shared/json.ts'
-import { decodeAs, fromBase64, fromHex, toBinary, toHex, trim, utf16 } from './bytes.ts'
+import { fromBase64, fromHex, toBinary, toHex, trim, utf16 } from './bytes.ts'
 import type { Cause } from './causes.ts'
 import { hashOf } from './digests.ts'
 import { NAMES, PLACEHOLDERS } from './placeholders.ts'
@@ -33,11 +33,7 @@ function* whiteSpace({ bytes, characters: key }: Source): Generator<Variant> {
     for (const after of ['\n', '\r\n', '\r', ' ', '\t', '\n\n', ' \n', '']) yield added(bytes, before, after)
   yield [key.replace(/[ \t\r\n]/g, ''), 'without the white space inside it']
   yield [key.replace(/[\r\n]/g, ''), 'without the line endings inside it']
-  for (const end of ['\n', '\r\n']) yield [key.replace(/\r\n?|\n/g, end), 'with other line endings']
-  yield [key.replace(/[ \t\r\n]+/g, ' '), 'with single spaces inside it']
 }
-
-const UUID = /^[{(]?([\da-f]{8})-?([\da-f]{4})-?([\da-f]{4})-?([\da-f]{4})-?([\da-f]{12})[)}]?$/i
 
 const swapCase = (letter: string): string =>
   letter.toLowerCase() === letter ? letter.toUpperCase() : letter.toLowerCase()
@@ -49,14 +45,11 @@ function* upperAndLowerCase({ text, bytes }: Source): Generator<Variant> {
     yield [text.replace(/^./su, swapCase), 'with its first letter in the other case']
     yield [text.replace(/\p{Lu}|\p{Ll}/gu, swapCase), 'typed with Caps Lock']
   }
-  const [isUuid, ...groups] = UUID.exec(text ?? '') ?? []
-  const hex = isUuid ? groups.join('') : toHex(bytes)
-  if (hex.length !== 32) return
-  const uuid = hex.replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-')
-  for (const form of [...(isUuid ? [hex] : []), uuid, `{${uuid}}`])
-    for (const value of [form, form.toLowerCase(), form.toUpperCase()])
-      yield [value, 'as a UUID in another form']
-  if (isUuid) yield [fromHex(hex), 'as the bytes of the UUID']
+  const hyphens = text?.replaceAll('-', '') ?? toHex(bytes)
+  if (!/^[\da-f]{32}$/i.test(hyphens)) return
+  const uuid = hyphens.replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-')
+  for (const form of text?.includes('-') ? [hyphens, fromHex(hyphens)] : [uuid, uuid.toUpperCase()])
+    yield [form, 'as a UUID in another form']
 }
 
 const plainQuotes = (text: string): string =>
@@ -95,8 +88,7 @@ function* encodings(source: Source): Generator<Variant> {
   yield [fromHex(hex), 'decoded from hex up to its first other character']
   if (text !== undefined) yield [toBase64(utf16(text, 'little')), 'encoded in UTF-16, then in base64']
   yield* transforms.byteLists(source)
-  if (/^[+-]?[\d.]{1,40}(?:e[+-]?\d{1,3})?$/i.test(key)) yield [`${Number(key)}`, 'read as a number']
-  if (/^\d+$/.test(key)) yield [key.replace(/^0+/, ''), 'without its leading zeros']
+  if (/^\d{1,40}$/.test(key)) yield [`${Number(key)}`, 'read as a number']
 }
 
 /** Characters that look like nothing or like a space. Web pages, chats, PDF files and dialogs of Windows add them. */
@@ -127,9 +119,6 @@ function* charsets(source: Source): Generator<Variant> {
   yield* transforms.normalForms(source)
   yield* transforms.percentEncodings(source)
   yield [source.bytes.filter((byte) => byte !== 0), 'without its zero bytes']
-  // A key file in UTF-16LE that ends in a line feed loses the zero byte after it when white space is removed.
-  if (source.bytes.at(-1) === 0x0a && source.bytes.length % 2 !== 0)
-    yield [trim(utf8(decodeAs(source.bytes.slice(0, -1), 'utf-16le') ?? '')), 'decoded from utf-16le']
 }
 
 /** A prefix that ends in `_`, such as `whsec_` or `sk_live_`, or the name of an encoding, such as `base64:`. */
@@ -166,8 +155,8 @@ const SCHEME = /^(?:bearer|basic|token|hmac|hmac-sha256|sha256|shared|secret|key
 function* copied({ characters: key, bytes }: Source): Generator<Variant> {
   yield [unquoteValue(afterName(key)), 'without the name before it']
   yield [afterName(key), 'without the name before it, in its quotes']
-  const parts = /^[[{]/.test(key) ? [] : key.slice(0, 1000).matchAll(/(["'`])([^"'`]+)\1/g)
-  for (const [, , part] of [...parts].slice(0, 5)) yield [part, 'without the text around its quotes']
+  const [, , part] = /^[^[{"'`]+(["'`])([^"'`]+)\1/.exec(key) ?? []
+  yield [part, 'without the text around its quotes']
   const end = key.search(/\s(?:#|;|\/\/)/) // a comment, as in `value # production`
   const bare = end < 0 ? key : key.slice(0, end).trim()
   yield [bare, 'without the comment after it']
@@ -178,12 +167,10 @@ function* copied({ characters: key, bytes }: Source): Generator<Variant> {
   for (const before of ['Bearer ', 'sha256=', ...NAMES.map((name) => `${name}=`)]) yield added(bytes, before)
   for (const name of NAMES.slice(0, 5)) {
     yield added(bytes, `${name}="`, '"')
-    yield added(bytes, `${name}=`, '\n')
     yield added(bytes, `export ${name}=`)
   }
-  const hyphens = plainQuotes(key).replace(/[\u2010-\u2013\u2212]/g, '-')
-  yield [hyphens.replaceAll('\u2014', '--'), 'with plain hyphens in place of typographic ones']
-  yield [key.replace(/--?/g, '\u2013'), 'with typographic hyphens']
+  const hyphens = plainQuotes(key).replace(/[\u2010-\u2014\u2212]/g, '-')
+  yield [hyphens, 'with plain hyphens in place of typographic ones']
 }
 
 function* escapes(source: Source): Generator<Variant> {
@@ -199,7 +186,6 @@ function* escapes(source: Source): Generator<Variant> {
 const split = (text: string, by: string | RegExp): string[] =>
   text.split(by, MAX_PARTS).flatMap((part) => unquote(part.trim()) || [])
 
-/** Several keys in one text. The sender has only one of them. */
 function* lists({ characters: key }: Source): Generator<Variant> {
   if (/^[[{]/.test(key)) {
     const parsed = tryJson(key) as object | undefined
@@ -231,7 +217,6 @@ function* lengths({ characters: key, bytes }: Source): Generator<Variant> {
   }
 }
 
-/** Kinds of hypotheses about a key, likely ones first. */
 const FAMILIES: readonly (readonly [cause: Cause, variants: Family])[] = [
   ['key_whitespace', whiteSpace],
   ['key_case', upperAndLowerCase],
@@ -260,7 +245,6 @@ const LIKELY = new Set([
   ...['without its prefix, decoded from base64', 'without the name before it'],
 ])
 
-/** Yields only the most likely hypotheses. */
 export const likelyKeys = (bytes: Uint8Array): Iterable<Hypothesis> => distinct(bytes, allLikely(bytes))
 
 /** Yields what the sender may have used in place of this key, likely mistakes first. */
@@ -272,7 +256,6 @@ export function* keyHypotheses(bytes: Uint8Array): Generator<Hypothesis> {
   }
 }
 
-/** Yields the other hypotheses. */
 export function* rareKeys(bytes: Uint8Array): Generator<Hypothesis> {
   let likely = [...likelyKeys(bytes)].length
   for (const hypothesis of keyHypotheses(bytes)) if (--likely < 0) yield hypothesis
@@ -281,16 +264,23 @@ export function* rareKeys(bytes: Uint8Array): Generator<Hypothesis> {
 function* allLikely(bytes: Uint8Array): Generator<Hypothesis> {
   yield ['key_empty', '', 'an empty key']
   yield* apply(FAMILIES, bytes, trim(bytes), true)
-  yield* PLACEHOLDERS.slice(0, 1)
+  yield* placeholders(1)
 }
 
 function* allHypotheses(bytes: Uint8Array): Generator<Hypothesis> {
   yield* allLikely(bytes)
   if (bytes.length > MAX_KEY) return
-  yield* PLACEHOLDERS
+  yield* placeholders()
   yield* apply(FAMILIES, bytes, trim(bytes))
   if (trim(bytes).length < bytes.length) yield* apply(WITH_SPACE, bytes, bytes)
 }
+
+const placeholders = (count?: number): Hypothesis[] =>
+  PLACEHOLDERS.slice(0, count).map((text) => [
+    'key_placeholder',
+    text,
+    'a text in place of a key that is not set',
+  ])
 
 function* apply(
   families: typeof FAMILIES,
@@ -345,7 +335,7 @@ export async function hashedAndJoinedKeys(keys: readonly Uint8Array[]): Promise<
   if (keys.length < 2 || keys.length > MAX_PARTS) return hypotheses
   const bare = keys.map((key) => toBinary(trim(key)))
   for (const order of [bare, [...bare].reverse()])
-    for (const by of [',', ', ', ';', '\n', ' ', '|', ':', ''])
+    for (const by of [',', ', ', ';', '\n', ' '])
       hypotheses.push([
         'key_list',
         fromBinary(order.join(by)),

@@ -26,7 +26,6 @@ export function explainMalformed(refused: Refused): Finding | undefined {
   return found('payload_token', 'The body has only characters that a handshake token may have.')
 }
 
-/** Finds what is wrong with the bytes of the body, whatever its format. */
 function explainBytes({ body, headers }: Refused): Finding | undefined {
   if (body.length === 0) {
     const length = Number(headers.get('content-length'))
@@ -60,7 +59,6 @@ function invalidUtf8(body: Uint8Array): number {
   return at
 }
 
-/** Decodes a form field. Returns undefined if its bytes are not UTF-8. */
 function percentDecode(text: string): string | undefined {
   try {
     return decodeURIComponent(text.replaceAll('+', ' '))
@@ -101,10 +99,8 @@ function explainForm(refused: Refused, text: string): Finding | undefined {
   return explainJson(payload, 'field payload')
 }
 
-/** A form field as programs encode it. */
 const FIELD = /^[\w.%+[\]-]+=[^\s"{}<>=]*$/
 
-/** Finds out whether a body that should be JSON is a form. */
 function explainOther(text: string): Finding | undefined {
   const isForm =
     (/=./.test(text) && text.split('&').every((field) => FIELD.test(field))) ||

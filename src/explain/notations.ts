@@ -1,9 +1,9 @@
 import { fromBinary, toBase64 } from '../shared/bytes.ts'
 import { decodeSignature, type SignatureEncoding } from '../signature/signature.ts'
 import { decodeAs, fromBase64, fromHex, toBinary, toHex } from './bytes.ts'
+import { decodeBackslashes } from './transforms.ts'
 import type { Finding } from './types.ts'
 
-/** Sizes in bytes of the digests of common hashes, from MD5 to SHA-512. */
 const SIZES = new Set([16, 20, 28, 32, 48, 64])
 
 /** How often a notation may be nested, such as base64 of hex. */
@@ -59,7 +59,6 @@ const NOTATIONS: readonly [pattern: RegExp, decode: Decode][] = [
   [/"\d\d?":\d{1,3}(?:,"\d\d?":\d{1,3}){15,}/g, (run) => fromNumbers(run.match(/\d+(?!\d*")/g) ?? [])],
 ]
 
-/** Ways to read a whole text as bytes. */
 const WHOLE: readonly Decode[] = [
   fromCharacters,
   // Bytes that were written as UTF-8, and base64 in several lines.
@@ -78,19 +77,10 @@ function fromCharacters(text: string): Uint8Array | undefined {
     : undefined
 }
 
-const CONTROLS: Readonly<Record<string, string>> = {
-  ...{ 0: '\0', a: '\x07', b: '\b', t: '\t', n: '\n', v: '\v', f: '\f', r: '\r', e: '\x1b' },
-}
-
 /** Reads a string literal with escapes: `b'\x12a\n'` (Python), `"\x12a\e"` (Ruby, PHP), `"\u0012a\n"` (JSON). */
 function fromLiteral(text: string): Uint8Array | undefined {
   const [, , literal] = /^\w{0,20}=?\s?b?(["'])(.*)\1$/s.exec(text) ?? []
-  if (!literal?.includes('\\')) return undefined
-  const decode = (_: string, byte?: string, unit?: string, escaped = ''): string => {
-    const hex = byte ?? unit
-    return hex ? String.fromCharCode(Number.parseInt(hex, 16)) : (CONTROLS[escaped] ?? escaped)
-  }
-  return fromCharacters(literal.replace(/\\(?:x([0-9a-f]{2})|u([0-9a-f]{4})|(.))/gis, decode))
+  return literal?.includes('\\') ? fromCharacters(decodeBackslashes(literal)) : undefined
 }
 
 /** Reads numbers as bytes: from 0 to 255, or from -128 to 127 where bytes are signed. */
@@ -99,7 +89,6 @@ function fromNumbers(numbers: readonly string[]): Uint8Array | undefined {
   return bytes.every((byte) => byte >= -128 && byte <= 255) ? Uint8Array.from(bytes) : undefined
 }
 
-/** A name before a signature, such as `sha256=` or `v1=`. */
 export const LABEL: RegExp = /^(?:sha-?\d{1,3}|hmac(?:-?sha-?\d{1,3})?|sig(?:nature)?|v\d|s)[=: ]\s?/i
 
 /** Maximum length of a digest in hex or base64 with a label, in characters. */

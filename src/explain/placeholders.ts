@@ -1,5 +1,5 @@
 import { toBinary, trim } from './bytes.ts'
-import type { Finding, Hypothesis } from './types.ts'
+import type { Finding } from './types.ts'
 
 /** Names that variables and settings with a signature key often have, likely ones first. */
 export const NAMES: readonly string[] = [
@@ -7,42 +7,30 @@ export const NAMES: readonly string[] = [
   ...['WEBHOOK_SIGNATURE_KEY', 'SECRET_KEY', 'HOOK_SECRET', 'KEY', 'secret', 'key'],
 ]
 
-const VARIABLE = 'the placeholder of a variable, which nothing replaced'
-const WORD = 'a word that programs write when a variable is not set'
-const EXAMPLE = 'an example of a key from a template or a tutorial'
-
-/** Texts in place of a key, likely ones first. No description contains its text, because that is the sender's key. */
-const TEXTS: readonly (readonly [description: string, texts: readonly string[]])[] = [
-  [WORD, ['undefined', 'null', 'None', 'nil', '<nil>', 'NULL', 'NaN', 'false', 'true', 'False', '1']],
-  [
-    'a text that programs write for an object or array',
-    ['[object Object]', '[object Promise]', '[object ArrayBuffer]', 'System.Byte[]', 'Array'],
+/** Texts that programs and templates put in place of a key that is not set, likely ones first. */
+export const PLACEHOLDERS: readonly string[] = [
+  ...['undefined', 'null', 'None', 'nil', '<nil>', 'NULL', '[object Object]', '[object Promise]', '""', "''"],
+  ...['[object ArrayBuffer]', 'System.Byte[]', 'Array', 'NaN', 'false', 'true', 'False', '1'],
+  ...NAMES.slice(0, 2).flatMap((name) => [
+    ...[`\${${name}}`, `$${name}`, `%${name}%`, `{{${name}}}`, `{{ ${name} }}`, `<${name}>`],
+    `process.env.${name}`,
+  ]),
+  ...['changeme', 'change-me', 'mysecret', 'my-secret', 'supersecret', 'your-secret-key', 'your_secret_key'],
+  ...[
+    'your-secret',
+    'YOUR_SECRET',
+    'YOUR_SECRET_KEY',
+    'YOUR_SIGNATURE_KEY',
+    '<YOUR_KEY>',
+    'password',
+    'test',
   ],
-  ['two quotes', ['""', "''"]],
-  [
-    VARIABLE,
-    NAMES.slice(0, 2).flatMap((name) => [
-      ...[`\${${name}}`, `$${name}`, `%${name}%`, `{{${name}}}`, `{{ ${name} }}`, `<${name}>`],
-      `process.env.${name}`,
-    ]),
-  ],
-  [
-    EXAMPLE,
-    [
-      ...['changeme', 'change-me', 'secret', 'mysecret', 'my-secret', 'supersecret', 'your-secret-key'],
-      ...['your_secret_key', 'your-secret', 'YOUR_SECRET', 'YOUR_SECRET_KEY', 'YOUR_SIGNATURE_KEY'],
-      ...['<YOUR_KEY>', '<your-signature-key>', 'password', 'test', 'key'],
-    ],
-  ],
-  ['the name of a variable in place of its value', NAMES.slice(0, 5)],
+  ...['<your-signature-key>', ...NAMES.slice(0, 5), 'secret', 'key'],
 ]
 
-/** Texts that programs and templates put in place of a key that is not set. */
-export const PLACEHOLDERS: readonly Hypothesis[] = TEXTS.flatMap(([description, texts]) =>
-  texts.map((text) => ['key_placeholder', text, description] as const),
-)
-
+/** Words that programs write for a value that is not set, and names of files. */
 const IS_WORD = /^(?:undefined|null|none|nil|nan|\[object [A-Za-z]{1,20}\]|<nil>|System\.Byte\[\]|""|'')$/i
+const IS_FILE = /^(?:[A-Z]:)?[\\/][\w .\\/-]{1,100}\.(?:txt|key|pem|env|secret)$/i
 
 /** Texts around the name of a variable that a shell, a template or a CI system should have replaced. */
 const IS_VARIABLE =
@@ -60,22 +48,21 @@ const isMadeOf = (text: string, words: string): boolean =>
     .split(/[ ._-]/)
     .every((word) => words.split(' ').includes(word.toLowerCase()))
 
-function describePlaceholder(text: string): string | undefined {
-  if (IS_WORD.test(text)) return WORD
+function isPlaceholder(text: string): boolean {
   const [, inner = text] = /^<([^<>]{2,60})>$/.exec(text) ?? []
-  if (/^(?:your|my|change)/i.test(inner) && isMadeOf(inner, EXAMPLE_WORDS)) return EXAMPLE
-  if (/^(?:[A-Z]:)?[\\/][\w .\\/-]{1,100}\.(?:txt|key|pem|env|secret)$/i.test(text))
-    return 'the path of a file in place of its content'
   const variable = IS_VARIABLE.exec(text)?.slice(1).find(Boolean)
-  return variable !== undefined && isMadeOf(variable, NAME_WORDS) ? VARIABLE : undefined
+  return (
+    IS_WORD.test(text) ||
+    IS_FILE.test(text) ||
+    (/^(?:your|my|change)/i.test(inner) && isMadeOf(inner, EXAMPLE_WORDS)) ||
+    (variable !== undefined && isMadeOf(variable, NAME_WORDS))
+  )
 }
 
 /** Finds a key on this side that is not a key. The evidence does not repeat it. */
 export function findPlaceholder(keys: readonly Uint8Array[]): Finding | undefined {
+  if (!keys.some((key) => key.length < 200 && isPlaceholder(toBinary(trim(key))))) return undefined
   const subject = keys.length > 1 ? 'One of the keys on this side is' : 'The key on this side is'
-  for (const key of keys) {
-    const description = describePlaceholder(key.length < 200 ? toBinary(trim(key)) : '')
-    if (description) return { cause: 'key_placeholder', evidence: `${subject} ${description}.` }
-  }
-  return undefined
+  const evidence = `${subject} a text that programs and templates put in place of a key: a word, a variable or a path.`
+  return { cause: 'key_placeholder', evidence }
 }

@@ -13,7 +13,6 @@ export interface Refused {
   message: string
   /** The cause of the receiver's error, such as the issues of a schema. */
   cause?: unknown
-  /** Headers by lower-case name. */
   headers: ReadonlyMap<string, string>
   body: Uint8Array
   /** The receiver's keys. The evidence must not contain any of them. */
@@ -41,7 +40,6 @@ export const toSentence = (message: string): string =>
 /** Writes a number with commas: 1048576 as 1,048,576. */
 export const grouped = (value: number): string => value.toLocaleString('en-US')
 
-/** Returns true for text that is a JSON object or array. */
 export const isJson = (text: string | undefined): boolean =>
   text !== undefined && /^\s*[{[]/.test(text) && tryJson(text) !== undefined
 
@@ -49,7 +47,7 @@ const isJsonBody = ({ body }: Refused): boolean => isJson(decodeAs(body, 'utf-8'
 
 // Evidence names only values from the lists in this file, because a sender could forge log lines with others.
 
-const METHODS = ['GET', 'HEAD', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'QUERY', 'TRACE', 'CONNECT']
+const METHODS = ['GET', 'HEAD', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE']
 
 const parameterOf = (url: string, name: string): string[] =>
   new URLSearchParams(/\?([^#]{0,8000})/.exec(url)?.[1]?.replaceAll('+', '%2B')).getAll(name)
@@ -70,23 +68,23 @@ export function explainMethod({ method, headers, url }: Refused): Finding | unde
 
 export function explainHandshake({ parameter, url }: Refused): Finding | undefined {
   if (parameter === undefined) return undefined
+  const [token, ...others] = parameterOf(url, parameter)
+  const named = `The parameter ${parameter}`
   if (url.length > 8000)
     return found('handshake_url_too_long', `The URL has ${grouped(url.length)} characters.`)
-  const [token, ...others] = parameterOf(url, parameter)
-  if (token === undefined) {
-    const evidence = `The query has no parameter ${parameter}, whose name is case-sensitive.`
-    return found('handshake_token_missing', evidence)
-  }
-  if (others.length > 0) {
-    const evidence = `The query has the parameter ${parameter} ${others.length + 1} times.`
-    return found('handshake_token_doubled', evidence)
-  }
-  if (token === '') return found('handshake_token_empty', `The parameter ${parameter} is empty.`)
-  const evidence =
+  if (token === undefined)
+    return found(
+      'handshake_token_missing',
+      `${named}, whose name is case-sensitive, is missing in the query.`,
+    )
+  if (others.length > 0)
+    return found('handshake_token_doubled', `${named} is ${others.length + 1} times in the query.`)
+  if (token === '') return found('handshake_token_empty', `${named} is empty.`)
+  const is =
     token.replace(/={1,2}$/, '').length > 512
-      ? `The parameter ${parameter} has ${grouped(token.length)} characters; the maximum is 512, and two = after them.`
-      : `The parameter ${parameter} contains characters that tokens cannot have.`
-  return found('handshake_token_invalid', evidence)
+      ? `has ${grouped(token.length)} characters; the maximum is 512, and two = after them`
+      : 'contains characters that tokens cannot have'
+  return found('handshake_token_invalid', `${named} ${is}.`)
 }
 
 export function explainSize({ headers, body, limit }: Refused): Finding | undefined {
@@ -175,7 +173,6 @@ export function explainContentType(refused: Refused): Finding | undefined {
   return meant === undefined ? undefined : misspelt(`The content type is nearly ${meant}, but not exactly.`)
 }
 
-/** Finds the charset for which the receiver refuses the type. */
 function explainCharset(type: string, essence: string): Finding | undefined {
   const labels = [...type.matchAll(/;\s*charset=([^;]*)/g)].map(([, value = '']) => value)
   const label = labels.find((value) => !/^"?utf-?8(["\s]|$)/.test(value))
@@ -190,7 +187,6 @@ function explainCharset(type: string, essence: string): Finding | undefined {
   return found('content_type_charset', `The content type says that the charset is ${is}.`)
 }
 
-/** Explains why a delivery is stale. */
 export function explainAge({ body, headers, field, maxAge, now }: Refused): Finding | undefined {
   if (maxAge === undefined) return undefined
   const { events } = parse(body, headers.get('content-type'), field)

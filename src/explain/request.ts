@@ -22,7 +22,6 @@ export type Question = Omit<ExplainOptions, 'body'> & { body: Uint8Array | undef
 export interface ReceivedRequest {
   /** The bytes that the signature should cover. */
   body: Uint8Array
-  /** Headers by lower-case name. */
   headers: ReadonlyMap<string, string>
   /** Undefined if the caller does not know it. */
   method: string | undefined
@@ -56,7 +55,6 @@ export function readRequest(
   return { ...found, decoded, isInField: !!form, headers, method, url, headerName, keys }
 }
 
-/** Every request has at least one of these headers. */
 const REQUEST_HEADERS = ['host', 'content-length', 'content-type', 'transfer-encoding', ':authority']
 
 /** Returns false if the caller gives only some of the headers, and so asks only about the signature. */

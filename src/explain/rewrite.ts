@@ -1,7 +1,6 @@
 import {
   type Json,
   type Layout,
-  type Member,
   parseJson,
   SPACED,
   type Values,
@@ -24,7 +23,6 @@ interface Writing extends Values {
   last: string
 }
 
-/** One way to write a part of JSON. */
 interface Option {
   set: Partial<Writing>
   /** How unlikely it is, compared with 0 for what most writers do. */
@@ -165,40 +163,16 @@ const EMPTIES: readonly Option[] = [
 
 const byUnits = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0)
 
-/** Member names in documented payloads (docs/senders.md), in the order in which services write them. */
-const PAYLOADS: readonly string[][] = [
-  'serviceType,changesUrl,name,id,folderName,serviceName,events',
-  'serviceType,jobId,statusURL,name,taskName,folderName,serviceName,events',
-  'name,layerId,orgId,serviceName,lastUpdatedTime,changesUrl,events',
-  'name,layerId,orgId,serviceName,lastUpdatedTime,changesUrl,changeType',
-  'info,events',
-  'webhookName,webhookId,portalURL,when',
-  'username,userId,when,operation,source,id,properties',
-  'eventType,when',
-].map((names) => names.split(','))
+const ORDERS: readonly (readonly [compare: (a: string, b: string) => number, cost: number, says: string])[] =
+  [
+    [() => 0, 0, ''],
+    [byUnits, 1, 'with sorted names'],
+    [(a, b) => a.length - b.length || byUnits(a, b), 2, 'with short names first, as in jsonb'],
+  ]
 
-/** Compares names by their places in the documented payload that has all of them. */
-function byDocument(members: readonly Member[]): (a: string, b: string) => number {
-  const names = PAYLOADS.find((payload) => members.every(({ name }) => payload.includes(name))) ?? []
-  return (a, b) => names.indexOf(a) - names.indexOf(b)
-}
-
-type Compare = (members: readonly Member[]) => (a: string, b: string) => number
-
-const ORDERS: readonly (readonly [compare: Compare, cost: number, says: string])[] = [
-  [() => () => 0, 0, ''],
-  [() => byUnits, 1, 'with sorted names'],
-  [() => (a, b) => a.length - b.length || byUnits(a, b), 2, 'with short names first, as in jsonb'],
-  [byDocument, 3, 'with the members in the documented order'],
-]
-
-/** Returns the orders that differ for this document. Each sorts an object only once. */
 function ordersOf({ objects }: Survey): Option[] {
   const orders = ORDERS.map(([compare, cost, says]) => {
-    const sorted = cached(({ members }: Json): readonly Member[] => {
-      const order = compare(members)
-      return [...members].sort((a, b) => order(a.name, b.name))
-    })
+    const sorted = cached(({ members }: Json) => [...members].sort((a, b) => compare(a.name, b.name)))
     return option({ members: sorted }, cost, says)
   })
   return distinct(orders, ({ members }) =>
@@ -244,7 +218,6 @@ function quoteAs({ units = /(?!)/, isUpper, hasSlashes }: Escapes, text: string)
   return `"${hasSlashes ? written.replaceAll('/', '\\/') : written}"`
 }
 
-/** Returns the writers whose texts differ for this document. */
 function writersOf({ strings }: Survey): Option[] {
   const writers = WRITERS.map(([name, cost, escapes]) => {
     const quote = cached((text: string) => quoteAs(escapes, text))

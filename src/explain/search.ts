@@ -138,12 +138,10 @@ const echo: Step = ({ body }) => [
   ['body_trailing_newline', added(body, '', '\n')[0] as Uint8Array, 'the body with a line feed after it'],
 ]
 
-/** Bodies to combine with keys and algorithms. */
 type Bodies = (request: ReceivedRequest) => Iterable<BodyPart>
 
 const received: Bodies = ({ body }) => [{ value: body, mistakes: [] }]
 
-/** Yields the results of several steps. */
 const over = (...steps: Step[]): Bodies =>
   function* (request) {
     for (const step of steps)
@@ -170,7 +168,6 @@ const pairs = (...steps: (readonly [first: Step, second: Step])[]): Bodies =>
       }
   }
 
-/** Keys to combine with bodies. */
 type Keys = (request: ReceivedRequest) => Iterable<KeyPart> | Promise<Iterable<KeyPart>>
 
 const toKey = ([cause, value, description]: Hypothesis): KeyPart => ({

@@ -1,10 +1,9 @@
 import { fromBinary, utf8 } from '../shared/bytes.ts'
 import { arcgis, service } from '../signature/profiles.ts'
 import { decodeSignature, percentDecode, splitSignedForm } from '../signature/signature.ts'
-import type { Context } from './answers.ts'
+import type { Context, Scheme } from './answers.ts'
 import { toBinary, toHex, trim } from './bytes.ts'
 import { isShown } from './claims.ts'
-import type { Scheme } from './diagnose.ts'
 import { hashOf, hmacSha256 } from './digests.ts'
 import { keyHypotheses } from './keys.ts'
 import type { BytesOrText, Finding } from './types.ts'
@@ -84,7 +83,6 @@ async function findRefusal(
   return undefined
 }
 
-/** Names of headers whose value is called a signature although it does not verify. Keys and ids look the same. */
 const SIGNATURE_NAME = /signature|^x-service$/
 
 /** Looks for a signature: in the header of the key, in another header, or in the last field of a form. */
@@ -119,7 +117,6 @@ async function differs(value: string, field: string, keys: readonly Uint8Array[]
   return { cause: 'secret_wrong', evidence }
 }
 
-/** The bytes of a header, as the receiver reads them. */
 const fromText = (text: string): Uint8Array => (/[^\0-\xff]/.test(text) ? utf8(text) : fromBinary(text))
 
 const isSame = (text: string, key: BytesOrText): boolean =>

@@ -41,7 +41,6 @@ const BODY: Value = ['', '{body}']
 /** Maximum rank of a choice. */
 const MAX_RANK = 8
 
-/** The values of a template, and how many more likely choices of values it has. */
 type Choice = readonly [parts: readonly Value[], rank: number]
 
 /** Yields texts that other webhook schemes sign in place of the body alone, at most the given number of them. */
@@ -125,7 +124,6 @@ const COMMON = /^(content-length|content-type|expires|last-modified|if-(un)?modi
 
 type Part = readonly [name: string, text: string]
 
-/** Returns the headers and their parts, the parts of the signature first, and the parameters of the query. */
 function readParts({ headers, headerName, decoded, url = '' }: ReceivedRequest): Part[] {
   const all = [...headers].slice(0, MAX_HEADERS).filter(([name]) => name !== headerName)
   const signatures = all.filter(([name]) => /sig|hmac|^authorization$/.test(name)).map(([, value]) => value)

@@ -53,7 +53,6 @@ export function encodeLike({ text }: Source, value: BytesOrText): BytesOrText {
 const shown = (text: string, place: string): string =>
   text && `${JSON.stringify(text).replaceAll('\ufeff', '\\ufeff')} ${place} it`
 
-/** Adds text around bytes. */
 export const added = (bytes: Uint8Array, before: string, after = ''): Variant => [
   concat([utf8(before), bytes, utf8(after)]),
   `with ${[shown(before, 'before'), shown(after, 'after')].filter(Boolean).join(' and ')}`,
@@ -105,7 +104,6 @@ function withLineEndings(bytes: Uint8Array, ending: readonly number[]): Uint8Arr
   return changed.subarray(0, size)
 }
 
-/** Sizes to which buffers of a fixed size are filled up with NUL bytes. */
 const BUFFERS = [8, 16, 256, 512, 1024, 2048, 4096, 8192, 16384, 65536]
 
 export function* nulBytes({ bytes }: Source): Generator<Variant> {
@@ -137,7 +135,6 @@ const WINDOWS_1252 =
   '\x90\u2018\u2019\u201c\u201d\u2022\u2013\u2014\u02dc\u2122\u0161\u203a\u0153\x9d\u017e\u0178'
 const LATIN_1 = Array.from(WINDOWS_1252, (_, at) => String.fromCharCode(0x80 + at)).join('')
 
-/** Encodes text. Returns undefined if the charset lacks a character of it. */
 function toSingleByte(text: string, high: string): Uint8Array | undefined {
   const binary = text.replace(/[^\0-\x7f\xa0-\xff]/g, (character) => {
     const at = high.indexOf(character)
@@ -208,7 +205,6 @@ export type Codec = readonly [name: string, convert: (binary: string) => string 
 const toUrlSafe = (base64: string): string => base64.replaceAll('+', '-').replaceAll('/', '_')
 const hexOf = (binary: string): string => toHex(fromBinary(binary))
 
-/** Encodings, likely ones first. */
 export const ENCODINGS: readonly Codec[] = [
   ['base64', btoa],
   ['hex', hexOf],
@@ -292,16 +288,7 @@ export function pythonRepr(text: string, escaped: RegExp = /[\\']|(?! )[\p{C}\p{
 }
 
 /** Decodes percent-encoded text, given as a binary string. The result may be bytes that are not UTF-8. */
-export function decodePercent(binary: string): BytesOrText {
-  if (/^[\0-\x7f]*$/.test(binary)) {
-    try {
-      return decodeURIComponent(binary) // several times as fast
-    } catch {
-      // contains an incomplete escape, or bytes that are not UTF-8
-    }
-  }
-  return fromBinary(percentDecode(binary))
-}
+export const decodePercent = (binary: string): BytesOrText => fromBinary(percentDecode(binary))
 
 export const decodeForm = (binary: string): BytesOrText => decodePercent(binary.replaceAll('+', ' '))
 
@@ -362,10 +349,12 @@ export function* html({ characters, isSmall }: Source): Generator<Variant> {
 export const escapeUnicode = (text: string, pattern: RegExp = /[\x80-\uffff]/g): string =>
   text.replace(pattern, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)
 
-const CONTROLS: Readonly<Record<string, string>> = { n: '\n', r: '\r', t: '\t', 0: '\0' }
+const CONTROLS: Readonly<Record<string, string>> = {
+  ...{ 0: '\0', a: '\x07', b: '\b', t: '\t', n: '\n', v: '\v', f: '\f', r: '\r', e: '\x1b' },
+}
 
 /** Decodes backslash sequences, as string literals and echo -e do. Other escaped characters lose their backslash. */
-const decodeBackslashes = (text: string): string =>
+export const decodeBackslashes = (text: string): string =>
   text.replace(/\\(?:u([\da-f]{4})|x([\da-f]{2})|(.))/gis, (_, unicode, hex, other) =>
     other ? (CONTROLS[other] ?? other) : String.fromCharCode(Number.parseInt(unicode ?? hex, 16)),
   )
@@ -390,7 +379,6 @@ export function* backslashes({ characters, isSmall }: Source): Generator<Variant
 
 const PAIRS = ['""', "''", '``', '\u201c\u201d', '\u2018\u2019', '<>']
 
-/** Removes one pair of quotes around a text. Returns other texts unchanged. */
 export function unquote(text: string): string {
   if (text.length >= 4 && text.startsWith('\\"') && text.endsWith('\\"')) return text.slice(2, -2)
   return text.length > 1 && PAIRS.includes(text.charAt(0) + text.slice(-1)) ? text.slice(1, -1) : text
@@ -401,8 +389,7 @@ export function* quotes({ characters, isSmall }: Source): Generator<Variant> {
   yield [unquote(characters), 'without the quotes around it']
   for (const pair of PAIRS) yield [pair.charAt(0) + characters + pair.charAt(1), `in the quotes ${pair}`]
   yield [unquote(unquote(characters)), 'without two pairs of quotes around it']
-  yield [/^\s*b?(["'])(.*)\1\s*$/s.exec(characters)?.[2], 'without what Python prints around bytes']
-  yield [characters.replace(/["'`\u2018-\u201f]/g, ''), 'without its quotes']
+  yield [/^b(["'])(.*)\1$/s.exec(characters)?.[2], 'without what Python prints around bytes']
 }
 
 /** JSON strings that contain the text, as JavaScript, Python, PHP and Go write them, and in a JSON string again. */

@@ -19,7 +19,6 @@ const MAX_WORK = isSync ? 32_000_000 : 120_000_000
 /** Nanoseconds for a candidate with an empty message. */
 const PER_CANDIDATE = isSync ? 4500 : 45_000
 
-/** Nanoseconds for hashing a byte. */
 const PER_BYTE = 0.6
 
 /** How many times a large body may be hashed, even if that exceeds {@link MAX_WORK}. */
