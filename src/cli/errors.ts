@@ -30,7 +30,6 @@ export class CliError extends Error {
   }
 }
 
-/** Creates an error with exit code 1. */
 export const failure = (code: string, message: string, hint?: string): CliError =>
   new CliError(EXIT.failure, code, message, hint)
 

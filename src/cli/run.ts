@@ -14,13 +14,16 @@ import { createEditCommand } from './service/edit.ts'
 import { createEditFeaturesCommand } from './service/edit-features.ts'
 import { createAdvanceCommand, createTriggerCommand } from './service/trigger.ts'
 import { createCreateCommand, createDeleteCommand, createListCommand } from './service/webhooks.ts'
-import { createExplainCommand } from './signature/explain.ts'
-import { createKeyCommand, createSignCommand, createVerifyCommand } from './signature/sign-verify-key.ts'
+import {
+  createExplainCommand,
+  createKeyCommand,
+  createSignCommand,
+  createVerifyCommand,
+} from './signature/signature.ts'
 import { type Host, Io } from './terminal/io.ts'
 
 export { Io, onStopSignal }
 
-/** Printed after the list of commands in `geohook --help`. */
 const SHARED_HELP = `
 Commands read the signature key from --key-file, --key-env, --key or the environment variable
 SIGNATURE_KEY, and never print it.

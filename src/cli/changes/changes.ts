@@ -75,16 +75,10 @@ async function extract(io: Io, text: string, options: Options): Promise<void> {
   })
   const found = await io.withProgress('waiting for the changes', () =>
     changes.of(events).catch((error: unknown) => {
-      throw toChangesError(error, { failure: failure(), hasToken: token !== undefined })
+      throw toChangesError(error, failure(), token !== undefined)
     }),
   )
   io.printResult(found, () => printChanges(io, found, editor))
-}
-
-/** The events whose changes are wanted, and the origins that may get the token. */
-interface Source {
-  events: WebhookEvent[]
-  origins: readonly string[]
 }
 
 /** An event that has changes. */
@@ -94,17 +88,11 @@ type ChangesEvent = WebhookEvent & { changesUrl: string }
 const URL_START = /^https?(?::|%3a)/i
 
 /**
- * Reads a URL, a capture or a folder of captures.
- *
- * @param options.origin origins that may get the token. Default: that of a URL, because the user has typed it. The
- *   sender of a capture must not decide this, so they are required unless the service is on this machine
- * @param options.after generation at which all windows begin
+ * Reads the events in a URL, a capture or a folder of captures. All their windows begin at the generation of `--after`.
+ * A URL adds its own origin to those that may get the token, because the user has typed it. The sender of a capture must
+ * not decide this, so `--origin` is required unless the service is on this machine.
  */
-async function readSource(
-  io: Io,
-  text: string,
-  { origin, after }: { origin?: readonly string[] | undefined; after?: number | undefined },
-): Promise<Source> {
+async function readSource(io: Io, text: string, { origin, after }: Options) {
   const isUrl = URL_START.test(text)
   const found = isUrl ? [fromUrl(text, after)] : await fromCaptures(io, text)
   const events = after === undefined ? found : found.flatMap((event) => beginAfter(event, after))
@@ -198,16 +186,8 @@ const HINTS: ReadonlyMap<string, string> = new Map([
   ['resync_required', 'Give --after with a generation that the service still has, or query all features.'],
 ])
 
-/**
- * Converts an error of an extraction.
- *
- * @param failure the last request, if it got no response
- * @param hasToken whether a token was given
- */
-function toChangesError(
-  error: unknown,
-  { failure, hasToken }: { failure: CliError | undefined; hasToken: boolean },
-): CliError {
+/** Converts an error of an extraction. @param failure why the last request got no response */
+function toChangesError(error: unknown, failure: CliError | undefined, hasToken: boolean): CliError {
   const { code, message, hint = '', serviceCode } = error as Partial<ChangesError>
   if (code === 'changes_unavailable' && serviceCode === undefined && failure) return failure
   if (code === undefined || message === undefined || !code.match(/^(?:changes_|resync_)/))

@@ -190,12 +190,10 @@ function printScenarios(io: Io): void {
   io.printResult({ scenarios: SCENARIOS }, () => io.printTable(head, rows))
 }
 
-/** Milliseconds for one call of an observer. */
 const TIMEOUT = 10_000
 /** Characters of output that can be a number. */
 const MAX_OUTPUT = 10_000
 
-/** Requests the number of handled deliveries. */
 async function countAt(url: string, trust: Trust): Promise<number> {
   const request = { method: 'GET', headers: [], body: Buffer.alloc(0) }
   const { status, body } = await sendRequest(new URL(url), request, { timeout: TIMEOUT, trust })
@@ -203,7 +201,6 @@ async function countAt(url: string, trust: Trust): Promise<number> {
   return toCount(body.toString())
 }
 
-/** Makes the handler fail or work again, by a shell command. */
 const commandSwitch =
   (io: Io, command: string): HandlerSwitch =>
   (id, fails) =>
@@ -261,7 +258,6 @@ async function writeReport(file: string, report: CheckReport): Promise<void> {
   }
 }
 
-/** Prints a report to standard output. */
 function printReport(io: Io, report: CheckReport, format: Format): void {
   if (format === 'text') printText(io, report)
   else if (format === 'json') io.printJson(report)

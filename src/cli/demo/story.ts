@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
+import type * as http from 'node:http'
 import { webhook } from '../../adapters/node.ts'
 import { createReceiver } from '../../index.ts'
 import { createMockService, type MockService } from '../../mock/index.ts'
@@ -8,6 +9,8 @@ import { startServer } from '../io/server.ts'
 import type { Io } from '../terminal/io.ts'
 
 const WEBHOOK_ID = 'c4a7db24-0c5e-4a00-9103-0c7d2fdc03b4'
+const PATH = '/hooks/parcels'
+const NEW_PATH = '/hooks/parcels-v2'
 const SERVICE = { serviceName: 'Parcels', serviceType: 'FeatureServer' } as const
 
 /**
@@ -20,22 +23,14 @@ export async function playStory(io: Io, open: boolean): Promise<void> {
   const stopped = open ? io.untilStopped() : undefined
   const tell = createNarrator(io)
   io.print('geohook: how a signed delivery reaches your handler, and a forged one does not')
-  const firstKey = newKey()
-  const secondKey = newKey()
+  const [firstKey, secondKey] = [1, 2].map(() => randomBytes(24).toString('hex')) as [string, string]
   const results: string[] = []
-  const listeners = new Map([
-    ['/hooks/parcels', createListener(tell, '/hooks/parcels', firstKey, results)],
-    ['/hooks/parcels-v2', createListener(tell, '/hooks/parcels-v2', secondKey, results)],
-  ])
-  const app = await startServer(
-    (req, res) => {
-      const listener = listeners.get(req.url ?? '')
-      if (listener) void listener(req, res)
-      else res.writeHead(404).end()
-    },
-    0,
-    '127.0.0.1',
-  )
+  const listeners: Record<string, ReturnType<typeof webhook> | undefined> = {
+    [PATH]: createListener(tell, PATH, firstKey, results),
+    [NEW_PATH]: createListener(tell, NEW_PATH, secondKey, results),
+  }
+  const listener: http.RequestListener = (req, res) => void listeners[req.url ?? '']?.(req, res)
+  const app = await startServer(listener, 0, '127.0.0.1')
   const service = createMockService({
     settings: { notificationAttempts: 1 }, // the demo does not wait for retries
     webhooks: [
@@ -43,7 +38,7 @@ export async function playStory(io: Io, open: boolean): Promise<void> {
         ...SERVICE,
         id: WEBHOOK_ID,
         name: 'parcel edits',
-        hookUrl: `${app.url}/hooks/parcels`,
+        hookUrl: `${app.url}${PATH}`,
         signatureKey: firstKey,
         changeTypes: ['FeaturesCreated', 'FeaturesUpdated'],
       },
@@ -53,7 +48,7 @@ export async function playStory(io: Io, open: boolean): Promise<void> {
     await playSteps(tell, service, app.url, secondKey, results)
     io.print('\nEvery step succeeded.')
     if (stopped) {
-      await sendMore(tell, service, `${app.url}/hooks/parcels-v2`, secondKey)
+      await sendMore(tell, service, `${app.url}${NEW_PATH}`, secondKey)
       io.print(`The inspector shows the deliveries at ${service.url}/ (Ctrl-C stops it)`)
       await stopped
     } else if (io.host.stdout.isTTY) {
@@ -73,12 +68,7 @@ async function sendMore(
   hookUrl: string,
   signatureKey: string,
 ): Promise<void> {
-  await post(`${service.url}/services/Parcels.FeatureServer/webhooks/create`, {
-    name: 'parcel edits',
-    hookUrl,
-    signatureKey,
-    f: 'json',
-  })
+  await post(service, 'create', { name: 'parcel edits', hookUrl, signatureKey })
   step('Another webhook is created. One of its two deliveries is altered on the way.')
   await service.trigger({ ...SERVICE, changeType: 'FeaturesCreated' })
   service.faults.add({ fault: 'altered', times: 1 })
@@ -96,7 +86,7 @@ async function playSteps(
   step('A map service and your app start. They share a secret key.')
   const serviceUrl = await service.listen()
   say('service', `${serviceUrl} has the feature service Parcels, and one webhook that points at your app`)
-  say('your app', `${receiverUrl}/hooks/parcels is its payload URL`)
+  say('your app', `${receiverUrl}${PATH} is its payload URL`)
 
   async function trigger(changeType: string): Promise<void> {
     const [attempt] = await service.trigger({ ...SERVICE, changeType })
@@ -110,12 +100,11 @@ async function playSteps(
   assert.deepEqual(results.splice(0), ['handled FeaturesCreated at /hooks/parcels'])
 
   step('The administrator edits the webhook: a new payload URL and a new key.')
-  const edited = await post(`${serviceUrl}/services/Parcels.FeatureServer/webhooks/${WEBHOOK_ID}/edit`, {
+  const edited = await post(service, `${WEBHOOK_ID}/edit`, {
     name: 'parcel edits',
     changeTypes: 'FeaturesCreated,FeaturesUpdated',
-    hookUrl: `${receiverUrl}/hooks/parcels-v2`,
+    hookUrl: `${receiverUrl}${NEW_PATH}`,
     signatureKey: secondKey,
-    f: 'pjson',
   })
   say('service', `edit: ${edited.status}, the webhook now points at ${edited.hookUrl}`)
   assert.equal(edited.status, 'success')
@@ -128,11 +117,11 @@ async function playSteps(
   const signer = createSigner({ signatureKey: secondKey })
   const { method, headers, bytes } = await signer.sign(createPayload('FeaturesCreated'))
   bytes[bytes.length - 20] = (bytes[bytes.length - 20] as number) ^ 1
-  await sendForged(tell, `${receiverUrl}/hooks/parcels-v2`, { method, headers, body: bytes })
+  await sendForged(tell, `${receiverUrl}${NEW_PATH}`, { method, headers, body: bytes })
   assert.deepEqual(results.splice(0), ['refused signature_mismatch at /hooks/parcels-v2'])
 
   step('An attacker sends a delivery without a signature.')
-  await sendForged(tell, `${receiverUrl}/hooks/parcels-v2`, {
+  await sendForged(tell, `${receiverUrl}${NEW_PATH}`, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
     body: JSON.stringify(createPayload('FeaturesCreated')),
@@ -140,9 +129,7 @@ async function playSteps(
   assert.deepEqual(results.splice(0), ['refused signature_missing at /hooks/parcels-v2'])
 
   step('The administrator deletes the webhook. Another parcel is drawn.')
-  const deleted = await post(`${serviceUrl}/services/Parcels.FeatureServer/webhooks/${WEBHOOK_ID}/delete`, {
-    f: 'pjson',
-  })
+  const deleted = await post(service, `${WEBHOOK_ID}/delete`, {})
   say('service', `delete: ${deleted.status}`)
   assert.equal(deleted.status, 'success')
   const nothing = await service.trigger({ ...SERVICE, changeType: 'FeaturesCreated' })
@@ -180,20 +167,26 @@ async function sendForged({ say }: Narrator, url: string, request: RequestInit):
   assert.equal(response.status, 401)
 }
 
-async function post(url: string, parameters: Record<string, string>): Promise<Record<string, unknown>> {
-  const response = await fetch(url, { method: 'POST', body: new URLSearchParams(parameters) })
+async function post(
+  { url }: MockService,
+  path: string,
+  parameters: Record<string, string>,
+): Promise<Record<string, unknown>> {
+  const body = new URLSearchParams({ ...parameters, f: 'json' })
+  const response = await fetch(`${url}/services/Parcels.FeatureServer/webhooks/${path}`, {
+    method: 'POST',
+    body,
+  })
   return (await response.json()) as Record<string, unknown>
 }
-
-const newKey = (): string => randomBytes(24).toString('hex')
 
 /** Prints the numbered steps of the demo, and who does what in them. */
 type Narrator = ReturnType<typeof createNarrator>
 
-function createNarrator(io: Io): { step(title: string): void; say(who: string, what: string): void } {
+function createNarrator(io: Io) {
   let steps = 0
   return {
-    step: (title) => io.print(`\n${++steps}. ${title}`),
-    say: (who, what) => io.print(`   ${who.padEnd(9)} ${what}`),
+    step: (title: string) => io.print(`\n${++steps}. ${title}`),
+    say: (who: string, what: string) => io.print(`   ${who.padEnd(9)} ${what}`),
   }
 }

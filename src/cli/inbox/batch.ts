@@ -11,7 +11,6 @@ import { duration } from '../options/values.ts'
 import { type Io, type Progress, printable } from '../terminal/io.ts'
 import { addStoreOptions, type StoreOptions, withInbox } from './store.ts'
 
-/** Parses the id of a delivery. */
 export function deliveryId(value: string): string {
   if (/^[\da-f]{32}$/.test(value)) return value
   throw new InvalidArgumentError('must be 32 hex digits, as "geohook inbox list" shows them')
@@ -26,12 +25,10 @@ export const deliveryNotFound = (id: string): CliError =>
 export const headersOf = (io: Io, { delivery }: InboxItem): HeaderPairs =>
   createRedactor(io.secrets).headers(delivery.headers)
 
-/** Values of `--dead` and of the options that select an inbox. */
 interface TargetOptions extends StoreOptions {
   dead?: true
 }
 
-/** Creates a command for named deliveries, or for all dead letters. */
 const createCommand = (name: string, deadDescription: string): CliCommand =>
   new CliCommand(name)
     .argument('[ids...]', 'ids of the deliveries', (value: string, previous: readonly string[] = []) => [
@@ -39,7 +36,6 @@ const createCommand = (name: string, deadDescription: string): CliCommand =>
     ])
     .option('--dead', deadDescription)
 
-/** Checks that the user gave either ids or `--dead`. */
 function requireTargets(ids: readonly string[], { dead }: TargetOptions): void {
   if (dead ? ids.length > 0 : ids.length === 0) throw usageError('give either ids or --dead', HINT)
 }
@@ -204,7 +200,6 @@ interface RefusedDelivery {
   state: InboxState | undefined
 }
 
-/** How many deliveries a command has processed, and the others. */
 interface Applied {
   done: number
   refused: RefusedDelivery[]

@@ -138,7 +138,6 @@ function printEntries(io: Io, entries: readonly InboxEntry[]): void {
   io.printTable(COLUMNS, rows, { head: 'error', cells: errors })
 }
 
-/** Maximum number of body bytes to print. */
 const MAX_PRINTED = 16 * 1024
 
 /** Returns the start of a text body, or undefined for a binary body. */

@@ -76,7 +76,6 @@ async function openInbox({ engine, text }: StoreAddress, options: StoreOptions):
   return createRedisInbox({ url: text, prefix, queue, observer })
 }
 
-/** Values of the options that select an inbox, and of `--json`. */
 export interface StoreOptions extends SecretOptions<'store'> {
   schema?: string
   queue?: string
@@ -90,7 +89,6 @@ const STORE = {
   variable: 'GEOHOOK_INBOX',
 } as const satisfies SecretKind
 
-/** Adds the options that select an inbox, and `--json`. */
 export function addStoreOptions(command: CliCommand): void {
   command
     .with(addSecretOptions(STORE))
@@ -209,7 +207,6 @@ async function requireSqliteFile(path: string, from: string): Promise<void> {
   if (start.toString('latin1') !== MAGIC) throw invalid('it is not a SQLite file')
 }
 
-/** Timeout in milliseconds for connecting, and for each response. */
 const TIMEOUT = 5_000
 
 /**
@@ -283,7 +280,6 @@ async function existsInRedis(
   }
 }
 
-/** Converts an error of a store to a CliError. */
 function toStoreError(thrown: unknown, { engine, displayName }: StoreAddress): CliError {
   if (thrown instanceof CliError) return thrown
   const errors = [...errorChain(thrown)]

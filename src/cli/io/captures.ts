@@ -11,7 +11,6 @@ import { readJson, toRecord, unreadable } from './files.ts'
 export interface Capture {
   receivedAt: string
   method: string
-  /** Path and query. */
   url: string
   headers: HeaderPairs
   body: Uint8Array
@@ -20,16 +19,8 @@ export interface Capture {
 
 /** Converts a capture to the JSON object that is written to its file. */
 export function toCaptureJson({ receivedAt, method, url, headers, body, outcome }: Capture): object {
-  return {
-    geohook: 'capture',
-    version: 1,
-    receivedAt,
-    method,
-    url,
-    headers,
-    body: Buffer.from(body).toString('base64'),
-    outcome,
-  }
+  const base64 = Buffer.from(body).toString('base64')
+  return { geohook: 'capture', version: 1, receivedAt, method, url, headers, body: base64, outcome }
 }
 
 /** @throws {CliError} exit code 2; the message names the file and the invalid member */
@@ -59,16 +50,10 @@ export function parseCapture(value: unknown, file: string): Capture {
 const METHOD = /^[A-Z][A-Z-]{0,19}$/
 
 const isHeaders = (value: unknown): value is [string, string][] =>
-  Array.isArray(value) &&
-  value.every(
-    (pair) =>
-      Array.isArray(pair) &&
-      pair.length === 2 &&
-      typeof pair[0] === 'string' &&
-      isHeaderName(pair[0]) &&
-      typeof pair[1] === 'string' &&
-      isHeaderValue(pair[1]),
-  )
+  Array.isArray(value) && value.every((pair) => Array.isArray(pair) && pair.length === 2 && isHeader(pair))
+
+const isHeader = ([name, value]: unknown[]): boolean =>
+  typeof name === 'string' && isHeaderName(name) && typeof value === 'string' && isHeaderValue(value)
 
 function parseOutcome(value: unknown): Capture['outcome'] | undefined {
   const { status, code } = toRecord(value) ?? {}
@@ -87,7 +72,6 @@ export const noteOnSecretHeader = ({ cause }: Diagnosis, headers: HeaderPairs): 
 /** Maximum file size in bytes: enough for a 64 MiB body in base64 plus the other members. */
 const MAX_BYTES = 100 * 1024 * 1024
 
-/** A capture with the path of its file. */
 export interface CaptureFile extends Capture {
   file: string
 }

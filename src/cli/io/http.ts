@@ -29,13 +29,6 @@ export async function sendRequest(
   }
 }
 
-/** A function like `fetch`, and the last request that got no response. */
-export interface CliFetch {
-  fetch(url: URL, init: RequestInit): Promise<Response>
-  /** Undefined after a response. */
-  failure(): CliError | undefined
-}
-
 /** Statuses with which a Response cannot have a body. */
 const WITHOUT_BODY: ReadonlySet<number> = new Set([204, 205, 304])
 /** The signal of the request ends it earlier. */
@@ -43,11 +36,14 @@ const TIMEOUT = 2 ** 31 - 1
 
 /**
  * Creates a function for clients that take a `fetch` function. It trusts the CAs of the other commands and describes
- * failures as they do. It never follows redirects.
+ * failures as they do. It never follows redirects. `failure` returns why the last request got no response.
  *
  * @param limit maximum size of a response in bytes. Of a larger one, it returns one byte more
  */
-export function createFetch(trust: Trust, limit: number): CliFetch {
+export function createFetch(
+  trust: Trust,
+  limit: number,
+): { fetch(url: URL, init: RequestInit): Promise<Response>; failure(): CliError | undefined } {
   let failure: CliError | undefined
   return {
     async fetch(url, { signal, method, headers: given, body: content }) {
@@ -60,10 +56,7 @@ export function createFetch(trust: Trust, limit: number): CliFetch {
         failure = undefined
         const { status } = response
         const bytes = WITHOUT_BODY.has(status) ? null : new Uint8Array(response.body)
-        return new Response(bytes, {
-          status,
-          headers: response.headers.map(([name, value]) => [name, value]),
-        })
+        return new Response(bytes, { status, headers: response.headers.map(([...pair]) => pair) })
       } catch (error) {
         if (error instanceof CliError) failure = error
         throw error

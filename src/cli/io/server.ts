@@ -4,7 +4,6 @@ import * as https from 'node:https'
 import type { AddressInfo, Socket } from 'node:net'
 import { type CliError, usageError } from '../errors.ts'
 
-/** A listening HTTP server. */
 export interface RunningServer {
   /** URL with the actual port, without a path. */
   url: string
@@ -21,11 +20,9 @@ export interface TlsCredentials {
 export interface ServerOptions {
   /** The option that gives the port, for the hint of an error. Default: `--port`. */
   option?: string
-  /** Serves HTTPS. */
   tls?: (TlsCredentials & { onError(error: NodeJS.ErrnoException): void }) | undefined
 }
 
-/** Milliseconds for a TLS handshake. */
 const HANDSHAKE_TIMEOUT = 10_000
 
 /** @throws {CliError} exit code 2 if the server cannot listen on the port */

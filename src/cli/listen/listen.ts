@@ -139,7 +139,6 @@ interface ListenOptions extends KeyOptions, ProofOptions, TlsOptions, CaOptions 
   delay?: number
   count?: number
   once?: true
-  /** True without a port. */
   inspect?: number | true
 }
 
@@ -277,7 +276,6 @@ async function startInspection(io: Io, port: number | true) {
     add(request: ReceivedRequest) {
       reception?.add({ ...request, milliseconds: Date.now() - request.receivedAt.getTime() })
     },
-    /** Prints the address. */
     print() {
       const url = `${server.url}/`
       if (io.json) io.printEvent({ event: 'inspector', url })

@@ -10,11 +10,9 @@ import type { Trust } from '../../shared/tls-trust.node.ts'
 import { toCliError } from '../errors.ts'
 import { sendRequest } from '../io/http.ts'
 
-/** A request, its outcome and its response status. */
 export interface ReceivedRequest {
   receivedAt: Date
   method: string
-  /** Path and query. */
   url: string
   headers: HeaderPairs
   /** Undefined if the body could not be read completely. */
@@ -22,7 +20,6 @@ export interface ReceivedRequest {
   outcome: Outcome
   /** Undefined if the receiver did not accept the request as a delivery. */
   delivery?: Delivery | undefined
-  /** The status that the sender received. */
   status: number
   forwarded?: ForwardResult
   /** True if the sender closed the connection before the response of `--answer`. */
@@ -234,7 +231,6 @@ export function isLoop(to: URL, listenerUrl: string): boolean {
 
 const portOf = ({ port, protocol }: URL): string => port || (protocol === 'https:' ? '443' : '80')
 
-/** The response to every verified delivery, to try how the sender retries. */
 interface Answer {
   status: number
   /** Milliseconds to wait before the response. */

@@ -4,7 +4,6 @@ import { readInput, reasonOf } from '../io/files.ts'
 import type { TlsCredentials } from '../io/server.ts'
 import type { Io } from '../terminal/io.ts'
 
-/** Values of `--tls-cert` and `--tls-key`. */
 export interface TlsOptions {
   tlsCert?: string
   tlsKey?: string
@@ -40,20 +39,16 @@ export async function readCredentials(
 
 /** Errors do not quote the path, because the user may have typed the key instead. */
 async function readKey(io: Io, file: string): Promise<{ bytes: Buffer; object: KeyObject }> {
-  let bytes: Buffer
-  try {
-    bytes = await io.readBytes(file, MAX_BYTES)
-  } catch (error) {
+  const bytes = await io.readBytes(file, MAX_BYTES).catch((error: unknown) => {
     throw usageError(`cannot read the file of --tls-key: ${reasonOf(error)}`, 'Give the path of the file.')
-  }
+  })
   try {
     return { bytes, object: createPrivateKey(bytes) }
   } catch (error) {
-    const isEncrypted = (error as NodeJS.ErrnoException).code === 'ERR_MISSING_PASSPHRASE'
-    throw usageError(
-      isEncrypted ? 'the key of --tls-key is encrypted' : 'the file of --tls-key is not a private key in PEM',
-      isEncrypted ? 'Decrypt it: openssl pkey -in key.pem -out decrypted.pem' : '',
-    )
+    if ((error as NodeJS.ErrnoException).code !== 'ERR_MISSING_PASSPHRASE')
+      throw usageError('the file of --tls-key is not a private key in PEM')
+    const hint = 'Decrypt it: openssl pkey -in key.pem -out decrypted.pem'
+    throw usageError('the key of --tls-key is encrypted', hint)
   }
 }
 

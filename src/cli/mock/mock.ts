@@ -23,7 +23,6 @@ import { collect, duration, port, wholeNumber } from '../options/values.ts'
 import { type Io, type Progress, printable } from '../terminal/io.ts'
 import { openStateFile, type StateFile } from './state-file.ts'
 
-/** The services that exist if no seed is given. */
 const DEFAULT_SERVICES: SnapshotSeed['services'] = [
   { serviceName: 'Parcels', serviceType: 'FeatureServer' },
   { serviceName: 'Analysis', serviceType: 'GPServer' },
@@ -78,6 +77,7 @@ async function createService(
   const { seed: seedFile, users: usersFile, features: featureFiles = [] } = options
   const given = seedFile === undefined ? { services: DEFAULT_SERVICES } : await readSeed(io, seedFile)
   const seed = withServices(given, await readFeatureFiles(io, featureFiles))
+  const { services, webhooks, settings } = seed // restore() reports other members
   const seedFiles = [seedFile ?? [], featureFiles].flat().join(', ')
   const users = usersFile === undefined ? undefined : ((await readJson(io, usersFile)) as TokenUser[])
   const ca = await readCas(io, options)
@@ -93,16 +93,13 @@ async function createService(
   }
   const service = checkFile(seedFiles, () =>
     // A reset restores these services, webhooks and settings, even if the state file replaces them below.
-    createMockService({ ...toServiceOptions(options), ...pickSeed(seed), auth, ca, save }),
+    createMockService({ ...toServiceOptions(options), services, webhooks, settings, auth, ca, save }),
   )
   // restore() validates the whole content before it changes or saves anything.
   if (state?.content === undefined) checkFile(seedFiles, () => service.restore(seed))
   else checkFile(options.state, () => service.restore(state.content as SnapshotSeed))
   return service
 }
-
-/** Other members are unknown, which `restore` reports. */
-const pickSeed = ({ services, webhooks, settings }: SnapshotSeed) => ({ services, webhooks, settings })
 
 async function serve(
   io: Io,
@@ -236,7 +233,6 @@ function toServiceOptions(options: MockOptions): MockServiceOptions {
   }
 }
 
-/** A feature service that a file gives its features. */
 interface FeatureFile {
   file: string
   service: ServiceSeed & { serviceType: 'FeatureServer' }
@@ -289,7 +285,6 @@ const isSame = (other: Partial<ServiceSeed> | null | undefined, { serviceName }:
 /** Maximum number of services or webhooks to print. `geohook list` prints all webhooks. */
 const MAX_LISTED = 10
 
-/** Prints the address of the service, and its webhooks. */
 function printStart(io: Io, url: string, { services, webhooks }: Snapshot, quiet: boolean): void {
   io.printAddress('mock service on', url)
   if (io.json || quiet) return
@@ -308,7 +303,6 @@ function printFirst<T>(io: Io, items: readonly T[], toText: (item: T) => string)
 const nameOf = ({ folderName, serviceName, serviceType }: Service): string =>
   printable(`${folderName && `${folderName}/`}${serviceName}.${serviceType}`)
 
-/** Prints a delivery attempt or a change of the service's state. */
 function printNotice(io: Io, notice: Notice): void {
   const time = io.colours.dim(new Date().toLocaleTimeString('en-GB'))
   if (io.json) io.printEvent(toEvent(notice))

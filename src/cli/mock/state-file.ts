@@ -78,7 +78,6 @@ async function replaceFile(path: string, json: string): Promise<void> {
 /** Maximum number of retries if another process holds the lock, or tries to get it at the same time. */
 const MAX_RETRIES = 10
 
-/** Another running process that has a lock file. */
 interface OtherProcess {
   pid: number
   file: string

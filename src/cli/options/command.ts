@@ -7,13 +7,11 @@ import { listOf } from './values.ts'
 
 /** A command of the program, or a family of them. */
 export class CliCommand extends Command {
-  /** Adds options that several commands have. */
   with(addOptions: (command: this) => unknown): this {
     addOptions(this)
     return this
   }
 
-  /** Adds an option with a fixed list of values. */
   choice(flags: string, description: string, values: readonly string[], defaultValue?: string): this {
     return this.addOption(new Option(flags, description).choices(values).default(defaultValue))
   }
@@ -42,12 +40,10 @@ export function requireOthers<T extends object>(
       throw usageError(`${toFlag(name)} requires ${toFlag(other)}`)
 }
 
-/** Value of `--ca`. */
 export interface CaOptions {
   ca?: string[] | undefined
 }
 
-/** Adds `--ca`. */
 export const addCaOption = (command: CliCommand): unknown =>
   command.option(
     '--ca <file>',

@@ -23,7 +23,6 @@ export interface SecretKind {
   several?: boolean
 }
 
-/** Values of the three options of a secret. */
 export type SecretOptions<Name extends string> = { [name in Name | `${Name}Env` | `${Name}File`]?: string[] }
 
 /** Returns a function that adds `--<option>`, `--<option>-env` and `--<option>-file`. */
@@ -93,17 +92,14 @@ function fromEnvironment(io: Io, name: string, option: string): Secret {
 
 /** Reads a file. The error does not quote its path, because the user may have typed the secret instead. */
 async function fromFile(io: Io, path: string, option: string): Promise<Secret> {
-  let binary: string
-  try {
-    binary = (await io.readBytes(path)).toString('latin1')
-  } catch (error) {
+  const bytes = await io.readBytes(path).catch((error: unknown) => {
     throw usageError(
       `cannot read the file of --${option}-file: ${reasonOf(error)}`,
       `Give the path of the file, not the ${option}.`,
       `${option}_missing`,
     )
-  }
-  return { from: path, bytes: Buffer.from(binary.replace(/\r?\n$/, ''), 'latin1') }
+  })
+  return { from: path, bytes: Buffer.from(bytes.toString('latin1').replace(/\r?\n$/, ''), 'latin1') }
 }
 
 /**
@@ -124,7 +120,6 @@ export function toText({ from, bytes }: Secret, option: string): string {
   return text
 }
 
-/** Values of `--key`, `--key-env` and `--key-file`. */
 export type KeyOptions = SecretOptions<'key'>
 
 const KEY: SecretKind = { option: 'key', noun: 'signature key', variable: 'SIGNATURE_KEY' }
@@ -138,7 +133,6 @@ export const addKeyOptions: AddOptions = addSecretOptions(KEY)
 export const addKeyListOptions: AddOptions = addSecretOptions(KEY_LIST)
 export const addNewKeyOptions: AddOptions = addSecretOptions(NEW_KEY)
 
-/** Returns true if an option gives a key. */
 export const hasKeyOption = ({ key, keyEnv, keyFile }: KeyOptions): boolean =>
   (key ?? keyEnv ?? keyFile) !== undefined
 
@@ -185,7 +179,6 @@ const missingKey = (): CliError =>
     'key_missing',
   )
 
-/** Values of `--token`, `--token-env` and `--token-file`. */
 export type TokenOptions = SecretOptions<'token'>
 
 const SERVICE_TOKEN: SecretKind = {

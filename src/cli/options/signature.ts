@@ -31,7 +31,6 @@ export const addProofOptions = (command: CliCommand): unknown =>
     )
     .choice('--encoding <name>', 'encoding of the signature', ['auto', 'hex', 'base64'], 'auto')
 
-/** Values of these options. */
 export interface ProofOptions {
   profile: ProfileName
   signatureHeader?: string

@@ -10,7 +10,6 @@ export const listOf =
   <T>(parse: (value: string) => T) =>
   (value: string, previous: readonly T[] = []): T[] => [...previous, parse(value)]
 
-/** Collects the values of a repeatable option. */
 export const collect: (value: string, previous?: readonly string[]) => string[] = listOf(String)
 
 /** Parses an integer from `min` to `max`. */
@@ -32,7 +31,6 @@ export function httpUrl(value: string): URL {
   throw new InvalidArgumentError('must be a URL that begins with http:// or https://')
 }
 
-/** Parses an origin. */
 export function originOf(value: string): string {
   const url = URL.canParse(value) ? new URL(value) : undefined
   if (url && /^https?:$/.test(url.protocol) && url.href === `${url.origin}/`) return url.origin
@@ -52,7 +50,6 @@ export const headerLine =
     return [...previous, [name, content]]
   }
 
-/** Parses a header name. */
 export function headerName(value: string): string {
   if (isHeaderName(value)) return value
   throw new InvalidArgumentError('must be a header name, for example x-service')

@@ -23,7 +23,7 @@ import { addWrittenSignatureOptions, type WrittenSignature } from '../options/si
 import { collect, headerLine, headerName, httpUrl, listOf, wholeNumber } from '../options/values.ts'
 import { type Io, printable } from '../terminal/io.ts'
 
-interface Options extends KeyOptions, SenderOptions, CaOptions {
+interface SendOptions extends KeyOptions, SenderOptions, CaOptions {
   to: URL
   contentType?: string
   header?: HeaderPairs
@@ -53,7 +53,7 @@ export function createSendCommand(io: Io): Command {
       'geohook send --change-type add --dialect organization --to http://127.0.0.1:3000/ --key-file key.txt',
       'geohook send body.json --to http://127.0.0.1:3000/ --key-file key.txt',
     )
-    .action(async (file: string | undefined, options: Options) => {
+    .action(async (file: string | undefined, options: SendOptions) => {
       const { signer, details, secretHeader } = toSender(options)
       const signatureKey = await requireKey(io, options)
       const trust = await readTrust(io, options)
@@ -81,7 +81,7 @@ export function createSendCommand(io: Io): Command {
 async function readPayload(
   io: Io,
   file: string | undefined,
-  { changeType, form }: Options,
+  { changeType, form }: SendOptions,
   details: PayloadDetails,
 ): Promise<unknown> {
   if (changeType) {
@@ -93,7 +93,6 @@ async function readPayload(
   return form ? readText(io, file) : readInput(io, file)
 }
 
-/** Values of the options that say what a sender writes, and how. */
 interface SenderOptions extends Partial<WrittenSignature> {
   changeType?: string[]
   dialect?: Dialect
@@ -109,7 +108,6 @@ interface SenderOptions extends Partial<WrittenSignature> {
 const SERVICE_TYPES = ['FeatureServer', 'GPServer']
 const MAX_LAYER = 2 ** 31 - 1
 
-/** Adds the options for the payload and the signature. */
 function addSenderOptions(command: CliCommand): void {
   command
     .option(
@@ -143,7 +141,6 @@ function addSenderOptions(command: CliCommand): void {
 /** How a sender of the profile `arcgis` signs, as far as the options do not say it. */
 const ARCGIS = { signatureHeader: arcgis.signatureHeader, encoding: 'base64', prefix: 'sha256=' } as const
 
-/** What a sender writes. */
 interface Sender {
   signer: Omit<SignerOptions, 'signatureKey'>
   details: PayloadDetails
@@ -176,9 +173,7 @@ function toSender(options: SenderOptions): Sender {
   }
 }
 
-/** Names of options that describe a generated payload. */
 const PAYLOAD_OPTIONS = ['payloadFormat', 'serviceName', 'serviceType', 'folder', 'layerId'] as const
-/** Names of options that describe a signature. */
 const SIGNATURE_OPTIONS = ['signatureHeader', 'encoding', 'prefix', 'signatureIn', 'percentEncoded'] as const
 
 function requireConsistent(options: SenderOptions): void {
@@ -200,7 +195,7 @@ function requireNoSignature(options: SenderOptions): void {
     )
 }
 
-interface Options extends KeyOptions, CaOptions {
+interface ReplayOptions extends KeyOptions, CaOptions {
   to: URL
   resign?: true
   signatureHeader: string
@@ -256,11 +251,11 @@ export function createReplayCommand(io: Io): Command {
       'geohook replay captures --to http://127.0.0.1:3000/',
       'geohook replay captures --to http://127.0.0.1:3000/ --resign --key-file key.txt',
     )
-    .action(async (paths: string[], options: Options) => {
+    .action(async (paths: string[], options: ReplayOptions) => {
       const toHeaders = await createHeaders(io, options)
       const trust = await readTrust(io, options)
       const captures = await readCaptures(io, paths)
-      const results = await sendAll(io, captures, { toHeaders, trust }, options)
+      const results = await sendAll(io, captures, toHeaders, trust, options)
       const failed = results.filter((result) => !isSuccess(result.status))
       const succeeded = results.length - failed.length
       const text = `${count(succeeded, 'response')} with 2xx, of ${results.length}${withoutHandler(results)}`
@@ -269,18 +264,11 @@ export function createReplayCommand(io: Io): Command {
     })
 }
 
-/** How captures are sent. */
-interface Sending {
-  toHeaders: ToHeaders
-  trust: Trust
-}
-
 type ToHeaders = (capture: CaptureFile) => Promise<HeaderPairs>
 
-/** Returns a function that takes a capture and returns the headers to send with it. */
 async function createHeaders(
   io: Io,
-  { resign, encoding, prefix, signatureHeader, ...keys }: Options,
+  { resign, encoding, prefix, signatureHeader, ...keys }: ReplayOptions,
 ): Promise<ToHeaders> {
   if (!resign) {
     if (hasKeyOption(keys))
@@ -294,35 +282,31 @@ async function createHeaders(
   ]
 }
 
-async function sendAll(
+function sendAll(
   io: Io,
   captures: readonly CaptureFile[],
-  sending: Sending,
-  { to, count: times, concurrency }: Options,
+  toHeaders: ToHeaders,
+  trust: Trust,
+  { to, count: times, concurrency }: ReplayOptions,
 ): Promise<Result[]> {
   const results: Result[] = []
   const total = captures.length * times
   const pending = repeatEach(captures, times)
-  const progress = io.startProgress('replaying')
-
-  async function work(): Promise<void> {
-    for (const capture of pending) {
-      const result = await sendOne(capture, sending, to)
-      results.push(result)
-      progress.update(`replaying, ${results.length} of ${total}`)
-      if (io.json) continue
-      progress.clear()
-      printResult(io, result)
+  return io.withProgress('replaying', async (progress) => {
+    async function work(): Promise<void> {
+      for (const capture of pending) {
+        const result = await sendOne(capture, toHeaders, trust, to)
+        results.push(result)
+        progress.update(`replaying, ${results.length} of ${total}`)
+        if (io.json) continue
+        progress.clear()
+        printResult(io, result)
+      }
     }
-  }
-
-  try {
     // All calls of work() share one iterator, so together they send each capture exactly `times` times.
     await Promise.all(Array.from({ length: concurrency }, work))
-  } finally {
-    progress.stop()
-  }
-  return results
+    return results
+  })
 }
 
 function* repeatEach(captures: readonly CaptureFile[], times: number): Generator<CaptureFile> {
@@ -330,7 +314,7 @@ function* repeatEach(captures: readonly CaptureFile[], times: number): Generator
 }
 
 /** Sends a capture. Never rejects, so that a failure does not stop the remaining captures. */
-async function sendOne(capture: CaptureFile, { toHeaders, trust }: Sending, to: URL): Promise<Result> {
+async function sendOne(capture: CaptureFile, toHeaders: ToHeaders, trust: Trust, to: URL): Promise<Result> {
   const { file, method, body } = capture
   try {
     const request = { method, headers: await toHeaders(capture), body }

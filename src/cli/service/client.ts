@@ -8,12 +8,10 @@ import { addServiceTokenOptions, readServiceToken, type TokenOptions } from '../
 import { httpUrl } from '../options/values.ts'
 import type { Io } from '../terminal/io.ts'
 
-/** Values of `--url`, `--ca` and the token options. */
 export interface ClientOptions extends CaOptions, TokenOptions {
   url?: URL
 }
 
-/** The JSON object in a response body. */
 export type ServiceResponse = Record<string, unknown>
 
 /** Timeout in milliseconds. Long, because a trigger request waits for all its deliveries, schedules and retries. */
@@ -22,7 +20,6 @@ const MAX_RESPONSE = 64 * 1024 * 1024
 
 const DEFAULT_URL = 'http://127.0.0.1:4000'
 
-/** Adds `--url`, `--ca`, the token options and `--json`. */
 export function addClientOptions(command: CliCommand): void {
   command
     .option('--url <url>', `base address of the service (default: GEOHOOK_URL, or ${DEFAULT_URL})`, httpUrl)
@@ -53,12 +50,10 @@ export class ServiceClient {
     return this.#request('POST', path, 'application/x-www-form-urlencoded', body)
   }
 
-  /** Posts JSON to the control API. */
   postJson(path: string, body: object): Promise<ServiceResponse> {
     return this.#request('POST', path, 'application/json', JSON.stringify(body))
   }
 
-  /** Deletes a resource of the control API. */
   delete(path: string): Promise<ServiceResponse> {
     return this.#request('DELETE', path)
   }

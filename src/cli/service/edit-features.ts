@@ -172,7 +172,6 @@ const LISTS = [
 
 type RowResult = ReturnType<typeof parseResult>
 
-/** The results of all rows, in their order. */
 type EditResults = Record<(typeof LISTS)[number][0], RowResult[]>
 
 function parseResults(response: ServiceResponse): EditResults {

@@ -76,7 +76,6 @@ const IGNORED: ReadonlySet<string> = new Set(['modified', 'modifiedId', 'status'
 /** `different`: not as requested, or changed although no change was requested. `unknown`: not shown by the service. */
 type State = 'unchanged' | 'changed' | 'different' | 'unknown'
 
-/** A webhook before and after an edit. */
 interface Edited {
   before: ServiceResponse
   after: ServiceResponse

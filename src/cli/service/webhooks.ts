@@ -47,7 +47,6 @@ export interface ListedWebhook extends ServiceResponse {
   changeTypes: string[]
 }
 
-/** Lists the webhooks of one service, or of all services. */
 export async function listWebhooks(
   io: Io,
   client: ServiceClient,
@@ -97,11 +96,9 @@ const MASK_WORD = /^(?:hidden|masked|redacted|removed|protected|confidential|sec
 export const isHiddenKey = (key: unknown): boolean =>
   typeof key !== 'string' || MASK.test(key) || MASK_WORD.test(key)
 
-/** Describes the key of a response without showing it. */
 const describeKey = (key: unknown, set: string): string =>
   key === '' ? 'none' : isHiddenKey(key) ? 'not shown' : set
 
-/** Formats one member of a response as printable text. */
 export function toPrintable(value: unknown): string {
   if (Array.isArray(value)) return value.map(toPrintable).join(',')
   return printable(typeof value === 'object' && value !== null ? JSON.stringify(value) : String(value ?? ''))
@@ -133,7 +130,6 @@ export function createListCommand(io: Io): Command {
     })
 }
 
-/** Values of the options of `create` and `edit`. */
 export interface WebhookOptions extends ClientOptions, KeyOptions {
   name?: string
   hookUrl?: URL
@@ -144,7 +140,6 @@ export interface WebhookOptions extends ClientOptions, KeyOptions {
   schedule?: string
 }
 
-/** Adds all options that `create` and `edit` describe alike. */
 export function addWebhookOptions(command: CliCommand): void {
   const contentTypes = ['application/json', 'application/x-www-form-urlencoded']
   command

@@ -8,7 +8,6 @@ import { type CliError, EXIT, type ExitCode } from '../errors.ts'
 export interface Output {
   write(text: string): unknown
   readonly isTTY?: boolean
-  /** Width of the terminal. */
   readonly columns?: number
 }
 
@@ -26,7 +25,6 @@ export interface Host {
 
 /** Periodically reports on standard error how long a task has been running. */
 export interface Progress {
-  /** Changes the text of subsequent reports. */
   update(text: string): void
   /** Removes the report from the terminal. Call this before printing a line of output. */
   clear(): void
@@ -42,7 +40,6 @@ type Colours = Record<(typeof COLOURS)[number], (text: string) => string>
  */
 const MAX_BYTES = 64 * 1024 * 1024
 
-/** Space between the columns of a table. */
 const GAP = '  '
 
 /** Milliseconds until the first report. The intervals are the milliseconds between later reports. */
@@ -53,7 +50,6 @@ const LOG_INTERVAL = 5_000
 /** Input, output and result of one command line. Its output hides the secrets that it has read. */
 export class Io {
   readonly host: Host
-  /** Colours for standard output. */
   readonly colours: Colours
   /** True with `--json`: the result is JSON, and standard error contains only an error as JSON. */
   json = false
@@ -100,7 +96,6 @@ export class Io {
     else text()
   }
 
-  /** Prints an event as a line of JSON. */
   printEvent(value: object): void {
     this.host.stdout.write(`${this.toJson(value)}\n`)
   }
