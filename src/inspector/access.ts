@@ -66,50 +66,47 @@ function refuseOtherOrigins({ method, headers }: InspectorRequest): void {
     throw new InspectorError(403, 'Pages of other sites may not use the inspector.')
 }
 
-/** The login, and the secret in forms that other sites cannot know. */
-export interface Session {
-  /** True if the inspector has no token, or the request has the session cookie or the token as bearer token. */
-  isLoggedIn(request: InspectorRequest): boolean
-  /** True if `token` is the inspector's token. */
-  isToken(token: string): boolean
-  /** The `set-cookie` header that logs in, or out. */
-  cookie(request: InspectorRequest, isLogin: boolean): string
-  /** Hidden value of every form. */
-  readonly formSecret: string
-  isFormSecret(value: string | undefined): boolean
-}
-
 const COOKIE = 'geohook-inspector'
 
-/** @param token undefined if the inspector needs no login */
-export function createSession(token: Uint8Array | undefined): Session {
-  const key = token ?? randomBytes(32)
-  // Derived from the token, so that several processes behind one address accept each other's cookies and forms.
-  const derive = (purpose: string): string => createHmac('sha256', key).update(purpose).digest('hex')
-  const session = derive('session of the geohook inspector')
-  const formSecret = derive('form of the geohook inspector')
+/** The login, and the secret in forms that other sites cannot know. */
+export class Session {
+  /** Hidden value of every form. */
+  readonly formSecret: string
+  readonly #token: Uint8Array | undefined
+  readonly #session: string
 
-  return {
-    formSecret,
-    isFormSecret: (value) => isEqual(value ?? '', formSecret),
-    isToken: (text) => token !== undefined && isEqual(text, Buffer.from(token).toString()),
-    isLoggedIn({ headers }) {
-      if (!token) return true
-      const [, bearer] = /^Bearer (.+)$/i.exec(readHeader(headers, 'authorization') ?? '') ?? []
-      if (bearer !== undefined) return this.isToken(bearer)
-      return cookiesOf(readHeader(headers, 'cookie')).some((value) => isEqual(value, session))
-    },
-    cookie({ base, isSecure }, isLogin) {
-      const attributes = [
-        'HttpOnly',
-        'SameSite=Strict',
-        `Path=${base || '/'}`,
-        ...(isSecure ? ['Secure'] : []),
-      ]
-      return [`${COOKIE}=${isLogin ? session : ''}`, ...(isLogin ? [] : ['Max-Age=0']), ...attributes].join(
-        '; ',
-      )
-    },
+  /** @param token undefined if the inspector needs no login */
+  constructor(token: Uint8Array | undefined) {
+    const key = token ?? randomBytes(32)
+    // Derived from the token, so that several processes behind one address accept each other's cookies and forms.
+    const derive = (purpose: string): string => createHmac('sha256', key).update(purpose).digest('hex')
+    this.#token = token
+    this.#session = derive('session of the geohook inspector')
+    this.formSecret = derive('form of the geohook inspector')
+  }
+
+  isFormSecret(value = ''): boolean {
+    return isEqual(value, this.formSecret)
+  }
+
+  /** True if `text` is the inspector's token. */
+  isToken(text: string): boolean {
+    return this.#token !== undefined && isEqual(text, Buffer.from(this.#token).toString())
+  }
+
+  /** True if the inspector has no token, or the request has the session cookie or the token as bearer token. */
+  isLoggedIn({ headers }: InspectorRequest): boolean {
+    if (!this.#token) return true
+    const [, bearer] = /^Bearer (.+)$/i.exec(readHeader(headers, 'authorization') ?? '') ?? []
+    if (bearer !== undefined) return this.isToken(bearer)
+    return cookiesOf(readHeader(headers, 'cookie')).some((value) => isEqual(value, this.#session))
+  }
+
+  /** The `set-cookie` header that logs in, or out. */
+  cookie({ base, isSecure }: InspectorRequest, isLogin: boolean): string {
+    const attributes = ['HttpOnly', 'SameSite=Strict', `Path=${base || '/'}`, ...(isSecure ? ['Secure'] : [])]
+    const value = isLogin ? [`${COOKIE}=${this.#session}`] : [`${COOKIE}=`, 'Max-Age=0']
+    return [...value, ...attributes].join('; ')
   }
 }
 

@@ -3,7 +3,7 @@ import { configInvalid } from '../errors.ts'
 import type { DurableInbox } from '../inbox/durable-inbox.ts'
 import { warn } from '../receiver/observer.ts'
 import { readHeader } from '../receiver/request.ts'
-import { createSession, guard } from './access.ts'
+import { guard, Session } from './access.ts'
 import type { Call } from './action.ts'
 import type { Context } from './html/page.ts'
 import {
@@ -17,7 +17,7 @@ import {
   toWeb,
 } from './http.ts'
 import { createInboxSource, isInbox } from './inbox/source.ts'
-import { createNotices, readFilters, toParameters } from './list.ts'
+import { Notices, readFilters, toParameters } from './list.ts'
 import { type InspectorOptions, type ResolvedOptions, readOptions } from './options.ts'
 import { errorPage, logIn, loginPage } from './pages.ts'
 import { findAsset, findRoute } from './routes.ts'
@@ -99,8 +99,8 @@ type App = (request: InspectorRequest) => Promise<InspectorResponse | undefined>
 
 /** The inspector without a server: access, then login, then the page. */
 function createApp(source: Source, options: ResolvedOptions): App {
-  const session = createSession(options.token)
-  const notices = createNotices()
+  const session = new Session(options.token)
+  const notices = new Notices()
 
   function toCall(request: InspectorRequest): Call {
     const { query, base, headers } = request
@@ -115,7 +115,7 @@ function createApp(source: Source, options: ResolvedOptions): App {
       filters,
       formSecret: session.formSecret,
       hasLogin: options.token !== undefined,
-      notice: notices.get(query.get('notice')),
+      notice: notices.take(query.get('notice')),
       href,
     }
     return {

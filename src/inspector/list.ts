@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { InspectorError } from './http.ts'
-import type { Filters, Notice, Row, RowPage, Source } from './source.ts'
+import type { FilterChoices, Filters, Notice, Row, RowPage, Source } from './source.ts'
 
 /** Names of the filters in URLs. */
 const PARAMETERS: readonly (readonly [name: string, filter: keyof Filters])[] = [
@@ -37,6 +37,33 @@ function matches(row: Row, { service, webhook, changeType, outcome, text }: Filt
 const textOf = ({ id, changeTypes, service, webhook, target, outcome, note }: Row): string =>
   [id, ...changeTypes, service, webhook, target, outcome.word, outcome.status, note].join('\n').toLowerCase()
 
+/** Longer lists would make every page large, and senders choose some values; the filter for text finds the others. */
+const MAX_CHOICES = 200
+
+/** The values of filters that occur in rows, and others that a source knows. */
+export function choicesOf(rows: readonly Row[], known: Partial<FilterChoices> = {}): FilterChoices {
+  const sorted = (values: readonly (string | undefined)[], more: readonly string[] = []): string[] =>
+    [...new Set([...more, ...values])]
+      .filter((value) => value !== undefined)
+      .slice(0, MAX_CHOICES)
+      .sort()
+  return {
+    services: sorted(
+      rows.map(({ service }) => service),
+      known.services,
+    ),
+    webhooks: sorted(
+      rows.map(({ webhook }) => webhook),
+      known.webhooks,
+    ),
+    changeTypes: sorted(
+      rows.flatMap(({ changeTypes }) => changeTypes),
+      known.changeTypes,
+    ),
+    outcomes: known.outcomes ?? sorted(rows.map(({ outcome }) => outcome.word)),
+  }
+}
+
 /** Rows on a page. Sources in memory have no more than this. */
 const PAGE_SIZE = 1000
 
@@ -62,33 +89,29 @@ export async function listRows(source: Source, filters: Filters, after?: string)
   return { rows, next, note }
 }
 
+const MAX_NOTICES = 100
+
 /**
  * Results of actions, shown on the page after the redirect. The URL contains only an id, so a link cannot contain a
  * forged message.
  */
-interface Notices {
+export class Notices {
+  readonly #notices = new Map<string, Notice>()
+
   /** @returns the parameter for the URL */
-  add(notice: Notice): string
-  get(id: string | null): Notice | undefined
-}
+  add(notice: Notice): string {
+    const id = randomBytes(9).toString('base64url')
+    this.#notices.set(id, notice)
+    const [oldest] = this.#notices.keys()
+    if (this.#notices.size > MAX_NOTICES && oldest !== undefined) this.#notices.delete(oldest)
+    return id
+  }
 
-const MAX_NOTICES = 100
-
-export function createNotices(): Notices {
-  const notices = new Map<string, Notice>()
-  return {
-    add(notice) {
-      const id = randomBytes(9).toString('base64url')
-      notices.set(id, notice)
-      const [oldest] = notices.keys()
-      if (notices.size > MAX_NOTICES && oldest !== undefined) notices.delete(oldest)
-      return id
-    },
-    get(id) {
-      const notice = notices.get(id ?? '')
-      if (notice) notices.delete(id ?? '')
-      return notice
-    },
+  /** Returns a notice once. */
+  take(id: string | null): Notice | undefined {
+    const notice = this.#notices.get(id ?? '')
+    this.#notices.delete(id ?? '')
+    return notice
   }
 }
 

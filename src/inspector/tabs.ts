@@ -2,7 +2,7 @@ import type { Parsed, WebhookEvent } from '../payload/events.ts'
 import { parsePayload } from '../payload/parse.ts'
 import { isHidden } from '../shared/redact.ts'
 import { type Context, deliveryPath, isoText, renderTime, renderWhy } from './html/page.ts'
-import { type Html, html, renderFacts, toSize } from './html/template.ts'
+import { type Html, html, renderFacts, renderTable, toSize } from './html/template.ts'
 import { findSignature, headerOf, isText, pathOf, prettyBody, textOf } from './request.ts'
 import type { AttemptEntry, Item } from './source.ts'
 
@@ -40,14 +40,10 @@ const headers: Tab = {
   render: ({
     request: { method, url, headers },
   }) => html`<p class="request-line"><code>${method} ${url}</code></p>
-<table>
-<thead><tr><th scope="col">Header</th><th scope="col">Value</th></tr></thead>
-<tbody>
-${headers.map(
-  ([name, value]) => html`<tr><th scope="row"><code>${name}</code></th><td><code>${value}</code></td></tr>
-`,
-)}</tbody></table>
-`,
+${renderTable(
+  ['Header', 'Value'],
+  headers.map(([name, value]) => [html`<code>${name}</code>`, html`<code>${value}</code>`]),
+)}`,
 }
 
 /** Maximum number of bytes that a view shows; the download has all of them. */

@@ -33,6 +33,9 @@ const attributesOf = (service: MockService): unknown[] =>
     .query({ outFields: 'OBJECTID,kind,height,planted,notes' })
     .map(({ attributes }) => attributes)
 
+/** JSON as the form shows it. */
+const toText = (feature: object | undefined): string => JSON.stringify(feature, null, 2)
+
 describe('the panel of features', () => {
   it('shows layers, features and the history', async () => {
     const service = await withTrees()
@@ -80,42 +83,29 @@ describe('the panel of features', () => {
       save: async ({ featureData }) => void saved.push(featureData?.[0]?.layers[0]?.features.length ?? 0),
     })
     const { text } = await open(service, `/features/add?entry=${ENTRY}`)
-    expect(text).toContain('<label for="attribute.kind">Kind of tree</label>')
-    expect(text).toContain('{"x":7.1,"y":51.4}')
-    const values = { entry: ENTRY, 'attribute.kind': 'elm', 'attribute.height': '3.5', geometry: '' }
-    const done = await submit(service, '/features/add', {
-      ...values,
-      'attribute.planted': '2026-01-02T03:04:05Z',
-      'attribute.notes': '',
-    })
+    const template = { attributes: { kind: null, height: null, planted: null, notes: null } }
+    expect(text).toContain(toText({ ...template, geometry: { x: 7.1, y: 51.4 } }))
+    const attributes = { kind: 'elm', height: 3.5, planted: Date.UTC(2026, 0, 2, 3, 4, 5), notes: null }
+    const feature = JSON.stringify({ attributes, geometry: null })
+    const done = await submit(service, '/features/add', { entry: ENTRY, feature })
     expect([done.path, done.text]).toEqual(['/features', expect.stringContaining('The feature 3 is added.')])
-    const planted = Date.UTC(2026, 0, 2, 3, 4, 5)
-    expect(attributesOf(service).at(-1)).toEqual({
-      OBJECTID: 3,
-      kind: 'elm',
-      height: 3.5,
-      planted,
-      notes: null,
-    })
+    expect(attributesOf(service).at(-1)).toEqual({ OBJECTID: 3, ...attributes })
     expect(saved.at(-1)).toBe(3)
     await vi.waitUntil(() => requests.length === 1, { timeout: 60_000, interval: 5 })
     expect(String(requests[0]?.body)).toContain('FeaturesCreated')
   })
 
   it.each([
-    [{ 'attribute.height': 'high' }, 'height must be a number'],
-    [{ 'attribute.planted': 'x' }, 'planted must be a time'],
-    [{ geometry: '{' }, 'the geometry is not JSON'],
-    [{ geometry: '{"rings":[]}' }, 'Geometry could not be set.'],
-    [{ 'attribute.kind': 'x'.repeat(300) }, 'a text of at most 256 characters'],
-  ])('shows the form again for %j', async (values, message) => {
+    ['{', 'the feature is not a JSON object'],
+    ['[]', 'the feature is not a JSON object'],
+    ['{"attributes":{"height":"high"}}', 'Setting of value for height failed.'],
+    ['{"attributes":{"size":1}}', 'The layer has no field'],
+    ['{"geometry":{"rings":[]}}', 'Geometry could not be set.'],
+    [JSON.stringify({ attributes: { kind: 'x'.repeat(300) } }), 'a text of at most 256 characters'],
+  ])('shows the form again for %.40s', async (feature, message) => {
     const service = await withTrees()
     const before = attributesOf(service)
-    const path = '/features/edit'
-    const { status, text } = await submit(service, path, { entry: `${ENTRY}/1`, ...values } as Record<
-      string,
-      string
-    >)
+    const { status, text } = await submit(service, '/features/edit', { entry: `${ENTRY}/1`, feature })
     expect([status, text]).toEqual([400, expect.stringContaining(message)])
     expect(attributesOf(service)).toEqual(before)
   })
@@ -123,19 +113,15 @@ describe('the panel of features', () => {
   it('changes only what the form changes', async () => {
     const service = await withTrees()
     const entry = `${ENTRY}/1`
-    const { text } = await open(service, `/features/edit?entry=${entry}`)
-    expect(text).toContain('value="1970-01-01T00:00:00.000Z"')
-    const unchanged = {
-      'attribute.kind': 'oak',
-      'attribute.planted': '1970-01-01T00:00:00.000Z',
-      'attribute.notes': 'one\r\ntwo',
-      geometry: '{"x":7,"y":51}',
+    const [feature] = service.features('Parcels').query({ objectIds: [1] })
+    expect((await open(service, `/features/edit?entry=${entry}`)).text).toContain(toText(feature))
+    const edit = async (attributes: object) => {
+      const edited = { ...feature, attributes: { ...feature?.attributes, ...attributes } }
+      return submit(service, '/features/edit', { entry, feature: JSON.stringify(edited) })
     }
-    const values = { entry, ...unchanged, 'attribute.height': '9' }
-    expect((await submit(service, '/features/edit', values)).text).toContain('The feature 1 is edited.')
+    expect((await edit({ height: 9, OBJECTID: 2 })).text).toContain('The feature 1 is edited.')
     expect((await open(service, '/features')).text).toContain('<td>update: height</td>')
-    const emptied = { ...values, 'attribute.height': '', 'attribute.kind': '' }
-    await submit(service, '/features/edit', emptied)
+    await edit({ height: null, kind: null })
     expect(attributesOf(service)[0]).toEqual({
       OBJECTID: 1,
       kind: null,

@@ -75,6 +75,20 @@ ${facts
   )}</dl>
 `
 
+type Cell = string | number | Html | undefined
+
+/** A table. The first cell of a row is its heading; a column without a name has buttons. */
+export const renderTable = (columns: readonly string[], rows: readonly (readonly Cell[])[]): Html =>
+  html`<table>
+<thead><tr>${columns.map((name) => (name === '' ? html`<td></td>` : html`<th scope="col">${name}</th>`))}</tr></thead>
+<tbody>
+${rows.map(
+  ([heading, ...cells]) =>
+    html`<tr><th scope="row">${heading}</th>${cells.map((cell) => html`<td>${cell}</td>`)}</tr>
+`,
+)}</tbody></table>
+`
+
 /** Size of the drawing; the page scales it. */
 export const WIDTH = 600
 export const HEIGHT = 120

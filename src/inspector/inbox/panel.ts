@@ -1,16 +1,7 @@
 import type { InboxState, InboxStats } from '../../inbox/durable-inbox.ts'
 import { toCursor } from '../../inbox/method-options.ts'
 import { deliveryPath } from '../html/page.ts'
-import {
-  HEIGHT,
-  type Html,
-  html,
-  renderFacts,
-  renderFigure,
-  toCount,
-  toDuration,
-  WIDTH,
-} from '../html/template.ts'
+import { type Html, html, renderFacts, renderTable, toCount, toDuration } from '../html/template.ts'
 import type { Done, Panel, PanelAction, PanelTools } from '../source.ts'
 import { type Store, toHeadline } from './item.ts'
 
@@ -31,7 +22,7 @@ export function createInboxPanel(inbox: Store, samples: Samples): Panel {
     },
     async render(tools) {
       const stats = await readStats()
-      return html`${renderStats(stats)}${renderRates(samples)}${renderPending(samples.all())}${await renderErrors(inbox, stats.dead, tools)}`
+      return html`${renderStats(stats)}${renderRates(samples)}${await renderErrors(inbox, stats.dead, tools)}`
     },
   }
 }
@@ -57,35 +48,35 @@ function renderStats({ waiting, active, done, dead, maxPending, oldest }: InboxS
 }
 
 function renderRates(samples: Samples): Html {
-  const rates = samples.rates()
-  const [first, last] = [samples.all()[0], samples.all().at(-1)]
-  if (!rates || !first || !last)
-    return html`<p>Rates appear as soon as the page has been open for a second.</p>`
-  const text = (rate: number): string => `${rate.toFixed(rate > 0 && rate < 10 ? 1 : 0)} per minute`
-  return html`<h3>Rates in the last ${toDuration(Math.max(2000, last.time - first.time))}</h3>
+  if (samples.span < 1000) return html`<p>Rates appear as soon as the page has been open for a second.</p>`
+  const text = (name: 'total' | 'done' | 'dead'): string => {
+    const rate = samples.perMinute(name)
+    return `${rate.toFixed(rate > 0 && rate < 10 ? 1 : 0)} per minute`
+  }
+  return html`<h3>Rates in the last ${toDuration(Math.max(2000, samples.span))}</h3>
 ${renderFacts([
-  ['Arriving', text(rates.arriving)],
-  ['Handled', text(rates.handled)],
-  ['Becoming dead', text(rates.dead)],
+  ['Arriving', text('total')],
+  ['Handled', text('done')],
+  ['Becoming dead', text('dead')],
 ])}`
 }
 
-async function renderErrors(inbox: Store, dead: number, tools: PanelTools): Promise<Html> {
+async function renderErrors(inbox: Store, dead: number, { href }: PanelTools): Promise<Html> {
   const { errors, read } = await countErrors(inbox, dead)
   if (errors.length === 0)
     return html`<h3>Errors of dead letters</h3>
 <p>There are no dead letters.</p>`
   return html`<h3>Errors of ${read < dead ? `the newest ${number(read)} of ${number(dead)} ` : ''}dead letters</h3>
-<table>
-<thead><tr><th scope="col">Error</th><th scope="col">Dead letters</th><th scope="col">First</th><th scope="col">Last</th></tr></thead>
-<tbody>
-${errors.map((entry) => renderError(entry, tools))}</tbody></table>
-`
+${renderTable(
+  ['Error', 'Dead letters', 'First', 'Last'],
+  errors.map(({ error, count, first, last, id }) => [
+    html`<a href="${href(deliveryPath(id))}"><code>${error}</code></a>`,
+    number(count),
+    age(first),
+    age(last),
+  ]),
+)}`
 }
-
-const renderError = ({ error, count, first, last, id }: DeadLetterError, { href }: PanelTools): Html =>
-  html`<tr><td><a href="${href(deliveryPath(id))}"><code>${error}</code></a></td><td>${number(count)}</td><td>${age(first)}</td><td>${age(last)}</td></tr>
-`
 
 const age = (time: Date): string => `${toDuration(Date.now() - +time)} ago`
 
@@ -204,87 +195,48 @@ async function countErrors(inbox: Store, dead: number): Promise<{ errors: DeadLe
   return { errors: sorted.slice(0, MAX_ERRORS), read: entries.length }
 }
 
-/** An area: the number of pending deliveries over the time in which a page was open. */
-function renderPending(samples: readonly Sample[]): Html {
-  const [first, last] = [samples[0], samples.at(-1)]
-  if (!first || !last || last.time === first.time) return html``
-  const from = first.time
-  const span = last.time - from
-  const most = Math.max(...samples.map(({ pending }) => pending))
-  const toX = (time: number): number => Math.round(((time - from) / span) * WIDTH)
-  const toY = (pending: number): number => Math.round(HEIGHT - (pending / Math.max(1, most)) * (HEIGHT - 2))
-  const points = samples.flatMap(({ time, pending }, index) => {
-    // Steps: a count is valid until the next one.
-    const before = samples[index - 1]?.pending ?? pending
-    return [`${toX(time)},${toY(before)}`, `${toX(time)},${toY(pending)}`]
-  })
-  const corners = [`0,${HEIGHT}`, ...points, `${WIDTH},${HEIGHT}`]
-  const marks = html`<polygon class="pending" points="${corners.join(' ')}"/>
-`
-  const text = `${number(last.pending)} now, at most ${number(most)}`
-  return renderFigure('Pending deliveries', text, [marks], { from, span })
-}
-
 /** The counts of an inbox at one time. */
 interface Sample {
   time: number
-  pending: number
   done: number
   dead: number
   total: number
 }
 
-/** Events per minute. */
-interface Rates {
-  arriving: number
-  handled: number
-  dead: number
-}
-
-/** Recent counts of an inbox. They are taken only while a page is open, or when one is loaded. */
-interface Samples {
-  add(stats: InboxStats): void
-  /** Oldest first. */
-  all(): readonly Sample[]
-  /** Undefined until the samples cover at least a second. */
-  rates(): Rates | undefined
-}
-
-const MAX_SAMPLES = 600
 const MAX_AGE = 10 * 60_000
 /** Samples that follow sooner replace the last one. */
 const MIN_DISTANCE = 500
 
-/** @param clock returns milliseconds since 1970 */
-export function createSamples(clock: () => number = Date.now): Samples {
-  let samples: Sample[] = []
-  return {
-    add(stats) {
-      const time = clock()
-      const { waiting, active, done, dead } = stats
-      const sample = { time, pending: waiting + active, done, dead, total: sumOf(stats) }
-      const [last, previous] = [samples.at(-1), samples.at(-2)]
-      // The second sample is kept, so that the first loads of a page can already give a rate.
-      if (last && previous && last.time - previous.time < MIN_DISTANCE) samples.pop()
-      samples = [...samples, sample].filter((kept) => time - kept.time <= MAX_AGE).slice(-MAX_SAMPLES)
-    },
-    all: () => samples,
-    rates() {
-      const [first, last] = [samples[0], samples.at(-1)]
-      if (!first || !last || last.time - first.time < 1_000) return undefined
-      const minutes = (last.time - first.time) / 60_000
-      // Only increases count: removing deliveries, or retrying dead letters, makes the counts smaller.
-      const perMinute = (name: 'total' | 'done' | 'dead'): number => increase(samples, name) / minutes
-      return { arriving: perMinute('total'), handled: perMinute('done'), dead: perMinute('dead') }
-    },
+/** Recent counts of an inbox, oldest first. They are taken only while a page is open, or when one is loaded. */
+export class Samples {
+  #all: Sample[] = []
+
+  add(stats: InboxStats): void {
+    const time = Date.now()
+    const { done, dead } = stats
+    const [last, previous] = [this.#all.at(-1), this.#all.at(-2)]
+    // The second sample is kept, so that the first loads of a page can already give a rate.
+    if (last && previous && last.time - previous.time < MIN_DISTANCE) this.#all.pop()
+    this.#all.push({ time, done, dead, total: sumOf(stats) })
+    this.#all = this.#all.filter((kept) => time - kept.time <= MAX_AGE)
+  }
+
+  /** Milliseconds that the samples cover. */
+  get span(): number {
+    return (this.#all.at(-1)?.time ?? 0) - (this.#all[0]?.time ?? 0)
+  }
+
+  /** Only increases count: removing deliveries, or retrying dead letters, makes the counts smaller. */
+  perMinute(name: 'total' | 'done' | 'dead'): number {
+    let sum = 0
+    let before: number | undefined
+    for (const { [name]: count } of this.#all) {
+      sum += Math.max(0, count - (before ?? count))
+      before = count
+    }
+    return sum / (this.span / 60_000)
   }
 }
-
-const increase = (samples: readonly Sample[], name: 'total' | 'done' | 'dead'): number =>
-  samples.reduce((sum, sample, index) => {
-    const before = samples[index - 1]?.[name] ?? sample[name]
-    return sum + Math.max(0, sample[name] - before)
-  }, 0)
 
 /** For each state, a number of deliveries. */
 export type Counts = Readonly<Record<InboxState, number>>

@@ -3,7 +3,7 @@ import { toCursor } from '../../inbox/method-options.ts'
 import { InspectorError } from '../http.ts'
 import type { ListQuery, RowPage, Source } from '../source.ts'
 import { createActions, METHODS, type Store, toItem, toRow, toStoreError } from './item.ts'
-import { type Counts, createInboxPanel, createSamples, STATES, sumOf } from './panel.ts'
+import { type Counts, createInboxPanel, Samples, STATES, sumOf } from './panel.ts'
 
 const MAX_CHANGE_TYPES = 50
 
@@ -29,7 +29,7 @@ function toStore(inbox: DurableInbox): Store {
 /** Shows and operates a durable inbox. */
 export function createInboxSource(inbox: DurableInbox): Source {
   const store = toStore(inbox)
-  const samples = createSamples()
+  const samples = new Samples()
   /** Change types of the rows that were listed last: counting all of them would read the whole inbox. */
   let changeTypes: readonly string[] = []
 
@@ -48,7 +48,7 @@ export function createInboxSource(inbox: DurableInbox): Source {
     },
     actions: createActions(store),
     panels: [createInboxPanel(store, samples)],
-    on: watchInbox(store, samples.add),
+    on: watchInbox(store, (stats) => samples.add(stats)),
   }
 }
 

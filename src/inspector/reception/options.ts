@@ -130,22 +130,26 @@ export function toAddress(text: unknown, name = 'the address'): URL {
 }
 
 /** Remembers the address that the user entered last. */
-export interface AddressBook {
-  /** The suggested address for a request; empty without a suggestion. */
-  suggest(url: string): string
-  remember(url: string, address: string): void
-}
+export class AddressBook {
+  readonly #base: string
+  #last: string | undefined
 
-/** @param base the option `resendTo` */
-export function createAddressBook(base = ''): AddressBook {
-  const isOrigin = /^https?:\/\/[^/?#]+$/i.test(base)
-  const defaultOf = (url: string): string => (isOrigin ? base + pathOf(url) : base)
-  let last: string | undefined
-  return {
-    suggest: (url) => last ?? defaultOf(url),
-    remember(url, address) {
-      // Otherwise the default for one request would become the address for requests with other paths.
-      last = address === defaultOf(url) ? undefined : address
-    },
+  /** @param base the option `resendTo` */
+  constructor(base = '') {
+    this.#base = base
+  }
+
+  #defaultOf(url: string): string {
+    return /^https?:\/\/[^/?#]+$/i.test(this.#base) ? this.#base + pathOf(url) : this.#base
+  }
+
+  /** The suggested address for a request; empty without a suggestion. */
+  suggest(url: string): string {
+    return this.#last ?? this.#defaultOf(url)
+  }
+
+  remember(url: string, address: string): void {
+    // Otherwise the default for one request would become the address for requests with other paths.
+    this.#last = address === this.#defaultOf(url) ? undefined : address
   }
 }

@@ -4,13 +4,7 @@ import type { Observer } from '../../receiver/types.ts'
 import { createRedactor } from '../../shared/redact.ts'
 import { type Inspectable, SOURCE } from '../source.ts'
 import { type ReceptionOptions, readReceptionOptions } from './options.ts'
-import {
-  createRequestStore,
-  fromObserver,
-  fromProgram,
-  type ReceivedRequest,
-  type SeenRequest,
-} from './record.ts'
+import { fromObserver, fromProgram, type ReceivedRequest, RequestStore, type SeenRequest } from './record.ts'
 import { createReceptionSource } from './source.ts'
 
 /** The requests that a receiver has received, in memory, for `inspector`. */
@@ -49,7 +43,7 @@ export interface Reception extends Inspectable {
 export function createReception(options: ReceptionOptions): Reception {
   const resolved = blameCaller(createReception, () => readReceptionOptions(options))
   const { clock } = resolved
-  const store = createRequestStore(resolved)
+  const store = new RequestStore(resolved)
   const redactor = createRedactor(resolved.keys, resolved)
   const observer = blameCaller(createReception, () =>
     createRecordingObserver(resolved.receiver, clock, (seen) =>
@@ -62,7 +56,7 @@ export function createReception(options: ReceptionOptions): Reception {
       return store.size
     },
     add: (request) => store.add(fromProgram(request, redactor)),
-    clear: store.clear,
+    clear: () => store.clear(),
     [SOURCE]: () => createReceptionSource(store, resolved, redactor),
   }
 }

@@ -212,71 +212,65 @@ const MAX_BODY = 8 * 1024 * 1024
 type Listener = (ids?: readonly string[]) => void
 
 /** The recorded requests, within bounds. */
-export interface RequestStore {
-  readonly size: number
-  /** Adds a request, and drops the oldest ones if there are too many. */
-  add(facts: Omit<Recorded, 'id' | 'bytes'>): void
-  get(id: string): Recorded | undefined
-  /** All requests, newest first. */
-  newestFirst(): Recorded[]
-  clear(): void
-  on(listener: Listener): () => void
-}
-
-export function createRequestStore({
-  maxRequests,
-  maxBytes,
-}: {
-  maxRequests: number
-  maxBytes: number
-}): RequestStore {
+export class RequestStore {
+  readonly #maxRequests: number
+  readonly #maxBytes: number
   // Part of each id, so that an address from before a restart does not show another request.
-  const run = crypto.randomUUID().slice(0, 6)
+  readonly #run = crypto.randomUUID().slice(0, 6)
   /** In order of arrival. */
-  const requests = new Map<string, Recorded>()
-  const listeners = new Set<Listener>()
-  let count = 0
-  let bytes = 0
+  readonly #requests = new Map<string, Recorded>()
+  readonly #listeners = new Set<Listener>()
+  #count = 0
+  #bytes = 0
 
-  function drop(recorded: Recorded): void {
-    requests.delete(recorded.id)
-    bytes -= recorded.bytes
+  constructor({ maxRequests, maxBytes }: { maxRequests: number; maxBytes: number }) {
+    this.#maxRequests = maxRequests
+    this.#maxBytes = maxBytes
   }
 
-  function notify(ids: readonly string[]): void {
-    for (const listener of listeners) listener(ids)
+  get size(): number {
+    return this.#requests.size
   }
 
-  return {
-    get size() {
-      return requests.size
-    },
-    add(facts) {
-      const id = `${++count}-${run}`
-      const body = (facts.size ?? 0) > Math.min(MAX_BODY, maxBytes) ? undefined : facts.body
-      const recorded = { ...facts, id, body, bytes: (body?.length ?? 0) + sizeOfHead(facts) }
-      requests.set(id, recorded)
-      bytes += recorded.bytes
-      const changed = [id]
-      for (const oldest of requests.values()) {
-        if (requests.size === 1 || (requests.size <= maxRequests && bytes <= maxBytes)) break
-        drop(oldest)
-        changed.push(oldest.id)
-      }
-      notify(changed)
-    },
-    get: (id) => requests.get(id),
-    newestFirst: () => [...requests.values()].reverse(),
-    clear() {
-      const ids = [...requests.keys()]
-      requests.clear()
-      bytes = 0
-      notify(ids)
-    },
-    on(listener) {
-      listeners.add(listener)
-      return () => listeners.delete(listener)
-    },
+  /** Adds a request, and drops the oldest ones if there are too many. */
+  add(facts: Omit<Recorded, 'id' | 'bytes'>): void {
+    const id = `${++this.#count}-${this.#run}`
+    const body = (facts.size ?? 0) > Math.min(MAX_BODY, this.#maxBytes) ? undefined : facts.body
+    const recorded = { ...facts, id, body, bytes: (body?.length ?? 0) + sizeOfHead(facts) }
+    this.#requests.set(id, recorded)
+    this.#bytes += recorded.bytes
+    const changed = [id]
+    for (const { id: oldest, bytes } of this.#requests.values()) {
+      if (this.size === 1 || (this.size <= this.#maxRequests && this.#bytes <= this.#maxBytes)) break
+      this.#requests.delete(oldest)
+      this.#bytes -= bytes
+      changed.push(oldest)
+    }
+    this.#notify(changed)
+  }
+
+  get(id: string): Recorded | undefined {
+    return this.#requests.get(id)
+  }
+
+  newestFirst(): Recorded[] {
+    return [...this.#requests.values()].reverse()
+  }
+
+  clear(): void {
+    const ids = [...this.#requests.keys()]
+    this.#requests.clear()
+    this.#bytes = 0
+    this.#notify(ids)
+  }
+
+  #notify(ids: readonly string[]): void {
+    for (const listener of this.#listeners) listener(ids)
+  }
+
+  on(listener: Listener): () => void {
+    this.#listeners.add(listener)
+    return () => this.#listeners.delete(listener)
   }
 }
 

@@ -6,10 +6,11 @@ import { isSuccess } from '../../shared/status.ts'
 import type { Trust } from '../../shared/tls-trust.node.ts'
 import { sign } from '../../signature/signature.ts'
 import { bodyFields, readBody } from '../action.ts'
+import { choicesOf } from '../list.ts'
 import { findSignature } from '../request.ts'
-import type { Action, Done, Field, FilterChoices, Item, Row, Source } from '../source.ts'
-import { createExplainer, encodingOf, outcomeOf, toItem, toRow } from './item.ts'
-import { type AddressBook, createAddressBook, type ResolvedOptions, toAddress } from './options.ts'
+import type { Action, Done, Field, Item, Row, Source } from '../source.ts'
+import { createExplainer, encodingOf, toItem, toRow } from './item.ts'
+import { AddressBook, type ResolvedOptions, toAddress } from './options.ts'
 import type { Recorded, RequestStore } from './record.ts'
 
 /** Shows recorded requests. */
@@ -18,7 +19,7 @@ export function createReceptionSource(
   options: ResolvedOptions,
   redactor: Redactor,
 ): Source {
-  const addresses = createAddressBook(options.resendTo)
+  const addresses = new AddressBook(options.resendTo)
   const explain = createExplainer(options.receiver)
   /** Pages are listed often, so each row is made once. */
   const rows = new WeakMap<Recorded, Row>()
@@ -31,7 +32,7 @@ export function createReceptionSource(
     title: options.title,
     panels: [],
     actions: createActions(options, addresses, redactor),
-    filters: async () => choicesOf(store.newestFirst()),
+    filters: async () => choicesOf(store.newestFirst().map(rowOf)),
     async list({ limit, after }) {
       const all = store.newestFirst()
       // If the last request of the previous page is gone, all older ones are gone too.
@@ -54,27 +55,11 @@ export function createReceptionSource(
       return { ...item, request: { ...item.request, address } }
     },
     clear: async () => store.clear(),
-    on: store.on,
+    on: (listener) => store.on(listener),
   }
 }
 
-/** Maximum number of values to choose from, because senders choose some of them. */
-const MAX_CHOICES = 200
 const MAX_OTHERS = 10
-
-function choicesOf(all: readonly Recorded[]): FilterChoices {
-  const sorted = (values: readonly (string | undefined)[]): string[] =>
-    [...new Set(values)]
-      .filter((value) => value !== undefined)
-      .slice(0, MAX_CHOICES)
-      .sort()
-  return {
-    services: sorted(all.map(({ delivery }) => delivery?.service)),
-    webhooks: sorted(all.map(({ delivery }) => delivery?.webhook)),
-    changeTypes: sorted(all.flatMap(({ delivery }) => delivery?.changeTypes ?? [])),
-    outcomes: sorted(all.map((recorded) => outcomeOf(recorded).word)),
-  }
-}
 
 /** Ids of other requests with the same delivery, newest first. */
 const otherRequests = (store: RequestStore, { id, delivery }: Recorded): string[] =>

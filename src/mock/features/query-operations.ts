@@ -10,15 +10,12 @@ import {
   type FeatureOperation,
   featureOf,
   flag,
-  INTEGER,
   ids,
   layerOf,
-  listOf,
   object,
   operation,
   requireReference,
   spatialReference,
-  TEXT,
   text,
   whole,
 } from './operation.ts'
@@ -194,29 +191,13 @@ const QUERY_PARAMETERS = {
   outSR: spatialReference('Spatial reference of the geometries: only that of the layer.'),
 }
 
-/** The response of `query`: features, ids or a count. */
-const QUERY_RESULT = object(
-  {
-    objectIdFieldName: TEXT,
-    globalIdFieldName: TEXT,
-    geometryType: TEXT,
-    spatialReference: object({ wkid: INTEGER }),
-    fields: listOf({ type: 'object' }),
-    features: listOf(FEATURE),
-    exceededTransferLimit: { type: 'boolean' },
-    objectIds: listOf(INTEGER),
-    count: INTEGER,
-  },
-  [],
-)
-
 const query = operation({
   name: 'queryFeatures',
   path: '{layerId}/query',
   summary: 'Find features of a layer.',
   methods: READ_METHODS,
   parameters: QUERY_PARAMETERS,
-  response: QUERY_RESULT,
+  response: { type: 'object', description: 'Features, ids or a count.' },
   run(call, { outFields, outSR, returnGeometry = true, resultOffset: offset = 0, ...values }) {
     const layer = layerOf(call)
     const { geometryType, spatialReference, systemFields, fields } = layer

@@ -1,6 +1,7 @@
 import { configInvalid } from '../../errors.ts'
 import { bodyFields, readBody } from '../../inspector/action.ts'
-import type { Action, Done, FilterChoices, Item, Row, Source } from '../../inspector/source.ts'
+import { choicesOf } from '../../inspector/list.ts'
+import type { Action, Done, Item, Row, Source } from '../../inspector/source.ts'
 import { bodyFormat } from '../../payload/parse.ts'
 import type { RawRequest } from '../../testing/signer.ts'
 import { canAdvance } from '../clock.ts'
@@ -143,7 +144,12 @@ export function createMockSource(mock: Mock, urlOf: () => string): Source {
     get title() {
       return ['geohook mock', urlOf().replace('http://', '')].filter(Boolean).join(' ')
     },
-    filters: async () => filtersOf(mock),
+    filters: async () =>
+      choicesOf(rowsOf(mock), {
+        services: mock.state.services.list().map(servicePath),
+        webhooks: mock.state.webhooks.list().map(({ name }) => name),
+        outcomes: Object.values(OUTCOMES),
+      }),
     // The log has no more than a page of attempts.
     async list() {
       return { rows: rowsOf(mock) }
@@ -172,22 +178,3 @@ function rowsOf(mock: Mock): Row[] {
   const redactor = redactAll(mock)
   return listDeliveries(mock).map((attempts) => toRow(mock, attempts, redactor))
 }
-
-function filtersOf(mock: Mock): FilterChoices {
-  const rows = rowsOf(mock)
-  const { services, webhooks } = mock.state
-  const sorted = (values: readonly (string | undefined)[]): string[] =>
-    [...new Set(values)]
-      .filter((value) => value !== undefined)
-      .sort()
-      .slice(0, MAX_CHOICES)
-  return {
-    services: sorted([...services.list().map(servicePath), ...rows.map(({ service }) => service)]),
-    webhooks: sorted([...webhooks.list().map(({ name }) => name), ...rows.map(({ webhook }) => webhook)]),
-    changeTypes: sorted(rows.flatMap(({ changeTypes }) => changeTypes)),
-    outcomes: Object.values(OUTCOMES),
-  }
-}
-
-/** Longer lists would make every page large; the filter for text finds the others. */
-const MAX_CHOICES = 200

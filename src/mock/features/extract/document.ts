@@ -1,6 +1,5 @@
 import { AdminError } from '../../http/errors.ts'
 import type { FeatureData } from '../feature-data.ts'
-import { extentOf } from '../geometry.ts'
 import { findAttachment, type LayerData } from '../layer-data.ts'
 import { type Change, type Feature, findField, toBase64 } from '../model.ts'
 
@@ -31,7 +30,6 @@ export interface ExtractRequest {
   hasGeometryUpdates: boolean
   /** Names as in the request. */
   fieldsToCompare: readonly string[] | undefined
-  extentOnly: boolean
   /** Whether the answer is a job. */
   isJob: boolean
 }
@@ -230,7 +228,7 @@ export function createDocument({
     layerServerGens: request.windows.map(({ id, max }) => ({ id, serverGen: max })),
     transportType: request.isJob ? 'esriTransportTypeUrl' : 'esriTransportTypeEmbedded',
     responseType: responseType(hasEdits),
-    ...(request.extentOnly ? { extent: toExtent(changed) } : { edits: edits.map(({ body }) => body) }),
+    edits: edits.map(({ body }) => body),
   }
   return { body, hasEdits }
 }
@@ -260,17 +258,6 @@ function toEdits(
     ...(request.hasGeometryUpdates && { hasGeometryUpdates }),
   }
   return { body, hasEdits: lists.some((list) => list.length > 0) }
-}
-
-/** The extent of all changes, in the spatial reference of the first layer; null without geometries. */
-function toExtent(changed: readonly ChangedLayer[]): object | null {
-  const rows = changed.flatMap(({ features: { adds, updates, deletions } }) => [
-    ...adds,
-    ...updates,
-    ...deletions.map(({ row }) => row),
-  ])
-  const extent = extentOf(rows.flatMap((row) => (row?.geometry ? [row.geometry] : [])))
-  return extent ? { ...extent, spatialReference: changed[0]?.layer.spatialReference } : null
 }
 
 /** Checks the size before the bytes are copied. */

@@ -18,8 +18,8 @@ import {
   operation,
   type Parameter,
   refused,
+  required,
   requireReference,
-  type Schema,
   spatialReference,
   TEXT,
   text,
@@ -88,7 +88,7 @@ const PARAMETERS = {
   returnAttachments: flag('Whether changes of attachments are included. Default false.'),
   returnAttachmentsDataByUrl: flag('URLs of attachments (default), or their data.'),
   returnHasGeometryUpdates: flag('Whether a geometry was updated. Default false.'),
-  returnExtentOnly: flag('The extent of the changes in place of them. Default false.'),
+  returnExtentOnly: word(['false'], 'The mock computes no extent.'),
   fieldsToCompare: json(
     z.union([names, z.object({ fields: names })], 'must be like {"fields":["name"]}'),
     'JSON: {"fields":["name"]}; lists the updates that changed one of the fields.',
@@ -114,7 +114,6 @@ function readRequest(values: Values, data: FeatureData, options: ResolvedExtract
   const windows = readWindows(since('11.0') ? values : { ...values, serverGens: undefined }, data)
   // Before version 11.0, the answer can have ids only.
   const idsOnly = values.returnIdsOnly === true || !since('11.0')
-  const extentOnly = values.returnExtentOnly === true
   const kinds = kindsOf(values)
   const deletedFeatures = since('11.1') && values.returnDeletedFeatures === true
   if (deletedFeatures && !kinds.deletes)
@@ -131,8 +130,7 @@ function readRequest(values: Values, data: FeatureData, options: ResolvedExtract
     attachmentsByUrl: values.returnAttachmentsDataByUrl ?? true,
     hasGeometryUpdates: since('10.9') && values.returnHasGeometryUpdates === true,
     fieldsToCompare: since('11.0') ? readFieldsToCompare(values, windows, data) : undefined,
-    extentOnly,
-    isJob: isJob(values, options, idsOnly || extentOnly),
+    isJob: isJob(values, options, idsOnly),
   }
 }
 
@@ -222,60 +220,30 @@ function readFieldsToCompare(
 function isJob(
   { async: isAsync, transportType }: Values,
   { answer }: ResolvedExtractOptions,
-  isSmall: boolean,
+  idsOnly: boolean,
 ): boolean {
   if (answer !== 'auto') return answer === 'job'
   if (isAsync !== undefined) return isAsync
-  return transportType === undefined ? !isSmall : transportType === 'esriTransportTypeUrl'
+  return transportType === undefined ? !idsOnly : transportType === 'esriTransportTypeUrl'
 }
 
-const OBJECTS = listOf({ type: 'object' })
-const IDS = listOf(INTEGER)
-const LISTS = ['adds', 'updates', 'deletes']
-const RESPONSE_TYPE = {
-  enum: ['esriDataChangesResponseTypeEdits', 'esriDataChangesResponseTypeNoEdits'],
-}
-
-/** The description of a job. */
-const JOB_SCHEMA = object(
-  {
-    responseType: RESPONSE_TYPE,
-    resultUrl: { ...TEXT, description: 'Empty until there is a file' },
-    submissionTime: INTEGER,
-    lastUpdatedTime: INTEGER,
-    status: TEXT,
-    transportType: TEXT,
-    error: object({ code: INTEGER, message: TEXT, description: TEXT }),
-  },
-  ['responseType', 'resultUrl', 'submissionTime', 'lastUpdatedTime', 'status', 'transportType'],
-)
-
-/** The edits of one layer in a change document. */
-const LAYER_EDITS: Schema = object(
-  {
-    id: INTEGER,
-    features: object(
-      { adds: OBJECTS, updates: OBJECTS, deleteIds: listOf(TEXT), deletes: OBJECTS, fieldUpdates: IDS },
-      ['adds', 'updates', 'deleteIds'],
-    ),
-    objectIds: object({ adds: IDS, updates: IDS, deletes: IDS, fieldUpdates: IDS }, LISTS),
-    attachments: object({ adds: OBJECTS, updates: OBJECTS, deleteIds: listOf(TEXT) }),
-    hasGeometryUpdates: { type: 'boolean' },
-  },
-  ['id'],
-)
+/** The description of a job. `resultUrl` is empty until there is a file. */
+const JOB_SCHEMA = object({
+  responseType: TEXT,
+  resultUrl: TEXT,
+  submissionTime: INTEGER,
+  lastUpdatedTime: INTEGER,
+  status: TEXT,
+  transportType: TEXT,
+})
 
 /** A change document. */
-const DOCUMENT_SCHEMA = object(
-  {
-    layerServerGens: listOf(object({ id: INTEGER, serverGen: INTEGER })),
-    transportType: TEXT,
-    responseType: RESPONSE_TYPE,
-    edits: listOf(LAYER_EDITS),
-    extent: { type: ['object', 'null'] },
-  },
-  ['layerServerGens', 'transportType', 'responseType'],
-)
+const DOCUMENT_SCHEMA = object({
+  layerServerGens: listOf(object({ id: INTEGER, serverGen: INTEGER })),
+  transportType: TEXT,
+  responseType: TEXT,
+  edits: listOf(object({ id: INTEGER })),
+})
 
 const toCall = ({ data, service, serviceUrl }: FeatureCall): ExtractionCall => ({
   data,
@@ -325,43 +293,29 @@ const getFile = operation({
   },
 })
 
-const SECONDS = { seconds: 1, minutes: 60, hours: 3600, days: 86_400 } as const
-const UNITS = Object.keys(SECONDS) as (keyof typeof SECONDS)[]
-
 /** Drops old changes, so that windows which contain them cannot be extracted any more. */
 const cleanupChangeTracking = operation({
   name: 'cleanupChangeTracking',
   area: 'admin',
   path: 'cleanupChangeTracking',
-  summary: 'Drop the changes up to a generation, or older than a period.',
+  summary: 'Drop the changes up to a generation.',
   methods: CHANGE_METHODS,
   parameters: {
     layers: layerIds('Ids of all layers. Default: all.'),
-    minServerGen: json(generation, 'The changes up to this generation are dropped.'),
-    retentionPeriod: json(z.int().min(0).max(1_000_000_000), 'The changes that are older are dropped.'),
-    retentionPeriodUnits: word(UNITS, 'Units of the period. Default days.'),
+    minServerGen: required(json(generation, 'The changes up to this generation are dropped.')),
+    retentionPeriod: refused('the mock drops changes by their generation'),
     replicaId: refused('the mock has no replicas'),
     async: word(['false'], 'The mock answers at once.'),
   },
   response: object({ success: { const: true } }),
-  run({ data, context }, { layers, minServerGen, retentionPeriod, retentionPeriodUnits = 'days' }) {
+  run({ data }, { layers, minServerGen }) {
     requireLayers(layers, data)
     if (layers && layers.length < data.layers.size)
       throw new AdminError(
         400,
         'layers: the mock keeps one history for all layers, so name all of them or none',
       )
-    if (minServerGen === undefined && retentionPeriod === undefined)
-      throw new AdminError(400, 'minServerGen or retentionPeriod is required')
-    const oldest =
-      retentionPeriod === undefined
-        ? -Infinity
-        : context.options.clock.now() - retentionPeriod * SECONDS[retentionPeriodUnits] * 1000
-    const expired = data
-      .changes({ min: data.minGeneration, max: data.generation })
-      .findLast(({ when }) => when < oldest)
-    // The later one, if both parameters are given.
-    data.cleanup(Math.max(minServerGen ?? 0, expired?.generation ?? 0))
+    data.cleanup(minServerGen)
     return { body: { success: true }, changed: true }
   },
 })

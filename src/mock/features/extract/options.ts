@@ -85,7 +85,7 @@ export const extractsSince = (
 /** The options of `extractChanges` that a service has, as in its description. */
 export const extractChangesCapabilities = (options: ResolvedExtractOptions): Record<string, boolean> => ({
   supportsReturnIdsOnly: true,
-  supportsReturnExtentOnly: true,
+  supportsReturnExtentOnly: false,
   supportsLayerQueries: true,
   supportsGeometry: false,
   supportsReturnHasGeometryUpdates: extractsSince(options, '10.9'),

@@ -1,5 +1,5 @@
 import { configInvalid } from '../../../errors.ts'
-import { html, toCount } from '../../../inspector/html/template.ts'
+import { html, renderTable, toCount } from '../../../inspector/html/template.ts'
 import type { Field, Panel, Values } from '../../../inspector/source.ts'
 import { settingsFields } from '../../admin/fields.ts'
 import type { Clock, ManualClock } from '../../clock.ts'
@@ -19,16 +19,12 @@ import { type RunOperation, webhookChoices, webhookName } from './webhooks.ts'
 export const createSettingsPanel = ({ state }: Mock, runOperation: RunOperation): Panel => ({
   name: 'settings',
   title: 'Settings',
-  async summary() {
-    const { notificationAttempts: count } = state.settings
-    return toCount(count, 'attempt')
-  },
-  render: async () => html`<table>
-<tbody>
-${settingsFields(state.settings).map(
-  ({ label, value, hint }) => html`<tr><th scope="row">${label}</th><td>${value}</td><td>${hint}</td></tr>
-`,
-)}</tbody></table>`,
+  summary: async () => toCount(state.settings.notificationAttempts, 'attempt'),
+  render: async () =>
+    renderTable(
+      ['Setting', 'Value', 'Meaning'],
+      settingsFields(state.settings).map(({ label, value, hint }) => [label, value, hint]),
+    ),
   actions: [
     {
       name: 'change',
@@ -113,15 +109,8 @@ export function createFaultsPanel(mock: Mock): Panel {
       const all = faults.list()
       if (all.length === 0)
         return html`<p>No faults are armed. A delivery, job or request gets the oldest fault that applies to it.</p>`
-      return html`<table>
-<thead><tr><th scope="col">Fault</th><th scope="col">Effect</th><th scope="col">Webhook or step</th><th scope="col">Remaining</th><th scope="col">Delay</th><td></td></tr></thead>
-<tbody>
-${all.slice(0, MAX_SHOWN).map(
-  (
-    fault,
-  ) => html`<tr>${row(fault).map((cell) => html`<td>${cell}</td>`)}<td>${button('remove', fault.id)}</td></tr>
-`,
-)}</tbody></table>
+      const rows = all.slice(0, MAX_SHOWN).map((fault) => [...row(fault), button('remove', fault.id)])
+      return html`${renderTable(['Fault', 'Effect', 'Webhook or step', 'Remaining', 'Delay', ''], rows)}
 ${all.length > MAX_SHOWN ? html`<p>${all.length - MAX_SHOWN} more are not shown.</p>` : ''}`
     },
     actions: [

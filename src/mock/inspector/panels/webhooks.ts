@@ -1,5 +1,12 @@
 import { configInvalid } from '../../../errors.ts'
-import { type Html, html, renderFacts, toCount, toDuration } from '../../../inspector/html/template.ts'
+import {
+  type Html,
+  html,
+  renderFacts,
+  renderTable,
+  toCount,
+  toDuration,
+} from '../../../inspector/html/template.ts'
 import { InspectorError } from '../../../inspector/http.ts'
 import type { Done, Field, Panel, PanelTools, Values } from '../../../inspector/source.ts'
 import { JOB_CHANGE_TYPES } from '../../../payload/events.ts'
@@ -64,17 +71,10 @@ function handshakeText({ engine }: Mock, webhookId: string): string | undefined 
 export function createWebhooksPanel(mock: Mock, runOperation: RunOperation): Panel {
   const { state, options } = mock
 
-  function find(id: string): Readonly<Webhook> {
-    const webhook = state.webhooks.get(id)
-    if (!webhook) throw new InspectorError(404, 'This webhook does not exist. It may have been deleted.')
-    return webhook
-  }
-
-  function findService(path: string): Service {
-    const service = state.services.find(path)
-    if (!service) throw new InspectorError(404, 'This service does not exist.')
-    return service
-  }
+  const find = (id: string): Readonly<Webhook> =>
+    state.webhooks.get(id) ?? notFound('This webhook does not exist. It may have been deleted.')
+  const findService = (path: string): Service =>
+    state.services.find(path) ?? notFound('This service does not exist.')
 
   /** Edits a webhook. `omitted: 'reset'` would reset the other fields, so all of them are sent. */
   function setActive(id: string, active: boolean) {
@@ -154,6 +154,10 @@ export function createWebhooksPanel(mock: Mock, runOperation: RunOperation): Pan
       },
     ],
   }
+}
+
+function notFound(message: string): never {
+  throw new InspectorError(404, message)
 }
 
 /** The parameters with which an edit changes nothing. */
@@ -258,15 +262,14 @@ export function createTriggerPanel(mock: Mock): Panel {
     async render({ button }) {
       const all = services.list()
       if (all.length === 0) return html`<p>There are no services.</p>`
-      return html`<table>
-<thead><tr><th scope="col">Service</th><th scope="col">Active webhooks</th><td></td></tr></thead>
-<tbody>
-${all.slice(0, MAX_LISTED).map(
-  (
-    service,
-  ) => html`<tr><th scope="row">${servicePath(service)}</th><td>${[...webhooks.of(service)].filter(({ active }) => active).length}</td><td>${button('event', servicePath(service))}</td></tr>
-`,
-)}</tbody></table>`
+      const rows = all
+        .slice(0, MAX_LISTED)
+        .map((service) => [
+          servicePath(service),
+          [...webhooks.of(service)].filter(({ active }) => active).length,
+          button('event', servicePath(service)),
+        ])
+      return renderTable(['Service', 'Active webhooks', ''], rows)
     },
     actions: [
       {
@@ -316,30 +319,36 @@ const PORTAL_EXAMPLES = [
   ...['update', 'share', 'delete'].map((name) => `/items/${PORTAL_ITEM}/${name}`),
 ]
 
+/** What happens to the event for a webhook: with its number of webhooks, a sentence. */
+const RESULTS = {
+  sent: (webhooks: string) => `triggered for ${webhooks}`,
+  gathered: (webhooks: string) => `gathered for ${webhooks} until the window closes`,
+  stopped: (webhooks: string) => `not sent to ${webhooks} whose handshake failed`,
+  disabled: (webhooks: string) => `dropped for ${webhooks} whose schedule is disabled`,
+}
+
 /** Does not wait for the deliveries: a window can last for hours. */
 function trigger({ state, engine, findRecipients, deliver }: Mock, values: Values): Done {
   const service = state.services.find(values.service ?? '')
   if (!service) throw configInvalid('the service does not exist')
   const recipients = findRecipients(toEvent(service, values))
-  const ids = [...recipients.keys()]
-  const schedules = ids.map(engine.scheduleOf)
-  const stopped = ids.filter((id) => !engine.scheduleOf(id) && engine.handshakes?.hasFailed(id)).length
+  const results = Array.from(recipients.keys(), (id): keyof typeof RESULTS => {
+    const schedule = engine.scheduleOf(id)
+    if (schedule) return schedule.state === 'disabled' ? 'disabled' : 'gathered'
+    return engine.handshakes?.hasFailed(id) ? 'stopped' : 'sent'
+  })
   deliver(recipients).catch(warn)
-  const disabled = schedules.filter((schedule) => schedule?.state === 'disabled').length
-  const gathering = schedules.filter((schedule) => schedule !== undefined).length - disabled
-  const sending = recipients.size - gathering - disabled - stopped
-  const parts = [
-    sending > 0 && `triggered for ${toCount(sending, 'webhook')}`,
-    gathering > 0 && `gathered for ${toCount(gathering, 'webhook')} until the window closes`,
-    stopped > 0 && `not sent to ${toCount(stopped, 'webhook')} whose handshake failed`,
-    disabled > 0 && `dropped for ${toCount(disabled, 'webhook')} whose schedule is disabled`,
-  ].filter((part) => part !== false)
-  if (parts.length === 0)
+  if (results.length === 0)
     return {
       message: `No active webhook of ${servicePath(service)} is subscribed to this change type.`,
       ok: false,
     }
-  return { message: `${values.changeType}: ${parts.join('; ')}.`, ok: sending + gathering > 0 }
+  const parts = Object.entries(RESULTS).flatMap(([name, describe]) => {
+    const { length } = results.filter((result) => result === name)
+    return length > 0 ? describe(toCount(length, 'webhook')) : []
+  })
+  const ok = results.some((result) => result === 'sent' || result === 'gathered')
+  return { message: `${values.changeType}: ${parts.join('; ')}.`, ok }
 }
 
 function toEvent({ folderName, serviceName, serviceType }: Service, values: Values): MockEvent {

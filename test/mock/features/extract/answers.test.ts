@@ -74,7 +74,6 @@ describe('the answer of extractChanges', () => {
     ['auto', { transportType: 'esriTransportTypeEmbedded' }, 'embedded'],
     ['auto', { transportType: 'esriTransportTypeUrl', returnIdsOnly: 'true' }, 'job'],
     ['auto', { returnIdsOnly: 'true' }, 'embedded'],
-    ['auto', { returnExtentOnly: 'true' }, 'embedded'],
     ['job', { async: 'false' }, 'job'],
     ['embedded', { async: 'true' }, 'embedded'],
   ] as const)('with answer %s, a request with %j gets: %s', async (answer, fields, kind) => {

@@ -175,17 +175,6 @@ describe('kinds of changes', () => {
     expect(await has()).toBe(true)
   })
 
-  it('returnExtentOnly returns the extent of the changes, also of deleted features', async () => {
-    const parcels = await startEdited()
-    const of = (serverGens: number[]): Promise<Document> =>
-      extract(parcels, { serverGens: JSON.stringify(serverGens), returnExtentOnly: 'true' })
-    expect(await of([START])).toMatchObject({
-      extent: { xmin: 0, ymin: -3, xmax: 9, ymax: 9, spatialReference: { wkid: 4326 } },
-    })
-    expect(await of([START])).not.toHaveProperty('edits')
-    expect(await of([START + 99])).toMatchObject({ extent: null })
-  })
-
   it('layerQueries filters features, but not deletions', async () => {
     const parcels = await startEdited()
     const of = async (query: object): Promise<unknown> =>
@@ -265,6 +254,7 @@ describe('values that are refused', () => {
     [{ geometry: '0,0,1,1' }, 'geometry: the mock does not filter by geometry'],
     [{ gdbVersion: 'alice.edits' }, 'gdbVersion'],
     [{ changesExtentGridCell: 'medium' }, 'changesExtentGridCell'],
+    [{ returnExtentOnly: 'true' }, 'returnExtentOnly must be false'],
     [{ outSR: '3857' }, 'outSR'],
     [{ outSR: 'x' }, 'outSR'],
     [{ transportType: 'url' }, 'transportType must be'],
