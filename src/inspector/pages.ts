@@ -142,23 +142,25 @@ const optionOf = ({ time, changeTypes, target, outcome, id }: Row): string =>
 
 /** The pane that compares the requests of two deliveries. */
 export function diffPane({ href }: Context, a: Item, b: Item): Pane {
-  const parts: [string, string, string][] = [
-    ['Request', requestText(a), requestText(b)],
-    ['Headers', headerText(a), headerText(b)],
-    ...(isComparable(a, b)
-      ? ([['Body', bodyText(a), bodyText(b)]] satisfies [string, string, string][])
-      : []),
+  // Indenting large bodies can block the process for seconds.
+  const size = [a, b].reduce((sum, { request }) => sum + (request.body?.length ?? 0), 0)
+  const parts: [string, Html][] = [
+    ['Request', renderDiff(requestText(a), requestText(b))],
+    ['Headers', renderDiff(headerText(a), headerText(b))],
+    ['Body', size > MAX_COMPARED ? TOO_LARGE : renderDiff(bodyText(a), bodyText(b))],
   ]
   return {
     title: 'Comparison',
     content: html`<p><del>${nameOf(a)}</del> <a href="${href(deliveryPath(a.id))}">open</a><br><ins>${nameOf(b)}</ins> <a href="${href(deliveryPath(b.id))}">open</a></p>
 ${parts.map(
-  ([title, before, after]) => html`<section aria-label="${title}"><h3>${title}</h3>
-${renderDiff(before, after)}</section>
+  ([title, differences]) => html`<section aria-label="${title}"><h3>${title}</h3>
+${differences}</section>
 `,
 )}${sameBytes(a, b)}`,
   }
 }
+
+const TOO_LARGE = html`<p>Too large to compare.</p>`
 
 const nameOf = ({ id, time, changeTypes }: Item): string => `${isoText(time)} ${changeTypes.join(', ')} ${id}`
 
@@ -169,31 +171,23 @@ const headerText = ({ request: { headers } }: Item): string =>
     .sort()
     .join('\n')
 
-/** False for large bodies, because indenting them can block the process for seconds. */
-const isComparable = (...items: Item[]): boolean =>
-  items.reduce((sum, { request }) => sum + (request.body?.length ?? 0), 0) <= MAX_COMPARED
-
 const bodyText = ({ request: { body, contentType } }: Item): string =>
   body ? prettyBody(body, contentType) : ''
 
-/** Says so if the bodies are equal, or differ although their indented texts are equal. */
-function sameBytes(a: Item, b: Item): Html {
-  const [before, after] = [a.request.body, b.request.body]
+/** Says whether the bodies are equal, because different bytes can look the same. */
+function sameBytes({ request: { body: before } }: Item, { request: { body: after } }: Item): Html {
   if (!before || !after) return html``
-  const isSame = Buffer.compare(before, after) === 0
-  if (isSame) return html`<p>The bodies have the same bytes.</p>`
-  const isLarge = !isComparable(a, b)
-  if (!isLarge && bodyText(a) !== bodyText(b)) return html``
+  if (Buffer.compare(before, after) === 0) return html`<p>The bodies have the same bytes.</p>`
   const found = before.findIndex((byte, index) => byte !== after[index])
-  const where = found === -1 ? before.length : found
-  const what = isLarge
-    ? 'Too large to compare. The bodies differ'
-    : 'The bodies differ only in white space, encoded characters or invalid bytes,'
-  return html`<p>${what} first at offset ${where}: ${JSON.stringify(textOf(before.subarray(Math.max(0, where - 10), where + 10)))} and ${JSON.stringify(textOf(after.subarray(Math.max(0, where - 10), where + 10)))}.</p>`
+  const at = found === -1 ? before.length : found
+  const [one, other] = [before, after].map((body) =>
+    JSON.stringify(textOf(body.subarray(Math.max(0, at - 10), at + 10))),
+  )
+  return html`<p>The bodies differ first at offset ${at}: ${one} and ${other}.</p>`
 }
 
 function renderDiff(before: string, after: string): Html {
-  if (before.length + after.length > MAX_COMPARED) return html`<p>Too large to compare.</p>`
+  if (before.length + after.length > MAX_COMPARED) return TOO_LARGE
   const changes = diffArrays(before.split('\n'), after.split('\n'), { maxEditLength: MAX_EDITS })
   if (!changes) return html`<p>Too different to compare.</p>`
   return html`<pre class="bytes diff" tabindex="0" aria-label="Differences">${changes.map(

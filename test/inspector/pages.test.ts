@@ -143,9 +143,7 @@ describe('the comparison', () => {
 
   it('finds differences that indenting hides', async () => {
     const page = await get(await show(...pair(withBody('{"a":1}'), withBody('{"a": 1}'))), '/diff?a=a&b=b')
-    expect(page).toContain(
-      'The bodies differ only in white space, encoded characters or invalid bytes, first at offset 5',
-    )
+    expect(page).toContain('The bodies differ first at offset 5')
   })
 
   it('says that equal bodies are equal', async () => {

@@ -13,10 +13,8 @@ const canonical = (wkid: unknown): unknown => SAME_REFERENCE.get(wkid as number)
 export const isSameReference = (one: unknown, other: unknown): boolean => canonical(one) === canonical(other)
 
 /** The member with the coordinates of each type, and the depth of its arrays. */
-const COORDINATES: Record<
-  Exclude<GeometryType, 'esriGeometryPoint'>,
-  readonly [name: string, depth: number]
-> = {
+export const COORDINATES: Readonly<Record<GeometryType, readonly [name: string, depth: number]>> = {
+  esriGeometryPoint: ['x', 0],
   esriGeometryMultipoint: ['points', 1],
   esriGeometryPolyline: ['paths', 2],
   esriGeometryPolygon: ['rings', 2],

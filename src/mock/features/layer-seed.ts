@@ -1,12 +1,13 @@
 import { geojsonToArcGIS } from '@terraformer/arcgis'
 import { z } from 'zod'
 import { configInvalid } from '../../errors.ts'
+import { isObject } from '../../shared/json.ts'
 import { check } from '../schemas.ts'
 import type { ServiceSeed } from '../state/services.ts'
 import { ANYONE } from '../state/webhooks.ts'
 import { createGlobalId, withSystemValues } from './apply-rows.ts'
 import { EditError } from './edits.ts'
-import { readGeometry } from './geometry.ts'
+import { COORDINATES, readGeometry } from './geometry.ts'
 import { type LayerData, readValue, toLayerData } from './layer-data.ts'
 import {
   type Feature,
@@ -97,13 +98,12 @@ const GEOMETRIES: readonly unknown[] = [
 ]
 
 /** Converts GeoJSON to Esri JSON. A whole number as id becomes the object id. @throws {WebhookError} `config_invalid` */
-const toSeeds = ({ features }: GeoJsonCollection, name: string): FeatureSeed[] =>
-  Array.from(features, (feature, index) => {
-    const { id, properties, geometry } = feature
-    return {
-      attributes: { ...(Number.isSafeInteger(id) ? { OBJECTID: id } : {}), ...properties },
-      geometry: toEsriGeometry(geometry, `${name}.features.${index}.geometry`),
-    }
+const toSeeds = ({ features }: GeoJsonCollection, name: string, objectIdField = 'OBJECTID'): FeatureSeed[] =>
+  Array.from(features, ({ id, properties, geometry }, index) => {
+    const attributes = { ...(Number.isSafeInteger(id) ? { [objectIdField]: id } : {}), ...properties }
+    const values = Object.entries(attributes).map(([name, value]) => [name, toFieldValue(value)])
+    const converted = toEsriGeometry(geometry, `${name}.features.${index}.geometry`)
+    return { attributes: Object.fromEntries(values), ...(converted && { geometry: converted }) }
   })
 
 function toEsriGeometry(geometry: object | null | undefined, name: string): object | undefined {
@@ -125,7 +125,7 @@ function toFieldValue(value: unknown): unknown {
 }
 
 /** Names of fields that every layer has; their types are known. */
-const SYSTEM_NAMES = new Set(['objectid', 'globalid', 'creationdate', 'creator', 'editdate', 'editor'])
+const SYSTEM_NAMES = new Set(SYSTEM_FIELDS.map(([, name]) => name.toLowerCase()))
 
 /** Infers the fields from the attributes of all features, in the order in which the names occur. */
 function inferFields(rows: readonly Readonly<Record<string, unknown>>[]): Field[] {
@@ -164,17 +164,10 @@ function widen(one: FieldType | undefined, other: FieldType): FieldType {
   return isText ? 'esriFieldTypeString' : 'esriFieldTypeDouble'
 }
 
-const COORDINATES: readonly [name: string, type: GeometryType][] = [
-  ['x', 'esriGeometryPoint'],
-  ['points', 'esriGeometryMultipoint'],
-  ['paths', 'esriGeometryPolyline'],
-  ['rings', 'esriGeometryPolygon'],
-]
-
 /** The type of the first geometry; undefined without geometries. */
 function inferGeometryType(geometries: readonly unknown[]): GeometryType | undefined {
-  const first = geometries.find((geometry) => typeof geometry === 'object' && geometry !== null)
-  return COORDINATES.find(([name]) => first !== undefined && Object.hasOwn(first as object, name))?.[1]
+  const first = geometries.find(isObject)
+  return first && GEOMETRY_TYPES.find((type) => Object.hasOwn(first, COORDINATES[type][0]))
 }
 
 const fieldName = z
@@ -315,15 +308,6 @@ function readRow(
   }
 }
 
-/** A GeoJSON Feature (RFC 7946). */
-export type GeoJsonFeature = GeoJsonCollection['features'][number]
-
-/** A feature in Esri JSON, for `applyEdits`. Its geometry has the spatial reference 4326. */
-export interface GeoJsonRow {
-  attributes: Record<string, unknown>
-  geometry?: object | undefined
-}
-
 /**
  * Converts GeoJSON to Esri JSON. True and false become 1 and 0, and objects and arrays become JSON.
  *
@@ -340,22 +324,10 @@ export interface GeoJsonRow {
  * ```
  */
 export function fromGeoJson(
-  geoJson: GeoJsonCollection | GeoJsonFeature,
+  geoJson: GeoJsonCollection | GeoJsonCollection['features'][number],
   objectIdField = 'OBJECTID',
-): GeoJsonRow[] {
-  const isFeature = (geoJson as Partial<GeoJsonFeature> | null)?.type === 'Feature'
+): FeatureSeed[] {
+  const isFeature = (geoJson as { type?: unknown } | null)?.type === 'Feature'
   const given = isFeature ? { type: 'FeatureCollection', features: [geoJson] } : geoJson
-  const { features, ...rest } = check<GeoJsonCollection>(collectionSchema, given, 'GeoJSON')
-  const ids = features.map(({ id }) => (Number.isSafeInteger(id) ? { [objectIdField]: id } : {}))
-  const withoutIds = { ...rest, features: features.map(({ id: _, ...feature }) => feature) }
-  return toSeeds(withoutIds, 'GeoJSON').map(({ attributes, geometry }, index) => ({
-    attributes: { ...ids[index], ...mapValues(attributes, toFieldValue) },
-    ...(geometry ? { geometry } : {}),
-  }))
+  return toSeeds(check<GeoJsonCollection>(collectionSchema, given, 'GeoJSON'), 'GeoJSON', objectIdField)
 }
-
-const mapValues = (
-  values: Readonly<Record<string, unknown>>,
-  convertValue: (value: unknown) => unknown,
-): Record<string, unknown> =>
-  Object.fromEntries(Object.entries(values).map(([name, value]) => [name, convertValue(value)]))

@@ -1,10 +1,12 @@
 import { ERROR_CODES, type ErrorCode } from '../../errors.ts'
 import { explain } from '../../explain/explain.ts'
 import type { AttemptEntry, Explanation, Item, SignatureFacts } from '../../inspector/source.ts'
+import { isObject, tryJson } from '../../shared/json.ts'
 import type { Redactor } from '../../shared/redact.ts'
 import type { Attempt } from '../delivery/attempt.ts'
 import { FAULTS, type FaultName } from '../faults/faults.ts'
 import type { Mock } from '../service.ts'
+import type { Webhook } from '../state/webhooks.ts'
 import { has } from '../versions.ts'
 import {
   type Attempts,
@@ -89,85 +91,103 @@ function signatureOf(mock: Mock, last: Attempt): SignatureFacts {
 
 /** Code in a problem document (RFC 9457) with which the receiver refused the delivery. */
 function codeOf({ answer }: Attempt): string | undefined {
-  if (!answer || answer.status < 400 || !String(answer.headers['content-type']).includes('json'))
-    return undefined
-  try {
-    const { code } = JSON.parse(answer.body) as { code?: unknown }
-    return typeof code === 'string' && /^\w{1,64}$/.test(code) ? code : undefined
-  } catch {
-    return undefined
-  }
+  const json = answer && answer.status >= 400 ? tryJson(answer.body) : undefined
+  return isObject(json) && /^\w{1,64}$/.test(String(json.code)) ? String(json.code) : undefined
 }
 
 /**
  * Explains why a receiver refused an attempt. The mock knows the key and the faults, so it looks at these first; then
  * it asks what a receiver with the key of the webhook would say.
  */
-export async function explainRefused(mock: Mock, attempts: Attempts): Promise<Explanation | undefined> {
+async function explainRefused(mock: Mock, attempts: Attempts): Promise<Explanation | undefined> {
   const attempt = lastOf(attempts)
-  const { answer, webhookId, request } = attempt
-  const fault = faultOf(attempts)
-  const { records } = mock.engine.log
-  const { version, dialect, signature } = mock.options
-  if (!answer) return undefined
-  const said = `The receiver answered ${answer.status}.`
-  if (fault)
-    return {
-      cause: `fault ${fault}`,
-      evidence: `The mock injected the fault ${fault}: ${FAULTS[fault]}. ${said}`,
-      fix: 'Nothing, if the receiver should refuse this. To send a delivery without the fault, remove the fault if it is still armed, and trigger the event again.',
-    }
-  const sent = records.get(attempt.deliveryId)?.webhook
+  const { answer, webhookId, request, hookUrl, deliveryId } = attempt
+  const { signature } = mock.options
+  const sent = mock.engine.log.records.get(deliveryId)?.webhook
   const webhook = mock.state.webhooks.get(webhookId) ?? sent
+  const fault = faultOf(attempts)
+  if (!answer || (!fault && (!webhook || !sent))) return undefined
+  const said = `The receiver answered ${answer.status}.`
+  const withAnswer = ([cause, evidence, fix]: Known): Explanation => ({
+    cause,
+    evidence: `${evidence} ${said}`,
+    fix,
+  })
+  if (fault)
+    return withAnswer([
+      `fault ${fault}`,
+      `The mock injected the fault ${fault}: ${FAULTS[fault]}.`,
+      'Nothing, if the receiver should refuse this. To send a delivery without the fault, remove the fault if it is still armed, and trigger the event again.',
+    ])
   if (!webhook || !sent) return undefined
-  const is401 = answer.status === 401
-  if (is401 && (dialect === 'organization' || sent.serviceType === 'Portal'))
-    return {
-      cause: 'the receiver expects another secret',
-      evidence: `In this dialect the service does not sign: it sends ${sent.signatureKey ? 'the key in the header secret' : 'no key, because the webhook has none'}. ${said}`,
-      fix: 'Give the webhook and the receiver the same key, and let the receiver compare it with the header secret.',
-    }
-  if (is401 && !has(version, 'signature'))
-    return {
-      cause: 'the service does not sign',
-      evidence: `A service of version ${version} does not sign its deliveries. ${said}`,
-      fix: "Use a service of version 11.2 or later, or let the receiver accept unsigned requests with unsigned: 'accept'.",
-    }
-  if (is401 && sent.signatureKey === '')
-    return {
-      cause: 'the webhook has no key',
-      evidence: `The webhook had no signature key, so the delivery is not signed. ${said}`,
-      fix: 'Give the webhook the key of the receiver.',
-    }
-  if (is401 && sent.signatureKey !== webhook.signatureKey)
-    return {
-      cause: 'the key of the webhook has changed',
-      evidence: `The delivery was signed before the key of the webhook was edited. ${said}`,
-      fix: 'Use "Edit and sign" to send the body again with the current key.',
-    }
-  if (is401 && (await isSignedWith(mock, attempt, webhook.signatureKey)))
-    return {
-      cause: 'the receiver has another key, or the bytes changed on the way',
-      evidence: `The signature is right for the key of the webhook and the ${request.body.length} bytes that were sent. ${said}`,
-      fix: 'Compare the key of the receiver with that of the webhook. If they are equal, something between them changes the body, for example a proxy or a body parser: set SIGNATURE_KEY, run "npx geohook listen --save captures" at the address of the receiver, then "npx geohook explain captures".',
-    }
+  const known = answer.status === 401 ? await unauthorized(mock, attempt, webhook, sent) : undefined
+  if (known) return withAnswer(known)
+  const { body, headers, method } = request
+  const code = codeOf(attempt)
   const diagnosis = await explain({
-    body: request.body,
-    headers: request.headers,
-    method: request.method,
-    url: new URL(attempt.hookUrl).pathname,
+    body,
+    headers,
+    method,
+    url: new URL(hookUrl).pathname,
     signatureKey: webhook.signatureKey,
     unsigned: webhook.signatureKey === '' ? 'accept' : 'reject',
     signatureHeader: signature.signatureHeader,
     encoding: signature.encoding,
-    code: errorCodeOf(answer.body, answer.status),
+    code: isCodeOf(code, answer.status) ? code : undefined,
   })
   if (!diagnosis.ok) return diagnosis
-  return {
-    cause: 'the receiver itself',
-    evidence: `The signature is right for the key of the webhook, and a receiver with this key accepts the request. ${said}`,
-    fix: 'Look at the response in "Attempts", and at the log of the receiver.',
-  }
+  return withAnswer([
+    'the receiver itself',
+    'The signature is right for the key of the webhook, and a receiver with this key accepts the request.',
+    'Look at the response in "Attempts", and at the log of the receiver.',
+  ])
+}
+
+/** True for a code with which a geohook receiver answers with this status. */
+const isCodeOf = (code: string | undefined, status: number): code is ErrorCode =>
+  Object.entries(ERROR_CODES).some(([name, [expected]]) => name === code && expected === status)
+
+type Known = readonly [cause: string, evidence: string, fix: string]
+
+/** What the mock knows about a delivery that a receiver refused with 401. */
+async function unauthorized(
+  mock: Mock,
+  attempt: Attempt,
+  webhook: Readonly<Webhook>,
+  sent: Readonly<Webhook>,
+): Promise<Known | undefined> {
+  const { version, dialect } = mock.options
+  if (dialect === 'organization' || sent.serviceType === 'Portal')
+    return [
+      'the receiver expects another secret',
+      `In this dialect the service does not sign: it sends ${sent.signatureKey ? 'the key in the header secret' : 'no key, because the webhook has none'}.`,
+      'Give the webhook and the receiver the same key, and let the receiver compare it with the header secret.',
+    ]
+  if (!has(version, 'signature'))
+    return [
+      'the service does not sign',
+      `A service of version ${version} does not sign its deliveries.`,
+      "Use a service of version 11.2 or later, or let the receiver accept unsigned requests with unsigned: 'accept'.",
+    ]
+  if (sent.signatureKey === '')
+    return [
+      'the webhook has no key',
+      'The webhook had no signature key, so the delivery is not signed.',
+      'Give the webhook the key of the receiver.',
+    ]
+  if (sent.signatureKey !== webhook.signatureKey)
+    return [
+      'the key of the webhook has changed',
+      'The delivery was signed before the key of the webhook was edited.',
+      'Use "Edit and sign" to send the body again with the current key.',
+    ]
+  if (await isSignedWith(mock, attempt, webhook.signatureKey))
+    return [
+      'the receiver has another key, or the bytes changed on the way',
+      `The signature is right for the key of the webhook and the ${attempt.request.body.length} bytes that were sent.`,
+      'Compare the key of the receiver with that of the webhook. If they are equal, something between them changes the body, for example a proxy or a body parser: set SIGNATURE_KEY, run "npx geohook listen --save captures" at the address of the receiver, then "npx geohook explain captures".',
+    ]
+  return undefined
 }
 
 /** The fault of the last attempt, or the one that changed its bytes: a resend sends these again. */
@@ -190,14 +210,3 @@ const ALTERING: readonly FaultName[] = [
 ]
 
 const isAltered = ({ fault }: Attempt): boolean => fault !== undefined && ALTERING.includes(fault)
-
-/** The code with which a geohook receiver refused the request. */
-function errorCodeOf(body: string, status: number): ErrorCode | undefined {
-  try {
-    const { code } = JSON.parse(body) as { code?: unknown }
-    if (typeof code !== 'string' || !Object.hasOwn(ERROR_CODES, code)) return undefined
-    return ERROR_CODES[code as keyof typeof ERROR_CODES][0] === status ? (code as ErrorCode) : undefined
-  } catch {
-    return undefined
-  }
-}

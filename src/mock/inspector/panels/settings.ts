@@ -36,21 +36,7 @@ export const createSettingsPanel = ({ state }: Mock, runOperation: RunOperation)
   ],
 })
 
-const UNITS: ReadonlyMap<string, number> = new Map([
-  ['ms', 1],
-  ['s', 1_000],
-  ['m', 60_000],
-  ['h', 3_600_000],
-  ['d', 86_400_000],
-])
-const MAX_DURATION = 366 * 86_400_000
-
-function readDuration(text: string): number {
-  const [, digits, unit = ''] = /^\s*(\d{1,12})\s*(ms|s|m|h|d)\s*$/i.exec(text) ?? []
-  const milliseconds = Number(digits) * (UNITS.get(unit.toLowerCase()) ?? Number.NaN)
-  if (milliseconds <= MAX_DURATION) return milliseconds
-  throw configInvalid('the duration must be a number with a unit, such as 90s, 5m, 1h or 2d; at most 366d')
-}
+const MAX_SECONDS = 366 * 86_400
 
 /** The clock of the service, which the user can advance. */
 export const createClockPanel = (clock: ManualClock): Panel => ({
@@ -65,16 +51,18 @@ export const createClockPanel = (clock: ManualClock): Panel => ({
       label: 'Advance',
       fields: () => [
         {
-          name: 'duration',
-          label: 'Duration',
-          value: '1m',
-          choices: ['30s', '90s', '5m', '1h', '1d'].map((text) => [text, text] as const),
-          hint: 'For example 90s, 5m, 1h or 2d. Windows close and retries are made as if the time had passed.',
+          name: 'seconds',
+          label: 'Seconds',
+          kind: 'number',
+          value: '60',
+          hint: `At most ${MAX_SECONDS}. Windows close and retries are made as if the time had passed.`,
           isRequired: true,
         },
       ],
-      async run(_entry, { duration = '' }) {
-        await clock.advance(readDuration(duration))
+      async run(_entry, values) {
+        const seconds = readNumber('seconds', values) ?? Infinity
+        if (seconds > MAX_SECONDS) throw configInvalid(`seconds must be a whole number up to ${MAX_SECONDS}`)
+        await clock.advance(seconds * 1000)
         return { message: `The clock shows ${isoNow(clock)}.` }
       },
     },
