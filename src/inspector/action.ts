@@ -124,6 +124,22 @@ export function bodyFields({ request: { body = new Uint8Array() } }: Item): Fiel
   ]
 }
 
+const CONTENT_TYPES = ['application/json', 'application/x-www-form-urlencoded']
+
+export const contentTypeField = ({ request: { contentType } }: Item): Field => ({
+  name: 'content-type',
+  label: 'Content type',
+  value: contentType || CONTENT_TYPES[0],
+  choices: CONTENT_TYPES.map((text) => [text, text]),
+  isRequired: true,
+})
+
+/** @throws {WebhookError} `config_invalid` */
+export function readContentType({ 'content-type': text = '' }: Values): string {
+  if (/^[\x20-\x7e]{1,200}$/.test(text) && text.trim() === text) return text
+  throw configInvalid('the content type must be text such as application/json')
+}
+
 /** False for a text with a lone CR, or with both LF and CRLF: browsers submit all line breaks as CRLF. */
 const hasOneLineBreak = (text: string): boolean => !text.includes('\r') || !/\r(?!\n)|(?<!\r)\n/.test(text)
 

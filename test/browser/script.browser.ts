@@ -52,23 +52,6 @@ describe('the script', () => {
       await page.locator('#curl').textContent(),
     )
   })
-
-  it('switches between light and dark, and remembers it', async () => {
-    const { page } = await openPage()
-    const theme = page.getByRole('button', { name: 'Theme' })
-    const background = () => page.evaluate(() => getComputedStyle(document.body).backgroundColor)
-    const light = await background()
-    await theme.click()
-    expect(await background()).toBe(light)
-    await theme.click()
-    const dark = await background()
-    expect(dark).not.toBe(light)
-    await page.reload()
-    await page.getByRole('button', { name: 'Theme: dark' }).waitFor()
-    expect(await background()).toBe(dark)
-    await theme.click()
-    expect(await background()).toBe(light)
-  })
 })
 
 describe('with the keyboard alone', () => {

@@ -1,11 +1,10 @@
-// Adds what the page can do without: live updates, panes without reloading, keys, copy and themes.
+// Adds what the page can do without: live updates, panes without reloading, keys and copy.
 
 import { connect, togglePause } from './live.js'
 import './navigation.js'
 import { find } from './page.js'
 
-const root = document.documentElement
-root.classList.add('scripted')
+document.documentElement.classList.add('scripted')
 
 // The address of a page with the result of an action should not be shared: the result is shown only once.
 const address = new URL(location.href)
@@ -16,36 +15,6 @@ connect()
 
 const pause = find('pause')
 pause?.addEventListener('click', () => pause.setAttribute('aria-pressed', String(togglePause())))
-
-// Themes
-
-const THEMES = ['system', 'light', 'dark']
-const themeButton = find('theme')
-
-/** @param {string} name */
-function setTheme(name) {
-  if (name === 'system') delete root.dataset.theme
-  else root.dataset.theme = name
-  themeButton?.setAttribute('aria-label', `Theme: ${name}`)
-  themeButton?.setAttribute('title', `Theme: ${name}`)
-}
-
-try {
-  const stored = localStorage.getItem('theme') ?? ''
-  if (THEMES.includes(stored)) setTheme(stored)
-} catch {
-  // The browser stores nothing for this site.
-}
-
-themeButton?.addEventListener('click', () => {
-  const next = THEMES[(THEMES.indexOf(root.dataset.theme ?? 'system') + 1) % THEMES.length] ?? 'system'
-  setTheme(next)
-  try {
-    localStorage.setItem('theme', next)
-  } catch {
-    // The theme lasts until the page is left.
-  }
-})
 
 // Copy
 

@@ -88,7 +88,7 @@ function tools(context: Context): Html {
 `
   return html`<div class="tools">
 <button type="button" class="scripted-only" id="pause" aria-pressed="false">Pause</button>
-${source.clear ? post('/clear', 'Clear') : ''}<button type="button" class="scripted-only" id="theme" aria-label="Theme: system" title="Theme: system">◐</button>
+${source.clear ? post('/clear', 'Clear') : ''}
 ${hasLogin ? post('/logout', 'Log out') : ''}</div>`
 }
 

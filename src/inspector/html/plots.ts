@@ -1,9 +1,32 @@
 import type { Row, RowOutcome } from '../source.ts'
-import { HEIGHT, type Html, html, renderFigure, type TimeRange, toCount, WIDTH } from './template.ts'
+import { type Html, html, timeOfDay, toCount } from './template.ts'
 
-export const BARS = 60
+/** Size of the drawing; the page scales it. */
+const WIDTH = 600
+const HEIGHT = 120
 
-export const TONES: readonly RowOutcome['tone'][] = ['good', 'neutral', 'pending', 'bad']
+/** The time that a plot covers, in milliseconds. */
+interface TimeRange {
+  from: number
+  span: number
+}
+
+/** A plot over time as inline SVG, with its text for screen readers. */
+const renderFigure = (
+  title: string,
+  text: string,
+  marks: readonly Html[],
+  { from, span }: TimeRange,
+): Html => html`<figure><figcaption>${title}: ${text}</figcaption>
+<svg viewBox="0 0 ${WIDTH} ${HEIGHT}" role="img" aria-label="${title}: ${text}" preserveAspectRatio="none">
+<line class="axis" x1="0" x2="${WIDTH}" y1="${HEIGHT}" y2="${HEIGHT}"/>
+${marks}</svg>
+<p class="axis-labels"><span>${timeOfDay(new Date(from))}</span><span>${timeOfDay(new Date(from + span))}</span></p></figure>
+`
+
+const BARS = 60
+
+const TONES: readonly RowOutcome['tone'][] = ['good', 'neutral', 'pending', 'bad']
 
 /** Plots of the deliveries over time, and of their durations. */
 export function renderPlots(all: readonly Row[]): Html {
@@ -14,7 +37,7 @@ export function renderPlots(all: readonly Row[]): Html {
 }
 
 /** Bars: the number of deliveries in each part of the time, by outcome. */
-export function renderCounts(rows: readonly Row[]): Html {
+function renderCounts(rows: readonly Row[]): Html {
   const { from, span } = rangeOf(rows)
   const bars = Array.from({ length: BARS }, () => new Map<RowOutcome['tone'], number>())
   for (const { time, outcome } of rows) {
@@ -39,7 +62,7 @@ export function renderCounts(rows: readonly Row[]): Html {
 }
 
 /** Dots: one for each delivery, higher for a longer duration. */
-export function renderDurations(rows: readonly Row[]): Html {
+function renderDurations(rows: readonly Row[]): Html {
   const { from, span } = rangeOf(rows)
   const durations = rows.map(({ milliseconds = 0 }) => milliseconds).sort((a, b) => a - b)
   const longest = Math.max(1, durations.at(-1) ?? 1)
@@ -60,14 +83,14 @@ export function renderDurations(rows: readonly Row[]): Html {
   )
 }
 
-export function rangeOf(rows: readonly Row[]): TimeRange {
+function rangeOf(rows: readonly Row[]): TimeRange {
   const times = rows.map(({ time }) => time.getTime())
   const from = Math.min(...times)
   return { from, span: Math.max(1, Math.max(...times) - from) }
 }
 
 /** A whole number from 0 to `last`. */
-export const positionOf = (time: Date, from: number, span: number, last: number): number =>
+const positionOf = (time: Date, from: number, span: number, last: number): number =>
   Math.min(last, Math.floor(((time.getTime() - from) / span) * last))
 
-export const round = (number: number): number => Math.round(number * 10) / 10
+const round = (number: number): number => Math.round(number * 10) / 10

@@ -5,7 +5,7 @@ import { isHidden, type Redactor } from '../../shared/redact.ts'
 import { isSuccess } from '../../shared/status.ts'
 import type { Trust } from '../../shared/tls-trust.node.ts'
 import { sign } from '../../signature/signature.ts'
-import { bodyFields, readBody } from '../action.ts'
+import { bodyFields, contentTypeField, readBody, readContentType } from '../action.ts'
 import { choicesOf } from '../list.ts'
 import { findSignature } from '../request.ts'
 import type { Action, Done, Field, Item, Row, Source } from '../source.ts'
@@ -116,16 +116,7 @@ function createActions(
         ? 'Sends the edited body, signed with the newest key.'
         : `Sends the edited body, and the newest key itself in the header ${secretHeader}: check the address.`,
     isAvailable: ({ request }) => newestKey !== undefined && request.body !== undefined,
-    fields: (item) => [
-      addressField(item),
-      {
-        name: 'content-type',
-        label: 'Content type',
-        value: item.request.contentType || 'application/json',
-        choices: ['application/json', 'application/x-www-form-urlencoded'].map((type) => [type, type]),
-      },
-      ...bodyFields(item),
-    ],
+    fields: (item) => [addressField(item), contentTypeField(item), ...bodyFields(item)],
     async run(item, values) {
       const url = readAddress(item, values.to)
       const body = readBody(values)
@@ -135,7 +126,7 @@ function createActions(
       const kept = sendable(item.request.headers).filter(([name]) => !replaced.includes(name.toLowerCase()))
       const headers = [
         ...kept,
-        ['content-type', readContentType(values['content-type'])],
+        ['content-type', readContentType(values)],
         [header, signature],
       ] as const satisfies HttpRequest['headers']
       const withoutSignature = (text: string): string => redactor.text(text).replaceAll(signature, '***')
@@ -160,12 +151,6 @@ function createActions(
 /** The headers to send again. Redacted ones are left out. */
 const sendable = (headers: HeaderPairs): HeaderPairs =>
   endToEnd(headers).filter((header) => !isHidden(header))
-
-/** @throws {WebhookError} `config_invalid` */
-function readContentType(text = ''): string {
-  if (text !== '' && /^[\x20-\x7e]{1,200}$/.test(text)) return text
-  throw configInvalid('the content type must be text such as application/json')
-}
 
 /** Milliseconds to wait for the complete response. */
 const TIMEOUT = 10_000

@@ -1,5 +1,5 @@
 import { configInvalid } from '../../errors.ts'
-import { bodyFields, readBody } from '../../inspector/action.ts'
+import { bodyFields, contentTypeField, readBody, readContentType } from '../../inspector/action.ts'
 import { choicesOf } from '../../inspector/list.ts'
 import type { Action, Done, Item, Row, Source } from '../../inspector/source.ts'
 import { bodyFormat } from '../../payload/parse.ts'
@@ -28,7 +28,6 @@ import { createClockPanel, createFaultsPanel, createSettingsPanel } from './pane
 import { createRunOperation, createTriggerPanel, createWebhooksPanel } from './panels/webhooks.ts'
 
 const CONTENT_TYPES = ['application/json', 'application/x-www-form-urlencoded'] as const
-const MAX_CONTENT_TYPE = 256
 
 /** The actions on a delivery. Each makes one attempt and waits for it. */
 export function createActions(mock: Mock): Action<Item>[] {
@@ -73,23 +72,14 @@ export function createActions(mock: Mock): Action<Item>[] {
         const last = attempts && lastOf(attempts)
         // The signature is added again, so its form field is not part of the body to edit.
         const body = last?.request.body.subarray(0, findSignature(mock, last)?.fieldStart)
-        return [
-          ...bodyFields({ ...item, request: { ...item.request, body } }),
-          {
-            name: 'content-type',
-            label: 'Content type',
-            value: item.request.contentType,
-            choices: CONTENT_TYPES.map((text) => [text, text] as const),
-            isRequired: true,
-          },
-        ]
+        return [...bodyFields({ ...item, request: { ...item.request, body } }), contentTypeField(item)]
       },
       async run({ id }, values) {
         const { webhookId } = find(id).last
         const webhook = state.webhooks.get(webhookId)
         if (!webhook)
           throw configInvalid('the webhook of this delivery was deleted, so there is no key to sign with')
-        const contentType = readContentType(values['content-type'])
+        const contentType = readContentType(values)
         const body = readBody(values)
         const request = await sign(webhook, body, contentType)
         return toDone(
@@ -118,11 +108,6 @@ export function createActions(mock: Mock): Action<Item>[] {
       },
     },
   ]
-}
-
-function readContentType(text = ''): string {
-  if (text.length <= MAX_CONTENT_TYPE && /^[\x20-\x7e]+$/.test(text) && text.trim() === text) return text
-  throw configInvalid(`the content type must have 1 to ${MAX_CONTENT_TYPE} printable ASCII characters`)
 }
 
 /** The request without the headers that belong to its connection. */
