@@ -67,7 +67,6 @@ describe.each(MODES)('an inbox, $mode', (mode) => {
     await row(id).getByText('done').waitFor()
     await page.locator('#panels').getByText('0 pending, 1 dead').waitFor()
     await expect.poll(() => fact('Done').textContent(), { timeout: 10_000 }).toBe('2')
-    if (mode.javaScriptEnabled) await page.locator('#panel svg').waitFor()
     await row(dead).click()
     const why = page.getByRole('region', { name: 'Why' })
     await why.getByText('the map is away').waitFor()

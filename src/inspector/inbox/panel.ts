@@ -2,7 +2,7 @@ import type { InboxState, InboxStats } from '../../inbox/durable-inbox.ts'
 import { toCursor } from '../../inbox/method-options.ts'
 import { deliveryPath } from '../html/page.ts'
 import { type Html, html, renderFacts, renderTable, toCount, toDuration } from '../html/template.ts'
-import type { Done, Panel, PanelAction, PanelTools } from '../source.ts'
+import type { Panel, PanelAction, PanelTools } from '../source.ts'
 import { type Store, toHeadline } from './item.ts'
 
 /** The panel of an inbox: counts, ages, rates, and the errors of dead letters. */
@@ -102,27 +102,27 @@ function createPanelActions(inbox: Store): PanelAction[] {
         }
       },
     },
-    {
-      name: 'discard-dead',
-      label: 'Discard all dead letters',
-      question: async () =>
-        `Discard ${countLetters(await countOf('dead'))}? This cannot be undone, and the inbox then no longer recognizes duplicates of them.`,
-      // Uses purge(), because discard() would also remove a dead letter that another process has just retried.
-      run: async () => toDone(await inbox.purge({ state: 'dead' }), countLetters, 'Discarded'),
-    },
-    {
-      name: 'purge-done',
-      label: 'Remove done deliveries',
-      question: async () =>
-        `Remove ${countDone(await countOf('done'))}? The inbox then no longer recognizes duplicates of them.`,
-      run: async () => toDone(await inbox.purge({ state: 'done' }), countDone, 'Removed'),
-    },
+    // Uses purge(), because discard() would also remove a dead letter that another process has just retried.
+    purge('dead', 'discard-dead', 'Discard all dead letters', countLetters),
+    purge('done', 'purge-done', 'Remove done deliveries', countDone),
   ]
-}
 
-const toDone = (removed: number, count: (number: number) => string, verb: string): Done => ({
-  message: `${verb} ${count(removed)}.`,
-})
+  function purge(
+    state: 'done' | 'dead',
+    name: string,
+    label: string,
+    describe: (count: number) => string,
+  ): PanelAction {
+    const [verb, past] = state === 'dead' ? ['Discard', 'Discarded'] : ['Remove', 'Removed']
+    return {
+      name,
+      label,
+      question: async () =>
+        `${verb} ${describe(await countOf(state))}? This cannot be undone, and the inbox then no longer recognizes duplicates of them.`,
+      run: async () => ({ message: `${past} ${describe(await inbox.purge({ state }))}.` }),
+    }
+  }
+}
 
 const countLetters = (number: number): string => toCount(number, 'dead letter')
 const countDone = (number: number): string => toCount(number, 'done delivery', 'done deliveries')

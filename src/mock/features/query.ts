@@ -274,17 +274,14 @@ function parseWhere(layer: Pick<Layer, 'fields'>, text: string): Condition {
     return condition
   }
 
-  function parseOr(): Condition {
-    const parts = [parseAnd()]
-    while (accept('OR')) parts.push(parseAnd())
-    return (attributes) => decide(parts, attributes, true)
+  /** Parses conditions with a word between them. OR is decided by a true one, AND by a false one. */
+  function parseJoined(word: 'OR' | 'AND', parse: () => Condition): Condition {
+    const parts = [parse()]
+    while (accept(word)) parts.push(parse())
+    return (attributes) => decide(parts, attributes, word === 'OR')
   }
 
-  function parseAnd(): Condition {
-    const parts = [parseNot()]
-    while (accept('AND')) parts.push(parseNot())
-    return (attributes) => decide(parts, attributes, false)
-  }
+  const parseOr = (): Condition => parseJoined('OR', () => parseJoined('AND', parseNot))
 
   function parseNot(): Condition {
     if (accept('NOT')) return negate(nested(parseNot))
