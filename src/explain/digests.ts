@@ -2,7 +2,7 @@ import { importKey } from '#runtime'
 import type { HmacKey } from '../runtime/hmac.ts'
 import { concat, toBase64, utf8 } from '../shared/bytes.ts'
 import { fromHex, toHex } from './bytes.ts'
-import type { BytesOrText } from './types.ts'
+import type { BytesOrText, Hypothesis } from './types.ts'
 
 /** The part of node:crypto that is used here. It is loaded only where it exists, and so is not imported. */
 interface NodeCrypto {
@@ -110,12 +110,6 @@ const HASHES: readonly Hash[] = [
 /** Hashes that senders combine with a key in ways of their own. */
 const COMMON: readonly Hash[] = [SHA256, ...HASHES.filter(([id]) => /^(sha1|sha512|md5)$/.test(id))]
 
-const WRITTEN: readonly (readonly [notation: string, write: (digest: Uint8Array) => BytesOrText])[] = [
-  ['in hex', toHex],
-  ['in bytes', (digest) => digest],
-  ['in base64', toBase64],
-]
-
 /** The first four are those that senders confuse most often. */
 export const ALGORITHMS: readonly Algorithm[] = [
   ...[...HASHES, ['sha3-256', 'SHA3-256', 32] as const].map(
@@ -133,22 +127,6 @@ export const ALGORITHMS: readonly Algorithm[] = [
     }),
   ),
   ...[SHA256, ...HASHES].flatMap(plainHashes),
-  ...COMMON.flatMap(([hash, name]) =>
-    WRITTEN.map(([notation, write]) =>
-      inTwoSteps(
-        `HMAC-SHA256 over the ${name} hash of the body ${notation} instead of the body`,
-        (_, body) => hashOf(hash, body),
-        (key, digest) => hmac('sha256', key, write(digest)),
-      ),
-    ),
-  ),
-  ...WRITTEN.slice(0, 2).map(([notation, write]) =>
-    inTwoSteps(
-      `a plain SHA-256 hash of the HMAC-SHA256 ${notation}`,
-      (key, body) => hmac('sha256', key, body),
-      (_, digest) => hashOf('sha256', write(digest)),
-    ),
-  ),
 ]
 
 function plainHashes([hash, name, size]: Hash): Algorithm[] {
@@ -172,20 +150,14 @@ function plainHashes([hash, name, size]: Hash): Algorithm[] {
   ]
 }
 
-/** Computes a second digest from the bytes of a first one. Stays synchronous where hashing is. */
-function inTwoSteps(
-  description: string,
-  first: (key: BytesOrText, body: BytesOrText) => Digest,
-  second: (key: BytesOrText, digest: Uint8Array) => Digest,
-): Algorithm {
-  const next = (key: BytesOrText, hex: string | undefined): Digest =>
-    hex === undefined ? undefined : second(key, fromHex(hex) as Uint8Array)
-  return {
-    description,
-    size: 32,
-    compute(key, body) {
-      const digest = first(key, body)
-      return digest instanceof Promise ? digest.then((hex): Digest => next(key, hex)) : next(key, digest)
-    },
+/** Returns hashes of a body, which the sender may have signed in place of the body. */
+export async function hashedBodies(body: Uint8Array): Promise<Hypothesis[]> {
+  const hypotheses: Hypothesis[] = []
+  for (const [hash, name] of COMMON) {
+    const hex = await hashOf(hash, body)
+    const bytes = fromHex(hex ?? 'x')
+    for (const value of bytes ? [toHex(bytes), bytes, toBase64(bytes)] : [])
+      hypotheses.push(['algorithm', value, `the ${name} hash of the body instead of the body`])
   }
+  return hypotheses
 }

@@ -1,6 +1,7 @@
 import {
   type Json,
   type Layout,
+  type Member,
   parseJson,
   SPACED,
   type Values,
@@ -163,16 +164,37 @@ const EMPTIES: readonly Option[] = [
 
 const byUnits = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0)
 
-const ORDERS: readonly (readonly [compare: (a: string, b: string) => number, cost: number, says: string])[] =
-  [
-    [() => 0, 0, ''],
-    [byUnits, 1, 'with sorted names'],
-    [(a, b) => a.length - b.length || byUnits(a, b), 2, 'with short names first, as in jsonb'],
-  ]
+/** Member names in documented payloads (docs/senders.md), in the order in which services write them. */
+const PAYLOADS: readonly string[][] = [
+  'serviceType,changesUrl,name,id,folderName,serviceName,events',
+  'serviceType,jobId,statusURL,name,taskName,folderName,serviceName,events',
+  'name,layerId,orgId,serviceName,lastUpdatedTime,changesUrl,events',
+  'name,layerId,orgId,serviceName,lastUpdatedTime,changesUrl,changeType',
+  'info,events',
+  'webhookName,webhookId,portalURL,when',
+  'username,userId,when,operation,source,id,properties',
+  'eventType,when',
+].map((names) => names.split(','))
+
+/** Returns the names of the documented payload that has all of these members. */
+const documented = (members: readonly Member[]): readonly string[] =>
+  PAYLOADS.find((payload) => members.every(({ name }) => payload.includes(name))) ?? []
+
+type Compare = (a: string, b: string, names: readonly string[]) => number
+
+const ORDERS: readonly (readonly [compare: Compare, cost: number, says: string])[] = [
+  [() => 0, 0, ''],
+  [byUnits, 1, 'with sorted names'],
+  [(a, b) => a.length - b.length || byUnits(a, b), 2, 'with short names first, as in jsonb'],
+  [(a, b, names) => names.indexOf(a) - names.indexOf(b), 3, 'with the members in the documented order'],
+]
 
 function ordersOf({ objects }: Survey): Option[] {
   const orders = ORDERS.map(([compare, cost, says]) => {
-    const sorted = cached(({ members }: Json) => [...members].sort((a, b) => compare(a.name, b.name)))
+    const sorted = cached(({ members }: Json) => {
+      const names = documented(members)
+      return [...members].sort((a, b) => compare(a.name, b.name, names))
+    })
     return option({ members: sorted }, cost, says)
   })
   return distinct(orders, ({ members }) =>

@@ -2,7 +2,7 @@ import { type Body, toBytes } from '../shared/bytes.ts'
 import { bodiesWith, cheapBodies, compressedBodies, expensiveBodies, writtenBodies } from './bodies.ts'
 import type { Cause } from './causes.ts'
 import type { Claims } from './claims.ts'
-import { ALGORITHMS, type Algorithm, createSign, type Sign } from './digests.ts'
+import { ALGORITHMS, type Algorithm, createSign, hashedBodies, type Sign } from './digests.ts'
 import { hashedAndJoinedKeys, likelyKeys, rareKeys } from './keys.ts'
 import type { ReceivedRequest } from './request.ts'
 import { memberTexts, signedTexts } from './signed-texts.ts'
@@ -35,7 +35,7 @@ export async function search(
   let elsewhere: readonly Finding[] | undefined
   for (const [perByte, size, bodies, keys, algorithms] of STAGES) {
     if (size === 'small' && !work.isComplete) continue
-    for (const candidate of combine(bodies(request), await keys(request), algorithms)) {
+    for (const candidate of combine(await bodies(request), await keys(request), algorithms)) {
       const { message, keySize, mistakes, algorithm } = candidate
       if (algorithm?.size !== undefined && !claims.canFind(algorithm.size)) continue
       if (!work.spend(message.length, keySize, perByte)) return elsewhere
@@ -138,19 +138,21 @@ const echo: Step = ({ body }) => [
   ['body_trailing_newline', added(body, '', '\n')[0] as Uint8Array, 'the body with a line feed after it'],
 ]
 
-type Bodies = (request: ReceivedRequest) => Iterable<BodyPart>
+type Bodies = (request: ReceivedRequest) => Iterable<BodyPart> | Promise<Iterable<BodyPart>>
 
 const received: Bodies = ({ body }) => [{ value: body, mistakes: [] }]
 
-const over = (...steps: Step[]): Bodies =>
-  function* (request) {
+const over = (...steps: Step[]) =>
+  function* (request: ReceivedRequest): Generator<BodyPart> {
     for (const step of steps)
       for (const [cause, value, description] of step(request))
-        yield {
-          value,
-          mistakes: [{ cause, evidence: `The signature was computed over ${description}.` }],
-        }
+        yield { value, mistakes: [{ cause, evidence: `The signature was computed over ${description}.` }] }
   }
+
+const digests: Bodies = async (request) => {
+  const hypotheses = await hashedBodies(request.body)
+  return over(() => hypotheses)(request)
+}
 
 /**
  * Yields the results of two steps, of which the second starts from the result of the first. Only pairs that often occur
@@ -234,6 +236,7 @@ const STAGES: readonly Stage[] = [
   [0, 'any', received, rare],
   [3, 'small', over(expensive), given],
   [1, 'any', received, given, RARE_ALGORITHMS],
+  [0, 'any', digests, given],
   // Two mistakes.
   [0, 'any', over(cheap), likely],
   [0, 'any', likelyTexts, likely],

@@ -1,10 +1,9 @@
 import { toBase64 } from '../shared/bytes.ts'
-import { decodeSignature, percentDecode } from '../signature/signature.ts'
-import { fromHex, toBinary, toHex, trim } from './bytes.ts'
+import { decodeSignature } from '../signature/signature.ts'
+import { fromHex, toBinary, trim } from './bytes.ts'
 import { type Claims, isShown, MAX_SIGNATURE } from './claims.ts'
-import { hashOf, hmacSha256 } from './digests.ts'
-import { digestsIn, notationMistakes } from './notations.ts'
-import { findPlaceholder } from './placeholders.ts'
+import { hashOf } from './digests.ts'
+import { findPlaceholder } from './keys.ts'
 import { grouped } from './refusals.ts'
 import type { ReceivedRequest } from './request.ts'
 import { search } from './search.ts'
@@ -18,8 +17,6 @@ export async function explainSignature(
   isThorough: boolean,
 ): Promise<readonly Finding[]> {
   const work = createWork(request.body.length, isThorough)
-  const inField = await findInField(request, claims)
-  if (inField) return inField
   const keys = searchedKeys(request.keys)
   const found = await search({ ...request, keys }, claims, work)
   if (found) return found
@@ -44,30 +41,6 @@ function searchedKeys(keys: readonly Uint8Array[]): Uint8Array[] {
     searched.push(key)
   }
   return searched
-}
-
-/** Finds a valid signature in the last field of a form, whatever its name: `payload=<bytes>&<name>=<signature>`. */
-async function findInField(
-  { body, keys, isInField }: ReceivedRequest,
-  { encoding }: Claims,
-): Promise<readonly Finding[] | undefined> {
-  if (isInField) return undefined
-  const end = body.lastIndexOf('&'.charCodeAt(0))
-  const start = body.indexOf('='.charCodeAt(0)) + 1
-  // Read one character more than the pattern allows, so that a longer field does not match.
-  const field = toBinary(body.subarray(end + 1, end + 403))
-  const [, name, signature] = /^([\w.%-]{1,100})=(.{1,300})$/s.exec(field) ?? []
-  if (end < start || !name || !signature) return undefined
-  const digests = new Map([...digestsIn(percentDecode(signature))].map((digest) => [toHex(digest), digest]))
-  for (const key of digests.size > 0 ? keys : []) {
-    const digest = digests.get(await hmacSha256(key, body.subarray(start, end)))
-    if (!digest) continue
-    const isPayload = toBinary(body.subarray(0, start)) === 'payload='
-    const other = isPayload ? '' : ', which is not named payload'
-    const evidence = `The form field${isShown(name, keys) ? ` ${name}` : ''} contains the signature of the field before it${other}.`
-    return [{ cause: 'signature_in_form_field', evidence }, ...notationMistakes(signature, digest, encoding)]
-  }
-  return undefined
 }
 
 /** Says that the signature header is missing, and which other headers look like signatures. */

@@ -59,7 +59,7 @@ export const PLACE_ROWS: readonly Row[] = [
     name: 'a form whose first field has another name',
     headers: () => FORM,
     got: { body: (digest) => `data=${JSON_BODY}&sig=${hex(digest)}` },
-    evidence: /the signature of the field before it, which is not named payload\.$/,
+    evidence: /in the field sig\.$/,
   },
   {
     cause: 'signature_doubled',

@@ -91,7 +91,7 @@ export const SIGNATURE_ROWS: Row[] = [
     name: 'the last field of a form that is not percent-encoded',
     headers: () => ({ 'content-type': FORM }),
     got: { body: formWith('x-esriHook-Signature') },
-    evidence: /field x-esriHook-Signature /,
+    evidence: /field x-esriHook-Signature\.$/,
   },
   {
     cause: 'signature_in_form_field',
