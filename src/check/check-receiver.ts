@@ -10,12 +10,12 @@ import {
   type CheckOptions,
   type CheckReport,
   type CheckResult,
+  type CheckVerdict,
   type Conclusion,
   type Finding,
   isRequired,
   skipped,
   undecided,
-  type Verdict,
 } from './types.ts'
 
 /**
@@ -58,12 +58,8 @@ export async function checkReceiver(options: CheckOptions): Promise<CheckReport>
 
   const problem = await whyUnreachable(target)
   if (problem !== undefined) return toReport('unreachable', problem)
-  const probe = createProbe(target, sender, {
-    headers,
-    observer: options.observer,
-    failHandler: options.failHandler,
-    unknownPath,
-  })
+  const { observer, failHandler } = options
+  const probe = createProbe(target, sender, { headers, observer, failHandler, unknownPath })
   try {
     const results = await runScenarios(probe, options)
     return toReport(...conclude(results, head.strict), results)
@@ -87,7 +83,7 @@ async function whyUnreachable(target: Target): Promise<string | undefined> {
 }
 
 function conclude(results: readonly CheckResult[], strict: boolean): [Conclusion, string] {
-  const idsOf = (verdict: Verdict): string[] =>
+  const idsOf = (verdict: CheckVerdict): string[] =>
     results
       .filter((result) => result.verdict === verdict && isRequired(result, { strict }))
       .map(({ id }) => id)

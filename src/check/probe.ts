@@ -8,7 +8,7 @@ import {
 } from './connection.ts'
 import { MAX_EXCERPT, type Reply } from './response.ts'
 import type { Sender } from './sender.ts'
-import type { HandlerSwitch, Observer } from './types.ts'
+import type { CheckObserver, HandlerSwitch } from './types.ts'
 
 export const FORM_TYPE = 'application/x-www-form-urlencoded'
 
@@ -40,7 +40,7 @@ export interface Probe {
   readonly sender: Sender
   /** Milliseconds to wait for each response. */
   readonly timeout: number
-  readonly observer: Observer | undefined
+  readonly observer: CheckObserver | undefined
   readonly failHandler: HandlerSwitch | undefined
   /** Path and query for a tenant that does not exist. */
   readonly unknownPath: string | undefined

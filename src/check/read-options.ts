@@ -1,67 +1,54 @@
 import { configInvalid } from '../errors.ts'
-import { nearest, type OptionNames, requireKnownOptions } from '../options.ts'
+import { nearest, requireKnownOptions } from '../options.ts'
 import { isHeaderValue } from '../shared/headers.ts'
 import { createRedactor } from '../shared/redact.ts'
 import { createTrust } from '../shared/tls-trust.node.ts'
 import { createKeyring } from '../signature/keyring.ts'
 import { requireEncoding, requireHeaderName } from '../signature/signature.ts'
 import type { Target } from './connection.ts'
+import type { Probe } from './probe.ts'
 import { ALL } from './scenarios/all.ts'
 import { createSender, type Sender } from './sender.ts'
 import { type CheckOptions, GROUPS } from './types.ts'
 
-const NAMES: OptionNames<CheckOptions> = {
+/** The types of the options; `true` for options that are read below. */
+const OPTIONS: Readonly<Record<keyof CheckOptions, 'string' | 'boolean' | 'function' | true>> = {
   url: true,
   signatureKey: true,
   profile: true,
   dialect: true,
   signatureHeader: true,
   encoding: true,
-  prefix: true,
-  changeType: true,
-  sideEffects: true,
-  observer: true,
-  failHandler: true,
+  prefix: 'string',
+  changeType: 'string',
+  sideEffects: 'boolean',
+  observer: 'function',
+  failHandler: 'function',
   unknownUrl: true,
   only: true,
   skip: true,
-  strict: true,
+  strict: 'boolean',
   timeout: true,
   headers: true,
   ca: true,
-  onResult: true,
+  onResult: 'function',
 }
 
-const TYPES: readonly (readonly [keyof CheckOptions, 'string' | 'boolean' | 'function'])[] = [
-  ['prefix', 'string'],
-  ['changeType', 'string'],
-  ['sideEffects', 'boolean'],
-  ['strict', 'boolean'],
-  ['observer', 'function'],
-  ['failHandler', 'function'],
-  ['onResult', 'function'],
-]
-
-/** Options after they have been checked. */
-export interface Settings {
-  readonly target: Target
-  readonly sender: Sender
-  /** Path and query for a tenant that does not exist. */
-  readonly unknownPath: string | undefined
-  readonly headers: readonly (readonly [string, string])[]
-}
+type Headers = readonly (readonly [name: string, value: string])[]
 
 /** @throws {WebhookError} `config_invalid` */
-export function readOptions(options: CheckOptions): Settings {
-  requireKnownOptions(options, NAMES)
+export function readOptions(
+  options: CheckOptions,
+): Pick<Probe, 'target' | 'sender' | 'unknownPath'> & { headers: Headers } {
+  requireKnownOptions(options, OPTIONS)
   requireNames(options)
   createKeyring([options.signatureKey])
   requireChoice('profile', options.profile, ['service', 'arcgis', 'portal'])
   requireChoice('dialect', options.dialect, ['service', 'hosted', 'organization'])
   if (options.encoding !== undefined) requireEncoding(options.encoding, ['hex', 'base64'])
   if (options.signatureHeader !== undefined) requireHeaderName(options.signatureHeader)
-  for (const [name, type] of TYPES)
-    if (!['undefined', type].includes(typeof options[name]))
+  for (const [name, type] of Object.entries(OPTIONS))
+    if (type !== true && !['undefined', type].includes(typeof options[name as keyof CheckOptions]))
       throw configInvalid(`${name} must be ${type === 'boolean' ? 'true or false' : `a ${type}`}`)
   const sender = createSender(options)
   const trust = readTrust(options)
@@ -91,7 +78,7 @@ export function readOptions(options: CheckOptions): Settings {
 const MIN_SECRET = 8
 
 /** Returns what may be a secret besides the key: values of headers and of the query, and credentials in headers. */
-function secretsIn(urls: readonly URL[], headers: Settings['headers']): string[] {
+function secretsIn(urls: readonly URL[], headers: Headers): string[] {
   const values = headers.flatMap(([, value]) => [value, value.slice(value.indexOf(' ') + 1)])
   return [...urls.flatMap(({ searchParams }) => [...searchParams.values()]), ...values].filter(
     ({ length }) => length >= MIN_SECRET,
@@ -129,7 +116,7 @@ function readTrust({ ca = [] }: CheckOptions): Target['trust'] {
 /** The headers that the scenarios write themselves. */
 const OWN = /^(host|content-length|content-type|transfer-encoding|connection|expect)$/i
 
-function readHeaders(headers: CheckOptions['headers'] = {}, sender: Sender): Settings['headers'] {
+function readHeaders(headers: CheckOptions['headers'] = {}, sender: Sender): Headers {
   return Object.entries(headers).map(([name, value]) => {
     requireHeaderName(name, 'a name in headers')
     if (OWN.test(name) || name.toLowerCase() === sender.header.toLowerCase())

@@ -1,5 +1,5 @@
 import { Html, html } from '../inspector/html/template.ts'
-import { type CheckReport, type CheckResult, GROUPS, isRequired, type Verdict } from './types.ts'
+import { type CheckReport, type CheckResult, type CheckVerdict, GROUPS, isRequired } from './types.ts'
 
 /**
  * Writes a report in the XML format of JUnit, which CI systems read: one test suite per group, one test case per
@@ -110,7 +110,12 @@ p.conforms, p.fails, p.undecided, p.unreachable { font-weight: 600 }
 `)
 
 /** Marks of the verdicts, besides their colours. */
-const MARKS: Readonly<Record<Verdict, string>> = { passed: '✓', failed: '✗', undecided: '?', skipped: '–' }
+const MARKS: Readonly<Record<CheckVerdict, string>> = {
+  passed: '✓',
+  failed: '✗',
+  undecided: '?',
+  skipped: '–',
+}
 
 /**
  * Writes a report as one HTML file without scripts and external resources.

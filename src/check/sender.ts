@@ -3,6 +3,7 @@ import { DIALECT_OF, PROFILE_OF } from '../shared/senders.ts'
 import type { SignatureKey } from '../signature/keyring.ts'
 import { arcgis, type ProfileName, portal, service } from '../signature/profiles.ts'
 import { createPayload, type Dialect, type PayloadEvents } from '../testing/payloads.ts'
+import type { CheckOptions } from './types.ts'
 
 /** How a signature is written; members that are left out are as the sender usually writes them. */
 export interface Notation {
@@ -42,17 +43,6 @@ export interface Sender {
   wrongCredential(): string
 }
 
-/** Who the sender is; members that are left out are those of the profile or the dialect. */
-export interface SenderOptions {
-  readonly signatureKey: SignatureKey
-  readonly profile?: ProfileName | undefined
-  readonly dialect?: Dialect | undefined
-  readonly signatureHeader?: string | undefined
-  readonly encoding?: 'hex' | 'base64' | undefined
-  readonly prefix?: string | undefined
-  readonly changeType?: string | undefined
-}
-
 const HEADERS: Readonly<Record<ProfileName, string>> = {
   service: service.signatureHeader,
   arcgis: arcgis.signatureHeader,
@@ -65,7 +55,8 @@ const HEADERS: Readonly<Record<ProfileName, string>> = {
  */
 const hasSpecialDigits = (signature: string): boolean => signature.includes('+') && signature.includes('/')
 
-export function createSender(options: SenderOptions): Sender {
+/** @param options members that are left out are those of the profile or the dialect */
+export function createSender(options: CheckOptions): Sender {
   const profile = options.profile ?? PROFILE_OF[options.dialect ?? 'service']
   const dialect = options.dialect ?? DIALECT_OF[profile]
   const isSigned = profile !== 'portal'

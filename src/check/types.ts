@@ -14,11 +14,11 @@ export type Level = 'must' | 'should' | 'may'
  * The result of a scenario. `undecided`: the responses do not show whether the receiver conforms. `skipped`: the scenario
  * does not apply to this receiver or sender, or was not selected.
  */
-export type Verdict = 'passed' | 'failed' | 'undecided' | 'skipped'
+export type CheckVerdict = 'passed' | 'failed' | 'undecided' | 'skipped'
 
 /** What a scenario found out. */
 export interface Finding {
-  readonly verdict: Verdict
+  readonly verdict: CheckVerdict
   /** The request and the response, or the reason for an undecided or skipped verdict, without the key. */
   readonly evidence: string
 }
@@ -91,7 +91,7 @@ export interface CheckReport {
   /** One sentence for the conclusion, for example why there was no connection. */
   readonly summary: string
   /** Number of results with each verdict. */
-  readonly counts: Readonly<Record<Verdict, number>>
+  readonly counts: Readonly<Record<CheckVerdict, number>>
   /** One result per scenario, in the order of the groups. Empty if the receiver is unreachable. */
   readonly results: readonly CheckResult[]
 }
@@ -100,7 +100,7 @@ export interface CheckReport {
  * Counts how often the receiver has handled the delivery whose webhook name contains `id`, or how many deliveries it
  * has handled since it started: only differences matter.
  */
-export type Observer = (id: string) => number | Promise<number>
+export type CheckObserver = (id: string) => number | Promise<number>
 
 /**
  * Makes the receiver's handler fail (`fails` is true) or work again (false), for the delivery whose webhook name
@@ -129,7 +129,7 @@ export interface CheckOptions {
   /** Also runs the scenarios that send a valid delivery more than once, or break one off. Default false. */
   sideEffects?: boolean | undefined
   /** Counts handled deliveries. Without it, scenarios that need a count are undecided. */
-  observer?: Observer | undefined
+  observer?: CheckObserver | undefined
   /** Makes the handler fail, for the scenario `handler-failure`. Requires `sideEffects`. Default: it is skipped. */
   failHandler?: HandlerSwitch | undefined
   /**

@@ -1,4 +1,4 @@
-import { type CheckOptions, type CheckReport, checkReceiver, type Verdict } from 'geohook/check'
+import { type CheckOptions, type CheckReport, type CheckVerdict, checkReceiver } from 'geohook/check'
 import { expect } from 'vitest'
 import { KEY } from '../helpers/deliver.ts'
 
@@ -30,7 +30,7 @@ export const checkUrl = (url: string, options: Partial<CheckOptions> = {}): Prom
   })
 
 /** Returns `id: evidence` of the results with a verdict that matter for the conclusion. */
-const linesOf = ({ results }: CheckReport, verdict: Verdict): string[] =>
+const linesOf = ({ results }: CheckReport, verdict: CheckVerdict): string[] =>
   results
     .filter((result) => result.verdict === verdict && result.level !== 'may')
     .map(({ id, evidence }) => `${id}: ${evidence}`)

@@ -1,5 +1,5 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
-import { type CheckOptions, type CheckReport, checkReceiver, type Verdict } from 'geohook/check'
+import { type CheckOptions, type CheckReport, type CheckVerdict, checkReceiver } from 'geohook/check'
 import { KEY } from '../helpers/deliver.ts'
 import { serve } from '../helpers/served.ts'
 
@@ -13,7 +13,7 @@ export async function checkListener(
 }
 
 /** Returns the ids of the results with a verdict. */
-export const idsOf = ({ results }: CheckReport, verdict: Verdict): string[] =>
+export const idsOf = ({ results }: CheckReport, verdict: CheckVerdict): string[] =>
   results.filter((result) => result.verdict === verdict).map(({ id }) => id)
 
 /** Returns the result of a scenario. */

@@ -2,7 +2,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { accepts, describe, each, isLimited, refuses, type Scenario } from '../judge.ts'
 import { FORM_TYPE, type Probe } from '../probe.ts'
 import { isSuccess, type Reply } from '../response.ts'
-import { type Finding, failed, type Observer, passed, skipped, undecided } from '../types.ts'
+import { type CheckObserver, type Finding, failed, passed, skipped, undecided } from '../types.ts'
 
 /** Milliseconds before a delivery is sent again. */
 const RETRY = 500
@@ -220,7 +220,7 @@ interface Counter {
 }
 
 /** Calls an observer. Throws if it does not return a number in time. */
-async function countHandled(observer: Observer, timeout: number, id: string): Promise<number> {
+async function countHandled(observer: CheckObserver, timeout: number, id: string): Promise<number> {
   const stop = new AbortController()
   const late = wait(timeout, 'late', { signal: stop.signal })
   late.catch(() => {}) // aborted

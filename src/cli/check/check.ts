@@ -4,16 +4,16 @@ import { extname } from 'node:path'
 import { promisify } from 'node:util'
 import { type Command, InvalidArgumentError } from 'commander'
 import {
+  type CheckObserver,
   type CheckReport,
   type CheckResult,
+  type CheckVerdict,
   type Conclusion,
   checkReceiver,
   type HandlerSwitch,
-  type Observer,
   SCENARIOS,
   toHtml,
   toJUnit,
-  type Verdict,
 } from '../../check/index.ts'
 import type { HeaderPairs } from '../../shared/headers.ts'
 import { isObject, tryJson } from '../../shared/json.ts'
@@ -171,7 +171,7 @@ function toObserver(
   io: Io,
   { observer: url, observerCommand: command }: Options,
   trust: Trust,
-): Observer | undefined {
+): CheckObserver | undefined {
   if (url && command !== undefined) throw usageError('give either --observer or --observer-command')
   if (url) return (id) => countAt(url.href.replaceAll(/\{id\}|%7Bid%7D/gi, id), trust)
   if (command === undefined) return undefined
@@ -264,7 +264,12 @@ function printReport(io: Io, report: CheckReport, format: Format): void {
   else io.host.stdout.write({ junit: toJUnit, html: toHtml }[format](report))
 }
 
-const MARKS: Readonly<Record<Verdict, string>> = { passed: '✓', failed: '✗', undecided: '?', skipped: '-' }
+const MARKS: Readonly<Record<CheckVerdict, string>> = {
+  passed: '✓',
+  failed: '✗',
+  undecided: '?',
+  skipped: '-',
+}
 
 /** Prints a report: one line per scenario that ran, more for those that failed, and then those that did not run. */
 function printText(io: Io, report: CheckReport): void {

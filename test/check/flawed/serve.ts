@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import { type AddressInfo, connect, createServer as createTcpServer, type Server } from 'node:net'
 import { Transform } from 'node:stream'
-import type { HandlerSwitch, Observer } from 'geohook/check'
+import type { CheckObserver, HandlerSwitch } from 'geohook/check'
 import { KEY } from '../../helpers/deliver.ts'
 import type { Flaw } from './flaw.ts'
 import { createListener, createSteps, Refusal } from './steps.ts'
@@ -11,7 +11,7 @@ import { createListener, createSteps, Refusal } from './steps.ts'
 export interface FlawedServer extends AsyncDisposable {
   url: string
   /** Counts what the handler gets. */
-  observer: Observer
+  observer: CheckObserver
   failHandler: HandlerSwitch
 }
 
