@@ -89,11 +89,12 @@ export interface ProductOptions {
    */
   window?: false | WindowOptions | undefined
   /**
-   * Whether receivers must prove that they have the key of a webhook (docs/mock.md, "Handshake"), and how often. A
-   * webhook whose handshake fails gets no deliveries until a later handshake succeeds. Default false, but true for
-   * `'online'`.
+   * Whether receivers must prove that they have the key of a webhook (docs/mock.md, "Handshake"), and milliseconds from
+   * one handshake of a webhook to the next, by the service's clock: 60,000 to 604,800,000 (a week), or `true` for
+   * 3,600,000. A webhook whose handshake fails gets no deliveries until a later handshake succeeds. Default false, but
+   * true for `'online'`.
    */
-  handshake?: boolean | HandshakeOptions | undefined
+  handshake?: boolean | number | undefined
   /** Whether a webhook is active if `create` does not say so. Default true, but false for `'online'`. */
   defaultActive?: boolean | undefined
   /** Whether optional parameters that an edit omits keep their values or get their defaults. Default `'keep'`. */
@@ -135,15 +136,6 @@ export type SignatureOptions = Pick<
   'signatureHeader' | 'encoding' | 'prefix' | 'signatureIn' | 'percentEncoded' | 'formPayload'
 >
 
-/** How often handshakes are repeated. */
-export interface HandshakeOptions {
-  /**
-   * Milliseconds from one handshake of a webhook to the next, by the service's clock; 60,000 to 604,800,000 (a week).
-   * Default 3,600,000.
-   */
-  every?: number | undefined
-}
-
 /** Options that have a value, except the given ones. */
 type Resolved<Options, Absent extends keyof Options> = Pick<Options, Absent> & {
   [name in Exclude<keyof Options, Absent>]-?: NonNullable<Options[name]>
@@ -153,7 +145,8 @@ type Resolved<Options, Absent extends keyof Options> = Pick<Options, Absent> & {
 export interface Behavior
   extends Omit<Resolved<ProductOptions, 'changesUrl' | 'federated'>, 'window' | 'handshake'> {
   window: ResolvedWindow
-  handshake: false | { every: number }
+  /** Milliseconds from one handshake of a webhook to the next. */
+  handshake: false | number
 }
 
 /** The options with their defaults. */

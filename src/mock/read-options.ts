@@ -43,7 +43,7 @@ const SERVICE: Preset = {
 const READABLE_ERRORS = { errorFormat: 'error', httpStatus: 'always200' } as const
 
 /** How often real services repeat the handshake is unknown (docs/decisions.md). */
-const EVERY_HOUR = { every: 3_600_000 }
+const EVERY_HOUR = 3_600_000
 
 const PRODUCTS: Readonly<Record<Product, Preset>> = {
   service: SERVICE,
@@ -131,7 +131,10 @@ const behaviorSchema = z.strictObject({
     ])
     .optional(),
   handshake: z
-    .union([z.boolean(), z.strictObject({ every: z.int().min(60_000).max(604_800_000).optional() })])
+    .union(
+      [z.boolean(), z.int().min(60_000).max(604_800_000)],
+      'must be true, false or milliseconds from 60000 to 604800000',
+    )
     .optional(),
   defaultActive: z.boolean().optional(),
   omitted: z.enum(['keep', 'reset']).optional(),
@@ -168,13 +171,14 @@ function toBehavior(like: MockServiceOptions['like'] = 'service'): Behavior {
     return toBehavior({ product: check<Product>(productSchema, like, 'options.like') })
   requireKnownOptions(like, behaviorSchema.shape, 'like option')
   const given = withoutUndefined(check<ProductOptions>(behaviorSchema, like, 'options.like'))
-  const { product = 'service', window, handshake, signature, ...changes } = given
+  const { product = 'service', window, signature, ...changes } = given
   const preset = PRODUCTS[product]
+  const handshake = given.handshake ?? preset.handshake
   const behavior = { product, ...preset, ...changes }
   return {
     ...behavior,
     window: toWindow(preset.window, window),
-    handshake: toHandshake(preset.handshake, handshake),
+    handshake: handshake === true ? EVERY_HOUR : handshake,
     signature: { ...signatureOf(behavior), ...withoutUndefined(signature ?? {}) },
   }
 }
@@ -184,13 +188,6 @@ function toWindow(preset: ResolvedWindow, given: ProductOptions['window']): Reso
   if (given === false) return { ...preset, webhooks: 'none' }
   const webhooks = preset.webhooks === 'none' ? 'scheduled' : preset.webhooks
   return { ...preset, webhooks, ...withoutUndefined(given) } as ResolvedWindow
-}
-
-function toHandshake(
-  preset: Behavior['handshake'],
-  given: ProductOptions['handshake'] = preset,
-): Behavior['handshake'] {
-  return given === false ? false : { ...EVERY_HOUR, ...(given === true ? {} : withoutUndefined(given)) }
 }
 
 function signatureOf({ product, dialect }: Pick<Behavior, 'product' | 'dialect'>): SignatureOptions {

@@ -8,10 +8,10 @@ import { Extractions } from './features/extract/extractions.ts'
 import { FeatureStore } from './features/feature-data.ts'
 import type { MockServiceOptions, ResolvedOptions } from './options.ts'
 import { toOptions } from './read-options.ts'
+import { check, eventSchema } from './schemas.ts'
 import {
   MAX_CHANGES,
   type MockEvent,
-  requireEvent,
   requirePossible,
   type ServiceEvent,
   selects,
@@ -106,7 +106,7 @@ export function createMock(
   const seed = toSnapshot(state)
 
   function resolveEvent(event: MockEvent): { service: Service; serviceEvent: ServiceEvent } {
-    requireEvent(event)
+    check(eventSchema, event, 'event')
     const service = state.services.resolve(event)
     requirePossible(event, service, version)
     return { service, serviceEvent: toServiceEvent(event, service, clock.now()) }

@@ -3,7 +3,7 @@ import { requireKnownOptions } from '../options.ts'
 import { webhookParameters } from './admin/parameters.ts'
 import { createAdministration, type Values } from './admin/routes.ts'
 import { warn } from './event-listeners.ts'
-import { orConfigInvalid } from './http/errors.ts'
+import { toConfigInvalid } from './http/errors.ts'
 import { withoutUndefined } from './schemas.ts'
 import type { Mock } from './service.ts'
 import type { ServiceReference } from './state/services.ts'
@@ -54,9 +54,11 @@ export function createWebhookMethods(mock: Mock): WebhookMethods {
   const administration = createAdministration(mock)
 
   async function save<T>(change: Promise<T>): Promise<T> {
-    const result = structuredClone(await orConfigInvalid(() => change))
+    const result = await change.catch((error) => {
+      throw toConfigInvalid(error)
+    })
     mock.save().catch(warn)
-    return result
+    return structuredClone(result)
   }
 
   function find(id: string): Readonly<Webhook> {

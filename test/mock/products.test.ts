@@ -190,7 +190,7 @@ it.each<[like: unknown, name: string]>([
   [{ window: { length: 500 } }, '\\.window'],
   [{ window: { minimum: 61_000 } }, '\\.window'],
   [{ window: true }, '\\.window'],
-  [{ handshake: { every: 59_999 } }, '\\.handshake'],
+  [{ handshake: 59_999 }, '\\.handshake'],
   [{ defaultActive: 'no' }, '\\.defaultActive'],
   [{ federated: 1 }, '\\.federated'],
 ])('refuses like: %j', (like, name) => {

@@ -214,7 +214,7 @@ function like(value: string): ProductOptions {
 
 function toMember(name: string, text: string): unknown {
   if (text === 'true' || text === 'false') return text === 'true'
-  if (name === 'handshake') return { every: duration(text) }
+  if (name === 'handshake') return duration(text)
   if (name === 'window') return /^\d/.test(text) ? { length: duration(text) } : { webhooks: text }
   return text
 }

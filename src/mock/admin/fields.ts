@@ -53,7 +53,6 @@ function webhookFields(
   ]
 }
 
-/** The fields for a webhook of a portal. */
 const portalFields = ({ name, hookUrl, changeTypes }: Partial<Webhook>, secretHint: string): Field[] => [
   { name: 'name', label: 'name', value: name, isRequired: true },
   { name: 'url', label: 'url', value: hookUrl, isRequired: true },
@@ -89,7 +88,6 @@ export const SETTINGS_PARAMETERS: readonly ParameterDescription[] = Object.entri
   },
 )
 
-/** The fields of a form that changes the settings. */
 export const settingsFields = (settings: DeliverySettings): Field[] =>
   SETTINGS_PARAMETERS.map(({ name, description, schema }) => {
     const hint = `${description} ${schema.minimum} to ${schema.maximum}.`

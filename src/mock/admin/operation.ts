@@ -48,7 +48,6 @@ export interface RecordedAttempt {
   error?: string
 }
 
-/** Arguments of an operation. */
 export interface Call {
   context: Context
   user: User
@@ -83,39 +82,32 @@ export interface RootOperation extends Omit<Description, 'segment'> {
   run(call: RootCall): Result
 }
 
-/** Arguments of a {@link RootOperation}. */
 export interface RootCall extends Omit<Call, 'user'> {
   /** The decoded names in the path. */
   names: Readonly<Record<string, string>>
   identify(): Promise<User>
 }
 
-/** An operation on all services. */
 export interface SiteOperation extends Description {
   scope: 'site'
   run(call: Call): Result
 }
 
-/** An operation on the webhooks of a service. */
 export interface ServiceOperation extends Description {
   scope: 'service'
   run(call: Call & { service: Service }): Result
 }
 
-/** An operation on one webhook. */
 export interface WebhookOperation extends Description {
   scope: 'webhook'
   run(call: Call & { webhook: Readonly<Webhook> }): Result
 }
 
-/** An operation of the administration. */
 export type Operation = RootOperation | SiteOperation | ServiceOperation | WebhookOperation
 
 type Kind = Pick<Description, 'methods' | 'since' | 'changes'>
 
-/** Members of operations that read. */
 export const READ: Kind = { methods: READ_METHODS, since: '11.1', changes: false }
-/** Members of operations that change the state. */
 export const CHANGE: Kind = { methods: CHANGE_METHODS, since: '11.1', changes: true }
 
 const PRIVILEGE_NAMES: Record<Privilege, string> = {

@@ -141,7 +141,6 @@ const HOSTED_OPERATIONS: readonly (ServiceOperation | WebhookOperation)[] = [
   ...SERVICE_OPERATIONS.map(toHosted),
 ]
 
-/** A path of the administration, and its operation. */
 export interface Route extends AnyRoute<Operation> {
   family: Family
 }

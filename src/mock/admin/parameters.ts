@@ -66,22 +66,14 @@ function readSchedule(
     if (!schema.safeParse(memberValue).success)
       throw new AdminError(400, `${name}.${member} has a wrong value`)
   }
-  return withRecurrence(schedule, window.minimum / 1000)
+  const { recurrenceInfo } = schedule as Partial<ScheduleInfo>
+  if (recurrenceInfo?.frequency === 'second')
+    recurrenceInfo.interval = Math.max(recurrenceInfo.interval, window.minimum / 1000)
+  return schedule
 }
 
 /** Schemas of the members of `scheduleInfo`. Snapshots use the same schemas, so edited webhooks can be restored. */
 const SCHEDULE_MEMBERS = new Map(Object.entries(scheduleSchema.shape))
-
-/** Puts the members of `recurrenceInfo` in the specification's order, and lengthens a window that is too short. */
-function withRecurrence(
-  { recurrenceInfo, ...others }: Partial<ScheduleInfo>,
-  minimumSeconds: number,
-): Partial<ScheduleInfo> {
-  if (!recurrenceInfo) return others
-  const { interval, frequency } = recurrenceInfo
-  const length = frequency === 'second' ? Math.max(interval, minimumSeconds) : interval
-  return { ...others, recurrenceInfo: { interval: length, frequency } }
-}
 
 /** The properties of a request that determine which parameters are required, and which values are valid. */
 export interface Subject {

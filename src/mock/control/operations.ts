@@ -108,7 +108,6 @@ const clockSchema = z.strictObject({
 })
 const SUCCESS = { body: { status: 'success' } }
 
-/** One operation of the control API. */
 interface ControlOperation extends OperationDescription {
   /** Path below `/_mock`. */
   path: string

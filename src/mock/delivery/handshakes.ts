@@ -113,12 +113,13 @@ interface Handshake {
 /** Creates the handshakes of a service. Returns undefined if its options say that it makes none. */
 export function createHandshakes(
   state: State,
-  { clock, handshake: interval, allowHosts }: ResolvedOptions,
+  { clock, handshake, allowHosts }: ResolvedOptions,
   send: SendRequest,
   { began, notify }: HandshakeListeners,
 ): Handshakes | undefined {
-  if (!interval) return undefined
-  const { every } = interval
+  if (handshake === false) return undefined
+  /** Milliseconds from the end of a handshake to the next one of the same webhook. */
+  const every = handshake
   const { webhooks } = state
   const lastOf = (webhookId: string): Readonly<HandshakeRecord> | undefined => state.handshakes.get(webhookId)
   const current = new Map<string, Handshake>()

@@ -40,19 +40,6 @@ export function toAdminError(error: unknown): AdminError {
   return new AdminError(500, 'internal error')
 }
 
-/**
- * Runs an operation for a caller in the same process.
- *
- * @throws {WebhookError} `config_invalid` in place of an AdminError
- */
-export async function orConfigInvalid<T>(run: () => Promise<T>): Promise<T> {
-  try {
-    return await run()
-  } catch (error) {
-    throw toConfigInvalid(error)
-  }
-}
-
 /** Converts an AdminError to a WebhookError; returns other errors unchanged. */
 export const toConfigInvalid = (error: unknown): unknown =>
   error instanceof AdminError ? configInvalid(error.message) : error

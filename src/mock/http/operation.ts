@@ -4,7 +4,6 @@ import type { ErrorFormat } from './errors.ts'
 
 export type Method = 'GET' | 'POST' | 'DELETE'
 
-/** The values of each form field. */
 export type Parameters = ReadonlyMap<string, readonly string[]>
 
 /** A parameter as the OpenAPI document describes it. */
@@ -35,7 +34,6 @@ export interface OperationDescription {
   changes?: boolean
 }
 
-/** A path, and its operation. */
 export interface Route<Operation extends OperationDescription = OperationDescription> {
   /** OpenAPI path, for example `/services/{service}/webhooks/{webhookId}/edit`. */
   path: string

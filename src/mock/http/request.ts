@@ -4,7 +4,6 @@ import { bodyFormat, decodePayload, parseForm } from '../../payload/parse.ts'
 import { AdminError, quote } from './errors.ts'
 import type { ParameterDescription, Parameters } from './operation.ts'
 
-/** A file of a form. */
 export interface UploadedFile {
   name: string
   contentType: string
@@ -19,10 +18,6 @@ interface MultipartForm {
 }
 
 const MAX_PARTS = 1000
-
-/** True for the media type `multipart/form-data`. */
-const isMultipart = (contentType: string | undefined): contentType is string =>
-  /^multipart\/form-data\s*;/i.test(contentType ?? '')
 
 /**
  * Parses `multipart/form-data` (RFC 7578).
@@ -117,7 +112,7 @@ export async function readBody(req: MountedRequest, limit: number): Promise<Uint
  */
 export async function readForm(body: Uint8Array | undefined, contentType: string | undefined): Promise<Form> {
   if (!body || body.length === 0) return { parameters: new Map(), files: new Map() }
-  if (isMultipart(contentType)) return readMultipart(body, contentType)
+  if (contentType && /^multipart\/form-data\s*;/i.test(contentType)) return readMultipart(body, contentType)
   if (bodyFormat(contentType) !== 'form') {
     throw new AdminError(
       415,

@@ -23,11 +23,9 @@ import {
   webhookSchema,
 } from '../schemas.ts'
 
-/** A JSON Schema. */
-export type Schema = Readonly<Record<string, unknown>>
+type Schema = Readonly<Record<string, unknown>>
 
-/** Converts a zod schema to the JSON Schema of the values that it accepts. */
-export function toJsonSchema(schema: z.ZodType): Schema {
+function toJsonSchema(schema: z.ZodType): Schema {
   const { $schema: _, ...rest } = z.toJSONSchema(schema, { io: 'input' })
   return rest
 }
@@ -43,8 +41,7 @@ const exactly = (properties: Record<string, unknown>, optional: readonly string[
 /** The schema of a response, in which no member is optional. */
 const withAllMembers = (schema: z.ZodObject): Schema => toJsonSchema(schema.required())
 
-/** Schema of a list of values that another schema describes. */
-const listOf = (name: string): Schema => ({ type: 'array', items: schemaRef(name) })
+const arrayOf = (items: object): Schema => ({ type: 'array', items })
 
 const TEXT: Schema = { type: 'string' }
 const TIME: Schema = { type: 'integer', minimum: 0, description: 'Milliseconds since 1970' }
@@ -70,41 +67,39 @@ const PAGE = {
   nextStart: { type: 'integer', description: '-1 on the last page' },
 }
 
+const headers = { type: 'object', additionalProperties: true }
+const snapshotMembers = toJsonSchema(snapshotSchema).properties as Record<string, unknown>
 const user = exactly({ username: TEXT, fullName: TEXT, orgId: TEXT, role: TEXT })
 
-/** Schemas of the administration's responses, by name. */
-const ADMIN_SCHEMAS: Readonly<Record<string, Schema>> = {
+/** Schemas of responses and their parts, by name. */
+const SCHEMAS: Readonly<Record<string, Schema>> = {
   Error: exactly({
     status: { const: 'error' },
     messages: { type: 'array', items: TEXT, minItems: 1 },
     code: { type: 'integer' },
   }),
   ErrorObject: exactly({
-    error: exactly({ code: { type: 'integer' }, message: TEXT, details: { type: 'array', items: TEXT } }),
+    error: exactly({ code: { type: 'integer' }, message: TEXT, details: arrayOf(TEXT) }),
   }),
   Status: exactly({ status: SUCCESS }),
   Webhook: exactly({ ...WEBHOOK_MEMBERS, status: SUCCESS }, ['status']),
-  Webhooks: exactly({ webhooks: listOf('Webhook') }),
+  Webhooks: exactly({ webhooks: arrayOf(schemaRef('Webhook')) }),
   NotificationStatus: exactly({
-    webhookNotificationStatus: {
-      type: 'array',
-      items: exactly({ invoked: { const: false }, invokedTimestamp: TIME }),
-    },
+    webhookNotificationStatus: arrayOf(exactly({ invoked: { const: false }, invokedTimestamp: TIME })),
   }),
   HostedWebhook: exactly({ globalId, ...hostedMembers, ...HOSTED_SUCCESS }, Object.keys(HOSTED_SUCCESS)),
-  HostedWebhooks: listOf('HostedWebhook'),
+  HostedWebhooks: arrayOf(schemaRef('HostedWebhook')),
   HostedStatus: exactly(HOSTED_SUCCESS),
   HostedNotificationStatus: {
     type: 'array',
     items: exactly({
-      webhookNotificationStatus: {
-        type: 'array',
-        items: exactly({
+      webhookNotificationStatus: arrayOf(
+        exactly({
           invoked: { const: 'false' },
           invokedTimestamp: { ...TEXT, description: 'Milliseconds since 1970' },
           serverResponse: TEXT,
         }),
-      },
+      ),
     }),
   },
   PortalWebhook: exactly({
@@ -118,24 +113,23 @@ const ADMIN_SCHEMAS: Readonly<Record<string, Schema>> = {
     ownerId: TEXT,
     created: TIME,
     modified: TIME,
-    events: { type: 'array', items: TEXT },
+    events: arrayOf(TEXT),
   }),
-  PortalWebhooks: exactly({ ...PAGE, webhooks: listOf('PortalWebhook') }),
+  PortalWebhooks: exactly({ ...PAGE, webhooks: arrayOf(schemaRef('PortalWebhook')) }),
   PortalStatus: exactly({ success: { const: true }, id: { ...TEXT, description: 'Id of a new webhook' } }, [
     'id',
   ]),
   PortalNotificationStatus: exactly({
     ...PAGE,
-    WebhookStatus: {
-      type: 'array',
-      items: exactly({
+    WebhookStatus: arrayOf(
+      exactly({
         id: { ...TEXT, description: 'Id of the webhook' },
         isInvoked: { type: 'boolean', description: 'Whether the response was a success' },
         invokedTimestamp: { ...TEXT, description: 'In UTC, for example 2019-01-23 14:26:44.644' },
         responseText: TEXT,
         payload: TEXT,
       }),
-    },
+    ),
   }),
   PortalSettings: withAllMembers(
     settingsSchema.pick({
@@ -169,16 +163,9 @@ const ADMIN_SCHEMAS: Readonly<Record<string, Schema>> = {
     isPortal: { type: 'boolean' },
     supportsOAuth: { type: 'boolean' },
     currentVersion: TEXT,
-    authorizedCrossOriginDomains: { type: 'array', items: TEXT },
+    authorizedCrossOriginDomains: arrayOf(TEXT),
     user,
   }),
-}
-
-const headers = { type: 'object', additionalProperties: true }
-
-/** Schemas of responses and their parts. */
-export const SCHEMAS: Readonly<Record<string, Schema>> = {
-  ...ADMIN_SCHEMAS,
   Service: withAllMembers(serviceSchema),
   Fault: exactly({ id: TEXT, ...(toJsonSchema(faultSchema).properties as object) }, [
     'webhookId',
@@ -187,7 +174,7 @@ export const SCHEMAS: Readonly<Record<string, Schema>> = {
     'step',
   ]),
   Clock: exactly({ now: TIME }),
-  Faults: exactly({ faults: listOf('Fault') }),
+  Faults: exactly({ faults: arrayOf(schemaRef('Fault')) }),
   Delivery: exactly(
     {
       id: TEXT,
@@ -211,7 +198,7 @@ export const SCHEMAS: Readonly<Record<string, Schema>> = {
   ),
   Deliveries: exactly(
     {
-      deliveries: listOf('Delivery'),
+      deliveries: arrayOf(schemaRef('Delivery')),
       next: { type: ['string', 'null'] },
       notSent: {
         type: 'array',
@@ -223,15 +210,15 @@ export const SCHEMAS: Readonly<Record<string, Schema>> = {
   ),
   Snapshot: exactly(
     {
-      services: listOf('Service'),
+      services: arrayOf(schemaRef('Service')),
       webhooks: {
         type: 'array',
         items: exactly({ ...WEBHOOK_MEMBERS, config: toJsonSchema(portalConfigSchema) }, ['config']),
       },
       settings: withAllMembers(settingsSchema),
-      failures: (toJsonSchema(snapshotSchema).properties as Record<string, unknown>).failures,
-      handshakes: (toJsonSchema(snapshotSchema).properties as Record<string, unknown>).handshakes,
-      featureData: { type: 'array', items: toJsonSchema(serviceDataSchema) },
+      failures: snapshotMembers.failures,
+      handshakes: snapshotMembers.handshakes,
+      featureData: arrayOf(toJsonSchema(serviceDataSchema)),
     },
     ['featureData'],
   ),
@@ -321,7 +308,6 @@ function describe(route: Route, method: Method, errors: ErrorOptions): object {
   }
 }
 
-/** The parameters in braces in a path. */
 const pathParameters = (path: string): object[] =>
   [...path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => ({
     name,

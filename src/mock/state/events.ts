@@ -7,7 +7,6 @@ import {
   subscriptionsOf,
   WILDCARD,
 } from '../../payload/events.ts'
-import { check, eventSchema } from '../schemas.ts'
 import { has, type ServiceVersion } from '../versions.ts'
 import {
   type PortalOperation,
@@ -55,9 +54,6 @@ export interface ServiceEvent {
 }
 
 const FEATURE_NAMES: readonly string[] = FEATURE_CHANGE_TYPES
-
-/** @throws {WebhookError} `config_invalid` for an invalid event */
-export const requireEvent = (event: MockEvent): void => void check(eventSchema, event, 'event')
 
 /** @throws {WebhookError} `config_invalid` for an event that is impossible on this service */
 export function requirePossible(

@@ -48,7 +48,6 @@ export type ServiceReference = Omit<ServiceSeed, 'serviceType' | 'layers'> & {
   serviceType?: ServiceType | undefined
 }
 
-/** The services of a mock. */
 export class ServiceRegistry {
   readonly #byPath = new Map<string, Service>()
   /** Services with the same name, in any folder and of any type. */

@@ -135,7 +135,6 @@ function withSchedule(
   return { ...others, recurrenceInfo: { interval, frequency } }
 }
 
-/** Defaults of optional fields. */
 export const DEFAULTS: Pick<
   Webhook,
   'changeTypes' | 'signatureKey' | 'active' | 'contentType' | 'scheduleInfo' | 'payloadFormat'
@@ -217,7 +216,6 @@ export class WebhookStore {
     return this.#byId.get(id)
   }
 
-  /** Finds a webhook of a service by name. */
   named(service: Service, name: string): Readonly<Webhook> | undefined {
     return this.get(this.#idByName.get(nameKey(service, name)) ?? '')
   }

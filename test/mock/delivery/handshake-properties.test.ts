@@ -27,7 +27,7 @@ it('a receiver gets deliveries only after a good answer, and every event is sent
       Object.assign(state, { answer: 200, key: 'key 1', isGood: false })
       requests.length = 0
       const webhook = toHook(url, { signatureKey: state.key })
-      const { service, clock } = createAt([webhook], { like: { handshake: { every: 10 * MINUTE } } })
+      const { service, clock } = createAt([webhook], { like: { handshake: 10 * MINUTE } })
       let [triggered, notSent, delivered] = [0, 0, 0]
       service.on((notice) => {
         if (notice.type === 'not_sent') notSent += notice.events

@@ -16,7 +16,7 @@ import { CREATED, createAt, every, NOW, statusesOf } from './support.ts'
 
 const MINUTE = 60_000
 const PARCELS = { serviceName: 'Parcels', serviceType: 'FeatureServer' } as const
-const HOSTED = { like: { dialect: 'hosted', handshake: { every: 10 * MINUTE } } } as const
+const HOSTED = { like: { dialect: 'hosted', handshake: 10 * MINUTE } } as const
 
 /** A receiver whose handshakes can be made to fail. */
 async function switchable() {
@@ -48,7 +48,7 @@ const edit = (service: MockService, webhook: Webhook, changes: Record<string, st
 describe('handshakes by the clock', () => {
   it('are repeated every n minutes from the first, while the webhook is active', async () => {
     const { url, requests } = await switchable()
-    const { service, clock } = createAt([toHook(url)], { like: { handshake: { every: 10 * MINUTE } } })
+    const { service, clock } = createAt([toHook(url)], { like: { handshake: 10 * MINUTE } })
     const { notices } = hear(service)
     await clock.advance(60 * MINUTE)
     expect(methodsOf(requests)).toBe('')
@@ -76,7 +76,7 @@ describe('handshakes by the clock', () => {
 
   it('stop the deliveries when one fails, and start them again when a later one succeeds', async () => {
     const { url, requests, state } = await switchable()
-    const { service, clock } = createAt([toHook(url)], { like: { handshake: { every: 10 * MINUTE } } })
+    const { service, clock } = createAt([toHook(url)], { like: { handshake: 10 * MINUTE } })
     const { notices } = hear(service)
     expect(statusesOf(await service.trigger(CREATED))).toEqual([200])
     state.status = 500
@@ -104,7 +104,7 @@ describe('handshakes by the clock', () => {
 
   it('do not hold up deliveries while a handshake is repeated', async () => {
     const { url, requests, arrived, release } = await gated()
-    const { service, clock } = createAt([toHook(url)], { like: { handshake: { every: 10 * MINUTE } } })
+    const { service, clock } = createAt([toHook(url)], { like: { handshake: 10 * MINUTE } })
     const first = service.trigger(CREATED)
     await arrived(1)
     release()
@@ -124,7 +124,7 @@ describe('handshakes by the clock', () => {
       res.writeHead(handshakes === 1 ? 200 : 403).end(rightAnswer(url))
     })
     const { service, clock } = createAt([toHook(url)], {
-      like: { handshake: { every: 10 * MINUTE } },
+      like: { handshake: 10 * MINUTE },
       settings: { notificationAttempts: 5, notificationElapsedTimeInSeconds: 360 },
     })
     service.faults.add({ fault: 'answer_lost', times: 1 })
@@ -261,7 +261,7 @@ describe('an edit', () => {
     const { url, requests } = await switchable()
     const webhook = toHook(url)
     const { service, clock } = createAt([webhook], {
-      like: { handshake: { every: 10 * MINUTE }, omitted: 'reset' },
+      like: { handshake: 10 * MINUTE, omitted: 'reset' },
     })
     await service.listen()
     await service.trigger(CREATED)
@@ -279,7 +279,7 @@ describe('an edit', () => {
   it('that deletes the webhook ends its handshakes and drops waiting deliveries', async () => {
     const { url, requests, arrived, release } = await gated()
     const webhook = toHook(url)
-    const { service, clock } = createAt([webhook], { like: { handshake: { every: 10 * MINUTE } } })
+    const { service, clock } = createAt([webhook], { like: { handshake: 10 * MINUTE } })
     await service.listen()
     const { notices } = hear(service)
     const attempts = service.trigger(CREATED)
@@ -324,7 +324,7 @@ describe('a webhook whose handshake failed', () => {
 
   it('can redeliver a recorded attempt', async () => {
     const { url, state } = await switchable()
-    const { service, clock } = createAt([toHook(url)], { like: { handshake: { every: 10 * MINUTE } } })
+    const { service, clock } = createAt([toHook(url)], { like: { handshake: 10 * MINUTE } })
     const [attempt] = await service.trigger(CREATED)
     state.status = 500
     await clock.advance(10 * MINUTE)
@@ -376,12 +376,12 @@ describe('a webhook whose handshake failed', () => {
 describe('restore, reset and close', () => {
   it('a restored failure stops deliveries until the time of the next handshake', async () => {
     const { url, requests, state } = await switchable()
-    const before = createAt([toHook(url)], { like: { handshake: { every: 10 * MINUTE } } })
+    const before = createAt([toHook(url)], { like: { handshake: 10 * MINUTE } })
     state.status = 500
     await before.service.trigger(CREATED)
     state.status = 200
     const snapshot = JSON.parse(JSON.stringify(before.service.snapshot()))
-    const { service, clock } = createAt([], { like: { handshake: { every: 10 * MINUTE } } }, NOW + 4 * MINUTE)
+    const { service, clock } = createAt([], { like: { handshake: 10 * MINUTE } }, NOW + 4 * MINUTE)
     service.restore(snapshot)
     expect(service.snapshot()).toEqual(snapshot)
     expect(await service.trigger(CREATED)).toEqual([])
@@ -394,7 +394,7 @@ describe('restore, reset and close', () => {
 
   it('a restored failure that is overdue is repeated at once', async () => {
     const { url, requests } = await switchable()
-    const { service, clock } = createAt([], { like: { handshake: { every: 10 * MINUTE } } })
+    const { service, clock } = createAt([], { like: { handshake: 10 * MINUTE } })
     const failed = { webhookId: FEATURE.id, when: NOW - 11 * MINUTE, reason: 'status 500', notSent: 2 }
     const { notices, heard } = hear(service)
     service.restore({ webhooks: [toHook(url)], handshakes: [failed] })
@@ -406,7 +406,7 @@ describe('restore, reset and close', () => {
 
   it('a restored time in the future does not delay the next handshake', async () => {
     const { url, requests } = await switchable()
-    const { service, clock } = createAt([], { like: { handshake: { every: 10 * MINUTE } } })
+    const { service, clock } = createAt([], { like: { handshake: 10 * MINUTE } })
     service.restore({ webhooks: [toHook(url)], handshakes: [{ webhookId: FEATURE.id, when: NOW * 2 }] })
     await clock.advance(10 * MINUTE)
     expect(methodsOf(requests)).toBe('GET')
@@ -429,7 +429,7 @@ describe('restore, reset and close', () => {
     ['is repeated before the next delivery if it is overdue', 11, 'GET POST'],
   ])('a restored success %s', async (_what, minutes, expected) => {
     const { url, requests } = await switchable()
-    const { service } = createAt([], { like: { handshake: { every: 10 * MINUTE } } }, NOW + minutes * MINUTE)
+    const { service } = createAt([], { like: { handshake: 10 * MINUTE } }, NOW + minutes * MINUTE)
     service.restore({ webhooks: [toHook(url)], handshakes: [{ webhookId: FEATURE.id, when: NOW }] })
     await service.trigger(CREATED)
     expect(methodsOf(requests)).toBe(expected)
@@ -462,7 +462,7 @@ describe('restore, reset and close', () => {
 
   it('close waits for a handshake in flight and sends the deliveries that wait for it', async () => {
     const { url, requests, arrived, release } = await gated()
-    const { service, clock } = createAt([toHook(url)], { like: { handshake: { every: 10 * MINUTE } } })
+    const { service, clock } = createAt([toHook(url)], { like: { handshake: 10 * MINUTE } })
     const attempts = service.trigger(CREATED)
     await arrived(1)
     const closed = service.close()
