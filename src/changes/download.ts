@@ -7,7 +7,6 @@ import {
   type Ending,
   type FinalResponse,
   findFailure,
-  guard,
   repeat,
   runWithin,
   send,
@@ -45,12 +44,10 @@ export async function openAttachment(
   return runWithin(timeout, given, (run) => {
     // The caller's signal stays in effect while the stream is read.
     const signal = given ? AbortSignal.any([given, run.signal]) : run.signal
-    return repeat(url, { ...run, signal }, connection, (token) =>
-      guard(showUrl(url), signal, async () => {
-        const received = await send({ url, allowsOtherOrigin: true }, token, signal, connection.fetch)
-        return open(received, attachment, showUrl(url))
-      }),
-    )
+    return repeat(url, { ...run, signal }, connection, async (token) => {
+      const received = await send({ url, allowsOtherOrigin: true }, token, signal, connection.fetch)
+      return open(received, attachment, showUrl(url))
+    })
   })
 }
 
@@ -173,6 +170,7 @@ function readLayer(edit: Json, service: string): LayerChanges {
   const features = readMember(edit, 'features')
   const objectIds = readMember(edit, 'objectIds')
   const attachments = readMember(edit, 'attachments')
+  const idsOf = (name: string): (number | string)[] => readIds(objectIds[name], `objectIds.${name}`)
   const deleteIds = features.deleteIds ?? objectIds.deletes
   const deleted = readFeatures(features.deletes, 'features.deletes')
   const fieldUpdates = features.fieldUpdates ?? objectIds.fieldUpdates ?? edit.fieldUpdates
@@ -190,14 +188,7 @@ function readLayer(edit: Json, service: string): LayerChanges {
       updates: readList(attachments.updates, 'attachments.updates').map(readAttachment),
       deleteIds: readIds(attachments.deleteIds, 'attachments.deleteIds').map(String),
     },
-    ...(edit.objectIds
-      ? {
-          objectIds: {
-            adds: readIds(objectIds.adds, 'objectIds.adds'),
-            updates: readIds(objectIds.updates, 'objectIds.updates'),
-          },
-        }
-      : {}),
+    ...(edit.objectIds ? { objectIds: { adds: idsOf('adds'), updates: idsOf('updates') } } : {}),
     ...(fieldUpdates ? { fieldUpdates: readIds(fieldUpdates, 'fieldUpdates') } : {}),
     ...(typeof edit.hasGeometryUpdates === 'boolean' ? { hasGeometryUpdates: edit.hasGeometryUpdates } : {}),
   }
@@ -259,8 +250,8 @@ function readIds(value: unknown, name: string): (number | string)[] {
 }
 
 function readNumber(value: unknown, name: string): number {
-  if (!Number.isSafeInteger(value)) throw invalid(name, 'an integer')
-  return value as number
+  if (Number.isSafeInteger(value)) return value as number
+  throw invalid(name, 'an integer')
 }
 
 const invalid = (name: string, kind: string): Error =>

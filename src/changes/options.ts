@@ -106,6 +106,10 @@ export function readOptions(options: Partial<ChangesOptions> = {}): Settings {
   if (outSR !== undefined && !(Number.isSafeInteger(outSR) && outSR > 0))
     throw configInvalid('outSR must be a well-known id, such as 4326')
   if (fetch !== undefined && typeof fetch !== 'function') throw configInvalid('fetch must be a function')
+  if (fieldsToCompare && !isNames(fieldsToCompare))
+    throw configInvalid('fieldsToCompare must be a list of field names')
+  if (inbox && typeof inbox.generations?.get !== 'function')
+    throw configInvalid('inbox must be an inbox of geohook, with the member generations')
   requireChangesObserver(observer)
   return {
     connection: {
@@ -116,7 +120,7 @@ export function readOptions(options: Partial<ChangesOptions> = {}): Settings {
       fetch,
       observer,
     },
-    inbox: inbox && requireInbox(inbox),
+    inbox,
     timeout,
     attachments: attachments ?? (inbox ? true : undefined),
     parameters: {
@@ -124,29 +128,19 @@ export function readOptions(options: Partial<ChangesOptions> = {}): Settings {
       ...(outSR === undefined ? {} : { outSR: String(outSR) }),
       ...(deletedFeatures ? { returnDeletedFeatures: 'true' } : {}),
       ...(geometryUpdates ? { returnHasGeometryUpdates: 'true' } : {}),
-      ...(fieldsToCompare
-        ? { fieldsToCompare: JSON.stringify({ fields: requireNames(fieldsToCompare) }) }
-        : {}),
+      ...(fieldsToCompare ? { fieldsToCompare: JSON.stringify({ fields: fieldsToCompare }) } : {}),
     },
   }
 }
+
+const isNames = (names: unknown): boolean =>
+  Array.isArray(names) && names.length > 0 && names.every((name) => typeof name === 'string' && name)
 
 function readInterval({ min, max }: Interval = { min: 1000, max: 5000 }): Interval {
   readMilliseconds('pollInterval.min', min)
   if (readMilliseconds('pollInterval.max', max) < min)
     throw configInvalid('pollInterval.max must not be less than pollInterval.min')
   return { min, max }
-}
-
-function requireNames(names: readonly string[]): readonly string[] {
-  if (Array.isArray(names) && names.length > 0 && names.every((name) => typeof name === 'string' && name))
-    return names
-  throw configInvalid('fieldsToCompare must be a list of field names')
-}
-
-function requireInbox(inbox: ChangesInbox): ChangesInbox {
-  if (typeof inbox.generations?.get === 'function') return inbox
-  throw configInvalid('inbox must be an inbox of geohook, with the member generations')
 }
 
 /** Options of {@link ChangesClient.catchUp}. */

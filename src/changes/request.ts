@@ -85,7 +85,7 @@ export async function repeat<Answer>(
   let isRenewed = false
   for (let failures = 0; ; ) {
     const token = await tokens.get(url, run.signal)
-    const ending = await send(token)
+    const ending = await send(token).catch((error: unknown) => toNetworkEnding(error, url, run.signal))
     if ('answer' in ending) return ending.answer
     const { error, remedy, retryAfter = 0 } = ending
     if (remedy === 'renew_token' && !isRenewed) {
@@ -104,28 +104,18 @@ async function requestOnce(
   { limit, fetch }: Connection,
 ): Promise<Ending<Json>> {
   const shown = showUrl(request.url)
-  return guard(shown, signal, async () => {
-    const allowsOtherOrigin = request.step === 'fetch'
-    const received = await send({ ...request, allowsOtherOrigin }, token, signal, fetch)
-    const text = await readBody(received.response, limit, shown)
-    const found = findFailure(received.response, text, request.step, shown)
-    return 'answer' in found ? found : toEnding(received, found, shown)
-  })
+  const allowsOtherOrigin = request.step === 'fetch'
+  const received = await send({ ...request, allowsOtherOrigin }, token, signal, fetch)
+  const text = await readBody(received.response, limit, shown)
+  const found = findFailure(received.response, text, request.step, shown)
+  return 'answer' in found ? found : toEnding(received, found, shown)
 }
 
 /** Makes a failed connection the ending of a request. */
-export async function guard<Answer>(
-  shown: string,
-  signal: AbortSignal,
-  request: () => Promise<Ending<Answer>>,
-): Promise<Ending<Answer>> {
-  try {
-    return await request()
-  } catch (error) {
-    signal.throwIfAborted()
-    if (error instanceof ChangesError) throw error
-    return { error: toNetworkError(error, shown), remedy: 'retry' }
-  }
+function toNetworkEnding(error: unknown, url: URL, signal: AbortSignal): Ending<never> {
+  signal.throwIfAborted()
+  if (error instanceof ChangesError) throw error
+  return { error: toNetworkError(error, showUrl(url)), remedy: 'retry' }
 }
 
 /** Makes an error of the service the ending of a request. */
@@ -271,8 +261,7 @@ async function readBody(response: Response, limit: number, shown: string): Promi
 }
 
 async function readBytes(response: Response, limit: number, shown: string): Promise<Uint8Array<ArrayBuffer>> {
-  const announced = Number(response.headers.get('content-length'))
-  if (announced > limit) {
+  if (Number(response.headers.get('content-length')) > limit) {
     await discard(response)
     throw tooLarge(limit, shown)
   }
@@ -288,10 +277,6 @@ async function readBytes(response: Response, limit: number, shown: string): Prom
   } finally {
     reader?.cancel().catch(() => {})
   }
-  return join(chunks, size)
-}
-
-function join(chunks: readonly Uint8Array[], size: number): Uint8Array<ArrayBuffer> {
   const bytes = new Uint8Array(size)
   let offset = 0
   for (const chunk of chunks) {
@@ -368,7 +353,16 @@ export async function runWithin<Result>(
   const end = performance.now() + timeout
   const run: Run = { signal: controller.signal, remaining: () => end - performance.now() }
   const abort = (): void => controller.abort(signal?.reason)
-  const timer = setTimeout(() => controller.abort(timedOut(timeout, run.state)), timeout)
+  const expire = (): void => {
+    const job = run.state === undefined ? '' : `; the state of the job was ${run.state.slice(0, 100)}`
+    const error = new ChangesError('changes_timeout', {
+      message: `the changes did not arrive within ${timeout} ms${job}`,
+      hint: 'Try again later, or raise the option timeout. Keep it below the timeout of the inbox.',
+      state: run.state,
+    })
+    controller.abort(error)
+  }
+  const timer = setTimeout(expire, timeout)
   signal?.addEventListener('abort', abort)
   try {
     return await abortable(extract(run), run.signal)
@@ -380,15 +374,6 @@ export async function runWithin<Result>(
     clearTimeout(timer)
     signal?.removeEventListener('abort', abort)
   }
-}
-
-function timedOut(timeout: number, state: string | undefined): ChangesError {
-  const job = state === undefined ? '' : `; the state of the job was ${state.slice(0, 100)}`
-  return new ChangesError('changes_timeout', {
-    message: `the changes did not arrive within ${timeout} ms${job}`,
-    hint: 'Try again later, or raise the option timeout. Keep it below the timeout of the inbox.',
-    state,
-  })
 }
 
 /** Hides the known tokens of a client in a text from a service, and shortens the text. */

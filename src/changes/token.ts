@@ -50,7 +50,7 @@ export function readToken(source: TokenSource | undefined): Tokens {
 }
 
 /** @param refresh given for credentials: they check whether their token has expired, so they are called for each request */
-function createTokens(load: (url: string) => unknown, refresh?: () => unknown): Tokens {
+function createTokens(read: (url: string) => unknown, refresh?: () => unknown): Tokens {
   // A server accepts only its own tokens, so there is one for each origin.
   const tokens = new Map<string, Promise<string>>()
   const renewals = new Map<string, Promise<string>>()
@@ -59,7 +59,7 @@ function createTokens(load: (url: string) => unknown, refresh?: () => unknown): 
   async function request({ href }: URL, before?: () => unknown): Promise<string> {
     try {
       await before?.()
-      const token = requireText(await load(href))
+      const token = requireText(await read(href))
       known.delete(token)
       known.add(token)
       for (const oldest of known) if (known.size > MAX_KNOWN) known.delete(oldest)
@@ -78,17 +78,16 @@ function createTokens(load: (url: string) => unknown, refresh?: () => unknown): 
     token.then(isSettledKept ? undefined : remove, remove)
   }
 
-  function get(url: URL): Promise<string> {
-    const kept = refresh ? undefined : tokens.get(url.origin)
-    if (kept) return kept
-    const token = request(url)
+  function load(url: URL, before?: () => unknown): Promise<string> {
+    const token = request(url, before)
     if (!refresh) keep(tokens, url.origin, token, true)
     return token
   }
 
+  const get = (url: URL): Promise<string> => tokens.get(url.origin) ?? load(url)
+
   function renew(url: URL): Promise<string> {
-    const token = request(url, refresh)
-    if (!refresh) keep(tokens, url.origin, token, true)
+    const token = load(url, refresh)
     keep(renewals, url.origin, token, false)
     return token
   }
