@@ -9,13 +9,11 @@ import { resyncRequired, showUrl } from './errors.ts'
 import type { CatchUpOptions, ChangesInbox } from './options.ts'
 import type { CopyService, ResyncContext } from './types.ts'
 
-/** Reasons why a service must be copied. */
 const CAUSES = {
   purged: 'it no longer keeps the changes after the last handled generation',
   reset: 'its generations are lower than before, so it was restored or replaced',
 }
 
-/** Maximum number of services that are polled at the same time. */
 const MAX_POLLED = 8
 
 /** The running catch-up of {@link ChangesClient.catchUp}. */
@@ -227,7 +225,6 @@ export interface LayerTracking {
   id: number
   /** The oldest generation whose later changes are still kept. */
   minServerGen: number
-  /** The current generation. */
   serverGen: number
 }
 
@@ -285,7 +282,6 @@ export const highestOf = (layers: readonly { serverGen: number }[]): number =>
 const toGenerations = (current: readonly LayerTracking[]): Map<number, number> =>
   new Map(current.map(({ id, serverGen }) => [id, serverGen]))
 
-/** Dependencies of catching up. */
 export interface CatchUpParts {
   inbox: ChangesInbox
   /** Requests the current generations of the layers of a service, at least one. @throws {WebhookError} */

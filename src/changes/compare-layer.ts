@@ -4,31 +4,26 @@ import { type KnownRow, MAX_BATCH, type NewRow, type RowLayer, type RowStore } f
 import { abortable } from './errors.ts'
 import type { Feature, LayerChanges } from './types.ts'
 
-/** A deleted feature that the service sent. */
 interface LastState extends FeatureIds {
   feature: Feature
 }
 
-/** A feature that was added or updated. */
 interface Current extends LastState {
   kind: 'add' | 'update'
 }
 
-/** A feature that was deleted. */
 interface Removed extends FeatureIds {
   lastState: Feature | undefined
   /** False if nothing says which feature has the deleted id. */
   isFound: boolean
 }
 
-/** The changed features of a layer by their ids. */
 interface ChangedFeatures {
   current: ReadonlyMap<string, Current>
   /** Ids of deleted features: global ids or object ids, or keys of a field that is one of them. */
   deletedIds: readonly string[]
   /** The last states of deleted features, as the service sent them, by key, object id and global id. */
   lastStates: ReadonlyMap<string, LastState>
-  /** The keys and object ids of the rows to read. */
   ids: { keys: string[]; objectIds: string[] }
 }
 
@@ -161,7 +156,6 @@ function isEqual(one: unknown, other: unknown): boolean {
   return Array.isArray(one) === Array.isArray(other) && differences(one, other).length === 0
 }
 
-/** The ids of a feature. */
 interface FeatureIds {
   key: string
   /** The object id, if the key is another id. */
@@ -236,7 +230,6 @@ const malformed = (message: string, hint: string): WebhookError =>
 /** Maximum number of characters of JSON in one call, unless a single row is longer. */
 const MAX_CHARACTERS = 1024 ** 2
 
-/** Rows to write. */
 export interface Writing {
   layer: RowLayer
   rows: readonly NewRow[]
@@ -246,7 +239,6 @@ export interface Writing {
 /** Lets timers and sockets run: a large window would otherwise block the event loop for seconds. */
 const pause = (): Promise<void> => new Promise((resolve) => setTimeout(resolve))
 
-/** Reads rows in batches. */
 export async function readRows(
   store: RowStore,
   layer: RowLayer,
@@ -265,7 +257,6 @@ export async function readRows(
   return rows.flat()
 }
 
-/** Writes rows in batches. */
 export async function writeRows(store: RowStore, { layer, rows, generation }: Writing): Promise<void> {
   for (const batch of toBatches(rows)) await attempt(() => store.write(layer, batch, generation))
 }

@@ -118,7 +118,6 @@ export function findError(answer: Json, isJob: boolean): ServiceError | undefine
   return undefined
 }
 
-/** Codes are numbers, or numbers as text. */
 const toCode = (code: unknown): number =>
   typeof code === 'number' || typeof code === 'string' ? Number(code) || 0 : 0
 

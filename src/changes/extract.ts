@@ -16,7 +16,6 @@ import { type Connection, hideTokens, type Run, requestJson } from './request.ts
 import { type ServiceRequest, toParameters } from './source.ts'
 import type { Changes, ChangesContext } from './types.ts'
 
-/** What to extract from a feature service. */
 interface Extraction {
   /** URL of the feature service, without a slash at its end. */
   service: string
@@ -157,7 +156,6 @@ function failed(job: Json, state: string, url: URL): ChangesError {
   })
 }
 
-/** What an extraction for a service needs. */
 interface ServiceScope {
   settings: Settings
   run: Run

@@ -80,14 +80,12 @@ const NAMES: OptionNames<ChangesOptions> = {
   observer: true,
 }
 
-/** The options of a client, with their defaults. */
 export interface Settings {
   connection: Connection
   inbox: ChangesInbox | undefined
   timeout: number
   /** `undefined` if the events decide. */
   attachments: boolean | undefined
-  /** Fields of every extraction. */
   parameters: Record<string, string>
 }
 

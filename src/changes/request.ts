@@ -22,7 +22,6 @@ import { isSecure, type Origins, refuse } from './origins.ts'
 import type { Tokens } from './token.ts'
 import type { ChangesObserver, StepName, StepResult } from './types.ts'
 
-/** What all requests of a client share. */
 export interface Connection {
   tokens: Tokens
   origins: Origins
@@ -34,7 +33,6 @@ export interface Connection {
   observer?: ChangesObserver | undefined
 }
 
-/** A request whose response is a JSON object. */
 interface JsonRequest extends Omit<OutgoingRequest, 'allowsOtherOrigin'> {
   step: StepName
   /** URL of the feature service. */
@@ -75,7 +73,6 @@ export function requestJson(request: JsonRequest, run: Run, connection: Connecti
   })
 }
 
-/** Sends a request, and repeats it as its failures suggest. */
 export async function repeat<Answer>(
   url: URL,
   run: Run,
@@ -118,7 +115,6 @@ function toNetworkEnding(error: unknown, url: URL, signal: AbortSignal): Ending<
   return { error: toNetworkError(error, showUrl(url)), remedy: 'retry' }
 }
 
-/** Makes an error of the service the ending of a request. */
 export function toEnding(
   { response, isOtherOrigin }: FinalResponse,
   { code, message }: ServiceError,
@@ -157,7 +153,6 @@ function readRetryAfter(value: string | null): number | undefined {
   return milliseconds > 0 ? milliseconds : undefined
 }
 
-/** One HTTP request of a client. */
 interface OutgoingRequest {
   url: URL
   /** Fields of a POST. Without them, the request is a GET. */
@@ -169,7 +164,6 @@ interface OutgoingRequest {
 /** Sends one HTTP request, as the global `fetch` does. It must not follow redirects if `init.redirect` is `'manual'`. */
 export type Fetch = (url: URL, init: RequestInit) => Promise<Response>
 
-/** The response after all redirects. */
 export interface FinalResponse {
   response: Response
   /** True if it is from another origin, to which a redirect led and which did not get the token. */

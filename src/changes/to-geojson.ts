@@ -112,6 +112,8 @@ interface Ring {
   py: number
 }
 
+type Budget = { left: number }
+
 /** Maximum number of comparisons. Comparing all rings takes quadratic time, and editors of features choose the rings. */
 const MAX_COMPARISONS = 20_000_000
 
@@ -131,7 +133,7 @@ function toPolygons(lines: readonly Position[][]): Position[][][] {
     .sort((a, b) => Math.abs(b.area) - Math.abs(a.area))
   const isOuter = ({ area }: Ring): boolean => area >= 0
   const polygons = rings.filter(isOuter).map((outer) => ({ outer, lines: [outer.line] }))
-  const budget = { left: MAX_COMPARISONS }
+  const budget: Budget = { left: MAX_COMPARISONS }
   const place = (hole: Ring, isIn: typeof isCrossing): boolean => {
     // Polygons are sorted by size, so the last match is the smallest.
     const polygon = polygons.findLast(({ outer }) => isIn(hole, outer, budget))
@@ -166,10 +168,6 @@ function readRing(positions: Position[]): Ring {
   }
   for (const list of [line, x, y]) list.reverse()
   return ring
-}
-
-interface Budget {
-  left: number
 }
 
 /** True if the ring is larger than the hole, and has a point in it that is inside of the hole. */
@@ -228,7 +226,6 @@ function isCrossing(hole: Ring, ring: Ring, budget: Budget): boolean {
   return false
 }
 
-/** True if an edge of the ring has a point in common with this edge. */
 function isCrossed({ x, y }: Ring, x1: number, y1: number, x2: number, y2: number): boolean {
   for (let j = 1; j < x.length; j++) {
     const dx = x[j]! - x[j - 1]!

@@ -15,7 +15,6 @@ export interface Credentials {
 /** A token, a function that returns one for the service of a URL, or credentials. */
 export type TokenSource = string | ((url: string) => string | Promise<string>) | Credentials
 
-/** The tokens of a client. */
 export interface Tokens {
   /** @throws {WebhookError} `changes_token_rejected` if there is no token */
   get(url: URL, signal: AbortSignal): Promise<string | undefined>
