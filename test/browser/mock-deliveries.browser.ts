@@ -20,9 +20,9 @@ describe.each(MODES)('the deliveries of a mock, $mode', (mode) => {
     const ended = new Promise((resolve) =>
       service.on((event) => event.type === 'attempt' && event.attempt.answer && resolve(event)),
     )
-    await openPanel('Trigger')
+    await openPanel('Services')
     await page
-      .getByRole('row', { name: 'Buffer.GPServer' })
+      .getByRole('region', { name: 'Buffer.GPServer' })
       .getByRole('link', { name: 'Trigger an event' })
       .click()
     await page.getByLabel('Change type').fill('esriJobFailed')

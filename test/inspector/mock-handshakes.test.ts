@@ -25,8 +25,8 @@ it('the panel of services shows each handshake, and repeats it on demand', async
   expect(after.text).toContain('<span class="outcome bad">stopped</span>')
   expect(after.text).toContain('Services <span>2 webhooks, 1 stopped</span>')
   expect(after.text).not.toContain(KEY)
-  const values = { service: 'Parcels.FeatureServer', changeType: 'FeaturesCreated' }
-  const triggered = await submit(service, '/trigger/event', { entry: values.service, ...values })
+  const values = { entry: 'Parcels.FeatureServer', changeType: 'FeaturesCreated' }
+  const triggered = await submit(service, '/webhooks/trigger', values)
   expect(triggered.text).toContain('not sent to 1 webhook whose handshake failed.')
 
   state.status = 200

@@ -113,16 +113,17 @@ describe('the panel of services', () => {
   })
 })
 
-describe('the panel for events', () => {
+describe('events of a service', () => {
   it('triggers an event, and says how many webhooks get it', async () => {
     const { url, requests } = await capture()
     const service = await mock(url)
-    expect((await open(service, '/trigger')).text).toContain('<th scope="row">Buffer.GPServer</th><td>1</td>')
+    const form = await open(service, '/webhooks/trigger?entry=Buffer.GPServer')
+    expect(form.text).toContain('<option value="esriJobFailed">')
     const ended = new Promise((resolve) =>
       service.on((notice) => notice.type === 'attempt' && resolve(notice)),
     )
-    const { text } = await submit(service, '/trigger/event', {
-      service: 'Buffer.GPServer',
+    const { text } = await submit(service, '/webhooks/trigger', {
+      entry: 'Buffer.GPServer',
       changeType: 'esriJobFailed',
       jobId: 'j-1',
       taskName: 'Clip',
@@ -141,8 +142,8 @@ describe('the panel for events', () => {
       { scheduleInfo: DAILY },
       { like: { window: { webhooks: 'scheduled' } } },
     )
-    const values = { service: PARCELS, changeType: 'FeaturesCreated', layerIds: '0, 3' }
-    expect((await submit(service, '/trigger/event', values)).text).toContain(
+    const values = { entry: PARCELS, changeType: 'FeaturesCreated', layerIds: '0, 3' }
+    expect((await submit(service, '/webhooks/trigger', values)).text).toContain(
       'FeaturesCreated: gathered for 1 webhook until the window closes.',
     )
     const dropping = await mock(
@@ -150,20 +151,19 @@ describe('the panel for events', () => {
       { scheduleInfo: { ...DAILY, state: 'disabled' } },
       { like: { window: { webhooks: 'scheduled' } } },
     )
-    expect((await submit(dropping, '/trigger/event', values)).text).toContain('dropped for 1 webhook')
+    expect((await submit(dropping, '/webhooks/trigger', values)).text).toContain('dropped for 1 webhook')
     const none = await mock(NOWHERE, { changeTypes: ['FeaturesDeleted'] })
-    expect((await submit(none, '/trigger/event', values)).text).toContain('No active webhook of Parcels')
+    expect((await submit(none, '/webhooks/trigger', values)).text).toContain('No active webhook of Parcels')
   })
 
   it.each([
     [{ changeType: 'esriJobFailed' }, 'Parcels is a feature service'],
     [{ changeType: '*' }, '* is for subscriptions'],
     [{ layerIds: '1,x' }, 'layerIds must be whole numbers'],
-    [{ service: 'None.GPServer' }, 'the service does not exist'],
   ])('refuses %j, and keeps the input', async (wrong, message) => {
     const service = await mock(NOWHERE)
-    const values = { service: PARCELS, changeType: 'FeaturesCreated', taskName: 'typed', ...wrong }
-    const { status, text } = await submit(service, '/trigger/event', values)
+    const values = { entry: PARCELS, changeType: 'FeaturesCreated', taskName: 'typed', ...wrong }
+    const { status, text } = await submit(service, '/webhooks/trigger', values)
     expect([status, text]).toEqual([400, expect.stringContaining(message)])
     expect(text).toContain('name="taskName" value="typed"')
   })

@@ -25,7 +25,7 @@ import {
 import { toItem } from './item.ts'
 import { createFeaturesPanel } from './panels/features.ts'
 import { createClockPanel, createFaultsPanel, createSettingsPanel } from './panels/settings.ts'
-import { createRunOperation, createTriggerPanel, createWebhooksPanel } from './panels/webhooks.ts'
+import { createRunOperation, createWebhooksPanel } from './panels/webhooks.ts'
 
 const CONTENT_TYPES = ['application/json', 'application/x-www-form-urlencoded'] as const
 
@@ -146,7 +146,6 @@ export function createMockSource(mock: Mock, urlOf: () => string): Source {
     actions: createActions(mock),
     panels: [
       createWebhooksPanel(mock, runOperation),
-      createTriggerPanel(mock),
       createFeaturesPanel(mock),
       createFaultsPanel(mock),
       ...(has(version, 'failures') ? [createSettingsPanel(mock, runOperation)] : []),

@@ -53,7 +53,7 @@ export async function startMockScene(): Promise<Scene> {
       ['form', `${refused}/edit`],
       ['diff', `/diff?a=${ids[12]}&b=${ids[13]}`],
       ['services', '/webhooks'],
-      ['trigger', '/trigger'],
+      ['trigger', '/webhooks/trigger?entry=Buffer.GPServer'],
       ['faults', '/faults'],
       ['clock', '/clock'],
     ],

@@ -87,9 +87,9 @@ export const lastPath = ({ deliveries }: MockService): string =>
 /** Every page that a mock with deliveries has, without the actions of entries. */
 export const pathsOf = (service: MockService): string[] => [
   '/',
-  ...['webhooks', 'trigger', 'features', 'faults', 'settings', 'clock'].map((name) => `/${name}`),
+  ...['webhooks', 'features', 'faults', 'settings', 'clock'].map((name) => `/${name}`),
   ...[
-    '/trigger/event?entry=Parcels.FeatureServer',
+    '/webhooks/trigger?entry=Parcels.FeatureServer',
     '/features/add?entry=Parcels.FeatureServer/0',
     '/faults/arm',
     '/faults/clear',

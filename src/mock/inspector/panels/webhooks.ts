@@ -1,12 +1,5 @@
 import { configInvalid } from '../../../errors.ts'
-import {
-  type Html,
-  html,
-  renderFacts,
-  renderTable,
-  toCount,
-  toDuration,
-} from '../../../inspector/html/template.ts'
+import { type Html, html, renderFacts, toCount, toDuration } from '../../../inspector/html/template.ts'
 import { InspectorError } from '../../../inspector/http.ts'
 import type { Done, Field, Panel, PanelTools, Values } from '../../../inspector/source.ts'
 import { JOB_CHANGE_TYPES } from '../../../payload/events.ts'
@@ -67,7 +60,7 @@ function handshakeText({ engine }: Mock, webhookId: string): string | undefined 
   return `failed at ${time}: ${reason}. Deliveries are stopped; ${toCount(notSent, 'event')} not sent.`
 }
 
-/** Services with their webhooks. Its actions are operations of the administration. */
+/** Services with their webhooks. Its actions are operations of the administration, and events to trigger. */
 export function createWebhooksPanel(mock: Mock, runOperation: RunOperation): Panel {
   const { state, options } = mock
 
@@ -106,6 +99,13 @@ export function createWebhooksPanel(mock: Mock, runOperation: RunOperation): Pan
           ),
       },
       {
+        name: 'trigger',
+        label: 'Trigger an event',
+        isOnEntry: true,
+        fields: (path) => eventFields(mock, findService(path)),
+        run: async (path, values) => trigger(mock, findService(path), values),
+      },
+      {
         name: 'edit',
         label: 'Edit',
         isOnEntry: true,
@@ -117,20 +117,13 @@ export function createWebhooksPanel(mock: Mock, runOperation: RunOperation): Pan
             `The webhook ${values.name} is edited.`,
           ),
       },
-      {
-        name: 'activate',
-        label: 'Activate',
+      ...[true, false].map((active) => ({
+        name: active ? 'activate' : 'deactivate',
+        label: active ? 'Activate' : 'Deactivate',
         isOnEntry: true,
-        isAvailable: (id) => state.webhooks.get(id)?.active !== true,
-        run: (id) => setActive(id, true),
-      },
-      {
-        name: 'deactivate',
-        label: 'Deactivate',
-        isOnEntry: true,
-        isAvailable: (id) => state.webhooks.get(id)?.active !== false,
-        run: (id) => setActive(id, false),
-      },
+        isAvailable: (id: string) => state.webhooks.get(id)?.active !== active,
+        run: (id: string) => setActive(id, active),
+      })),
       {
         name: 'handshake',
         label: 'Repeat the handshake',
@@ -186,7 +179,7 @@ function renderServices(mock: Mock, tools: PanelTools): Html {
     const shown = webhooks.list(service).slice(0, left)
     left -= shown.length
     return html`<section aria-label="${servicePath(service)}"><h3>${servicePath(service)}</h3>
-${tools.button('create', servicePath(service))}
+<div class="actions">${['create', 'trigger'].map((action) => tools.button(action, servicePath(service)))}</div>
 ${shown.map((webhook) => renderWebhook(mock, webhook, { window: windows.get(webhook.id), hide, tools }))}</section>
 `
   })
@@ -252,54 +245,11 @@ export const webhookChoices = (mock: Mock): [id: string, name: string][] =>
     .slice(0, MAX_LISTED)
     .map(({ id }) => [id, webhookName(mock, id)])
 
-/** Triggers events on the services. */
-export function createTriggerPanel(mock: Mock): Panel {
-  const { services, webhooks } = mock.state
-  return {
-    name: 'trigger',
-    title: 'Trigger',
-    summary: async () => 'an event',
-    async render({ button }) {
-      const all = services.list()
-      if (all.length === 0) return html`<p>There are no services.</p>`
-      const rows = all
-        .slice(0, MAX_LISTED)
-        .map((service) => [
-          servicePath(service),
-          [...webhooks.of(service)].filter(({ active }) => active).length,
-          button('event', servicePath(service)),
-        ])
-      return renderTable(['Service', 'Active webhooks', ''], rows)
-    },
-    actions: [
-      {
-        name: 'event',
-        label: 'Trigger an event',
-        isOnEntry: true,
-        fields: (path) => fieldsOf(mock, path),
-        run: async (_path, values) => trigger(mock, values),
-      },
-    ],
-  }
-}
-
-function fieldsOf({ state, options }: Mock, path: string): Field[] {
-  const all = state.services.list()
-  const chosen = state.services.find(path) ?? all[0]
-  const isJob = chosen?.serviceType === 'GPServer'
-  const ofService = isJob ? JOB_CHANGE_TYPES : featureChangeTypesOf(options.version)
-  const changeTypes = chosen?.serviceType === 'Portal' ? PORTAL_EXAMPLES : ofService
+/** The fields of an event of a service. */
+function eventFields({ options }: Mock, { serviceType }: Service): Field[] {
+  const ofService = serviceType === 'GPServer' ? JOB_CHANGE_TYPES : featureChangeTypesOf(options.version)
+  const changeTypes = serviceType === 'Portal' ? PORTAL_EXAMPLES : ofService
   return [
-    {
-      name: 'service',
-      label: 'Service',
-      kind: 'choice',
-      value: chosen && servicePath(chosen),
-      choices: all
-        .slice(0, MAX_LISTED)
-        .map((service) => [servicePath(service), servicePath(service)] as const),
-      isRequired: true,
-    },
     {
       name: 'changeType',
       label: 'Change type',
@@ -328,9 +278,7 @@ const RESULTS = {
 }
 
 /** Does not wait for the deliveries: a window can last for hours. */
-function trigger({ state, engine, findRecipients, deliver }: Mock, values: Values): Done {
-  const service = state.services.find(values.service ?? '')
-  if (!service) throw configInvalid('the service does not exist')
+function trigger({ engine, findRecipients, deliver }: Mock, service: Service, values: Values): Done {
   const recipients = findRecipients(toEvent(service, values))
   const results = Array.from(recipients.keys(), (id): keyof typeof RESULTS => {
     const schedule = engine.scheduleOf(id)
