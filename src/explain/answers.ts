@@ -193,8 +193,8 @@ export async function explainAnswer(context: Context, answer: Answer, proof: Pro
   const isCertain =
     isComplete(headers) || refused === code || !/^content_type_|^payload_/.test(refused as string)
   if (refused && isCertain) return explainRefusal(context, refused, answer, proof.keys)
-  const option = missingOption(code, question)
-  if (code && option) {
+  const option = code === 'payload_invalid' ? 'schema' : 'maxAge'
+  if (code && ['payload_invalid', 'delivery_stale'].includes(code) && question[option] === undefined) {
     const { cause, evidence } = explainCode(code)
     const why = `The option ${option} was not given, so the reason is not known here.`
     return { cause, evidence: `${evidence} ${why}` }
@@ -203,12 +203,6 @@ export async function explainAnswer(context: Context, answer: Answer, proof: Pro
   if (!code) return accepted
   const why = `The receiver that reported ${code} had other keys or options, or got another request.`
   return { ...accepted, evidence: `${accepted.evidence} ${why}` }
-}
-
-/** Returns the option that the receiver with this code had, if the caller does not give it. */
-function missingOption(code: string | undefined, { schema, maxAge }: Question): string | undefined {
-  if (code === 'payload_invalid' && !schema) return 'schema'
-  return code === 'delivery_stale' && maxAge === undefined ? 'maxAge' : undefined
 }
 
 /** Explains a code without the body: the receiver may refuse a request before it reads the body. */

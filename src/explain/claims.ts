@@ -17,8 +17,6 @@ export interface Claim {
 
 /** Every value of a request that could be a signature. */
 export interface Claims {
-  /** The encodings of a signature that the receiver accepts. */
-  readonly encoding: SignatureEncoding
   readonly otherHeaders: readonly string[]
   /** False if some headers were not searched, because there are too many or they are too long. */
   readonly isComplete: boolean
@@ -59,7 +57,6 @@ export function readClaims(request: ReceivedRequest, encoding: SignatureEncoding
     isEmpty: claims.size === 0 && !/^[\w+/-]{11,}=*$/.test(text),
     otherHeaders,
     isComplete,
-    encoding,
     find(digest) {
       const claim = claims.get(digest)
       if (claim || text === '') return claim
@@ -216,14 +213,13 @@ const MIN_SAME = 4
 
 /**
  * Returns true for a name that evidence may show: a word as people write it, in which there is no part of a key. The
- * sender chooses the names, and may have confused a name with a key or a signature.
+ * sender chooses the names, and may have confused a name with a key or a signature: hex digits, a long word, or digits
+ * in three or more places, as in base64.
  */
 export const isShown = (name: string, keys: readonly Uint8Array[]): boolean =>
-  /^[\w$.-]{1,40}$/.test(name) && !isRandom(name) && !containsKey(name, keys)
-
-/** Returns true for hex digits, for a long word, and for digits in three or more places, as in base64. */
-const isRandom = (name: string): boolean =>
-  /[0-9a-f]{12}|[a-z\d]{25}/i.test(name) || (name.match(/\d+/g) ?? []).length > 2
+  /^[\w$.-]{1,40}$/.test(name) &&
+  !/[0-9a-f]{12}|[a-z\d]{25}|(\d+\D+){2}\d/i.test(name) &&
+  !containsKey(name, keys)
 
 /** Returns true if a text contains a key, or a half of it, in any notation. */
 export function containsKey(text: string, keys: readonly Uint8Array[]): boolean {
@@ -236,19 +232,16 @@ export function containsKey(text: string, keys: readonly Uint8Array[]): boolean 
     const decoded = [start, fromHex(written), fromBase64(written)]
     const notations = decoded.flatMap((bytes) => (bytes ? [toHex(bytes), toBase64(bytes)] : []))
     if (decodeAs(start) !== undefined) notations.push(written)
-    return notations.some((notation) => haveInCommon(lettersOf(notation), letters))
+    return notations.map(lettersOf).some((notation) => {
+      const size = Math.max(MIN_SAME, Math.min(MAX_SAME, Math.ceil(notation.length / 2)))
+      const starts = Array.from({ length: Math.max(0, letters.length - size + 1) }, (_, at) => at)
+      return starts.some((at) => notation.includes(letters.slice(at, at + size)))
+    })
   })
 }
 
 /** Quotes, prefixes and separators do not hide a key. */
 const lettersOf = (text: string): string => text.toLowerCase().replace(/[^a-z\d]/g, '')
-
-function haveInCommon(key: string, text: string): boolean {
-  const size = Math.max(MIN_SAME, Math.min(MAX_SAME, Math.ceil(key.length / 2)))
-  for (let start = 0; start + size <= text.length; start++)
-    if (key.includes(text.slice(start, start + size))) return true
-  return false
-}
 
 const SIZES = new Set([16, 20, 28, 32, 48, 64])
 

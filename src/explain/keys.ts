@@ -299,11 +299,6 @@ const FAMILIES: readonly (readonly [cause: Cause, variants: Family])[] = [
   ['key_truncated', lengths],
 ]
 
-/** Families that are also tested for a key before white space around it is removed. */
-const WITH_SPACE = FAMILIES.filter(([, variants]) =>
-  [encodings, charsets, upperAndLowerCase].includes(variants as never),
-)
-
 /** The few hypotheses that are most likely, and that are also tested together with a mistake in the body. */
 const LIKELY = new Set([
   ...['without white space around it', 'with "\\n" after it', 'with "\\r\\n" after it', 'in the quotes ""'],
@@ -330,7 +325,7 @@ export function* rareKeys(bytes: Uint8Array): Generator<Hypothesis> {
 
 function* allLikely(bytes: Uint8Array): Generator<Hypothesis> {
   yield ['key_empty', '', 'an empty key']
-  yield* apply(FAMILIES, bytes, trim(bytes), true)
+  yield* apply(bytes, true)
   yield* placeholders(1)
 }
 
@@ -338,8 +333,7 @@ function* allHypotheses(bytes: Uint8Array): Generator<Hypothesis> {
   yield* allLikely(bytes)
   if (bytes.length > MAX_KEY) return
   yield* placeholders()
-  yield* apply(FAMILIES, bytes, trim(bytes))
-  if (trim(bytes).length < bytes.length) yield* apply(WITH_SPACE, bytes, bytes)
+  yield* apply(bytes)
 }
 
 const placeholders = (count?: number): Hypothesis[] =>
@@ -349,16 +343,12 @@ const placeholders = (count?: number): Hypothesis[] =>
     'a text in place of a key that is not set',
   ])
 
-function* apply(
-  families: typeof FAMILIES,
-  received: Uint8Array,
-  bytes: Uint8Array,
-  isLikely = false,
-): Generator<Hypothesis> {
-  const source = createSource(bytes)
+function* apply(received: Uint8Array, isLikely = false): Generator<Hypothesis> {
+  const source = createSource(trim(received))
+  const { bytes } = source
   const note =
-    bytes.length < received.length ? ', after white space around the key on this side was removed' : ''
-  for (const [cause, variants] of families) {
+    bytes.length === received.length ? '' : ', after white space around the key on this side was removed'
+  for (const [cause, variants] of FAMILIES) {
     for (const [value, description] of variants(source)) {
       if (value === undefined || (isLikely && !LIKELY.has(description))) continue
       yield [cause, encodeLike(source, value), `the key ${description}${value === bytes ? '' : note}`]

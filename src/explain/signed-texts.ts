@@ -140,7 +140,7 @@ function readParts({ headers, headerName, decoded, url = '' }: ReceivedRequest):
 /** Splits a value like `t=1730385704,v1=…`, `1730385704:…` or `Signature keyId="a",created=1730385704`. */
 function splitValue(value: string): Part[] {
   const text = value.slice(0, 2000)
-  const named = [...text.matchAll(/(\w+)="?([^",;&\s]{1,200})/g)].map(
+  const named = [...text.matchAll(/\b(\w{1,40})="?([^",;&\s]{1,200})/g)].map(
     ([, name = '', part = '']): Part => [name, part],
   )
   const words = (text.match(/[\w-]{1,40}/g) ?? []).map((part): Part => ['', part])

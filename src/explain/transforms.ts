@@ -318,10 +318,9 @@ const ENTITIES: Readonly<Record<string, string>> = { amp: '&', lt: '<', gt: '>',
 
 /** Decodes HTML entities once. Unknown entities stay as they are. */
 const decodeHtml = (text: string): string =>
-  text.replace(/&(?:#(\d{1,7})|#x([\da-f]{1,6})|([a-z]{2,4}));/gi, (entity, decimal, hex, name) => {
-    if (name) return ENTITIES[name.toLowerCase()] ?? entity
-    const code = decimal ? Number(decimal) : Number.parseInt(hex, 16)
-    return code <= 0x10ffff ? String.fromCodePoint(code) : entity
+  text.replace(/&(?:#x?([\da-f]{1,6})|([a-z]{2,4}));/gi, (entity, code, name) => {
+    const number = Number.parseInt(code, /^&#x/i.test(entity) ? 16 : 10)
+    return number <= 0x10ffff ? String.fromCodePoint(number) : (ENTITIES[name?.toLowerCase()] ?? entity)
   })
 
 /** How PHP, Python, Go, Ruby and others write double and single quotes in HTML. */

@@ -45,8 +45,6 @@ export interface Work {
   pause(): Promise<void> | undefined
 }
 
-const MORE = 'The option thorough tests more.'
-
 export function createWork(bodySize: number, isThorough: boolean): Work {
   const isComplete = bodySize <= (isThorough ? MAX_THOROUGH_BODY : MAX_BODY)
   let left = Math.max(MAX_WORK * (isThorough ? THOROUGH : 1), MAX_HASHES * PER_BYTE * bodySize)
@@ -59,7 +57,7 @@ export function createWork(bodySize: number, isThorough: boolean): Work {
       const reason = isComplete
         ? 'Not all hypotheses were tested, because the limit on the work was reached.'
         : `Only the cheap hypotheses were tested, because the body is larger than ${size}.`
-      return isThorough ? reason : `${reason} ${MORE}`
+      return isThorough ? reason : `${reason} The option thorough tests more.`
     },
     spend(messageSize, keySize, perByte) {
       // Large texts take longer to make, because the garbage of their parts has to be collected.

@@ -20,13 +20,6 @@ export const UNUSUAL_KEY_ROWS: readonly Row[] = [
     'a leading byte order mark': [`\ufeff${KEY}`, KEY, /the key with "\\ufeff" before it/],
     'white space at the receiver': [KEY, `${KEY}\n`, /the key without white space around it/],
   }),
-  ...keyRows('key_encoding', {
-    'percent-encoded with its byte order mark': [encodeURIComponent(`\ufeff${KEY}`), `\ufeff${KEY}`],
-    'bytes after a byte order mark, converted to a string': [
-      `\ufeff${'\ufffd'.repeat(2)}${KEY}`,
-      Buffer.concat([Buffer.from([0xef, 0xbb, 0xbf, 0xff, 0xfe]), Buffer.from(KEY)]),
-    ],
-  }),
   ...keyRows('key_empty', { 'the only key, at the receiver': [KEY, '', /^The key on this side is empty/] }),
   ...keyRows('key_encoding', {
     'hex with a suffix': [looseHex(`${HEX_KEY}gg`), `${HEX_KEY}gg`, /hex up to its first other/],
