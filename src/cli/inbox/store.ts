@@ -188,19 +188,12 @@ const MAGIC = 'SQLite format 3\0'
 
 /** Checks that a SQLite file exists, because opening a missing one would create it. */
 async function requireSqliteFile(path: string, from: string): Promise<void> {
-  const invalid = (why: string): CliError =>
-    usageError(
-      `no inbox at the path in ${from}: ${why}`,
-      'The process that receives deliveries creates the inbox.',
-    )
+  const hint = 'The process that receives deliveries creates the inbox.'
+  const invalid = (why: string): CliError => usageError(`no inbox at the path in ${from}: ${why}`, hint)
   const start = Buffer.alloc(MAGIC.length)
   try {
     const file = await open(path, 'r')
-    try {
-      await file.read(start, 0, start.length, 0)
-    } finally {
-      await file.close()
-    }
+    await file.read(start, 0, start.length, 0).finally(() => file.close())
   } catch (error) {
     throw invalid(reasonOf(error))
   }
