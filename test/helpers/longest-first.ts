@@ -3,6 +3,10 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node'
 /** The files that take longest. Most of them are small, and Vitest would begin with the largest files. */
 const LONGEST = [
   'check/flawed.long',
+  'check/python.long',
+  'check/adapters.long',
+  'check/examples.long',
+  'adapters/small-chunks.long',
   'inbox/poison.long',
   'changes/snapshots/histories.long',
   'shutdown.long',
