@@ -5,7 +5,7 @@ import { arcgis, type ProfileName, portal, service } from '../signature/profiles
 import { createPayload, type Dialect, type PayloadEvents } from '../testing/payloads.ts'
 import type { CheckOptions } from './types.ts'
 
-/** How a signature is written; members that are left out are as the sender usually writes them. */
+/** How a signature is written. Members that are left out get the usual values of the sender. */
 export interface Notation {
   readonly key?: SignatureKey
   readonly algorithm?: string
@@ -55,7 +55,7 @@ const HEADERS: Readonly<Record<ProfileName, string>> = {
  */
 const hasSpecialDigits = (signature: string): boolean => signature.includes('+') && signature.includes('/')
 
-/** @param options members that are left out are those of the profile or the dialect */
+/** @param options options that are left out get their values from the profile or the dialect */
 export function createSender(options: CheckOptions): Sender {
   const profile = options.profile ?? PROFILE_OF[options.dialect ?? 'service']
   const dialect = options.dialect ?? DIALECT_OF[profile]

@@ -165,7 +165,7 @@ export interface Proof {
 
 /** How senders prove that they know the key: with a signature of the body, or with the key itself in a header. */
 export interface Scheme {
-  /** A value of the header for a question about a request whose body is not known. */
+  /** A header value in a valid format, for requests whose body is unknown. */
   placeholder: string
   /** Returns a value that proves this key. */
   prove(key: Uint8Array, body: Uint8Array): string | Promise<string>

@@ -40,7 +40,7 @@ const LOST_TEXTS = [
   ...['{}', '[]', 'undefined', 'null', 'nil', 'None', 'Array', 'NaN', 'true'],
 ]
 
-/** Members of the received JSON that are tested, at any depth and whatever their names. */
+/** Maximum number of members of the received JSON that are tested, at any depth and with any name. */
 const MAX_MEMBERS = 40
 
 /** Yields a member of the received JSON: its text, its decoded text, or its JSON. Hosts and queues wrap bodies. */

@@ -141,7 +141,7 @@ function readOthers(request: ReceivedRequest, encoding: SignatureEncoding) {
         return describe()
       },
     }
-    // The words around a signature in a header are a part of its place.
+    // The words around a signature in a header belong to its place, and are not reported as another mistake.
     const isAmongWords = cause === 'signature_in_other_header' && WORDS.test(text)
     for (const digest of found)
       digests.push([digest, [mistake, ...(isAmongWords ? [] : notationMistakes(text, digest, encoding))]])

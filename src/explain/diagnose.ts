@@ -98,7 +98,7 @@ async function findCauses(context: Context): Promise<readonly Finding[]> {
     if (!keys.isNamed && keys.finding) return [keys.finding]
   }
   if (isUnsigned || scheme.isHidden) {
-    // Asks a receiver that has another key, so that it checks the rest.
+    // Asks a receiver with a random key for which the proof is valid, so that it makes its other checks.
     const decoy = createDecoy()
     answer = await askReceiver(context, [decoy], withProof(asked, await scheme.prove(decoy, body)))
   }

@@ -215,20 +215,20 @@ export type Mistake =
   | 'control_character'
   | 'escape'
 
-/** What is wrong with a text that should be a JSON object or array. */
+/** The mistakes in a text that should be a JSON object or array. */
 export interface LooseReading {
-  /** The mistakes without which the text would be JSON, each with the index of its first occurrence, in order. */
+  /** Without these mistakes, the text would be JSON. Each has the index of its first occurrence; sorted by index. */
   mistakes: readonly (readonly [mistake: Mistake, index: number])[]
-  /** Where each of the JSON documents ends with which the text begins. */
+  /** End index of each JSON document at the start of the text. */
   ends: readonly number[]
-  /** What completes a text that is the start of JSON. */
+  /** Text to append to make the JSON complete, if the text is cut off. */
   rest?: string | undefined
 }
 
-/** A larger text is not read. It could overflow the stack of regular expressions. */
+/** Maximum length of a text that is read. Longer ones could overflow the stack of regular expressions. */
 const MAX_TEXT = 1024 * 1024
 
-/** Strings and comments, also without their ends, words, and punctuation. */
+/** Matches strings and comments, also unterminated ones, words, and punctuation. */
 const TOKENS =
   /"[^"\\]*(?:\\[\s\S][^"\\]*)*\\?"?|'[^'\\]*(?:\\[\s\S][^'\\]*)*\\?'?|\/\/[^\n]*|#[^\n]*|\/\*[\s\S]*?(?:\*\/|$)|[\w$.+-]+|[[\]{}:,]/g
 
@@ -262,7 +262,7 @@ export function readLoosely(text: string): LooseReading {
   const repaired: string[] = []
   /** The brackets to close, innermost last. */
   const open: string[] = []
-  /** The last comma: its place in the repaired text, and its index. */
+  /** The last comma: its index in `repaired`, and its index in the text. */
   let comma: readonly [place: number, index: number] | undefined
   let previous = ''
   let at = 0

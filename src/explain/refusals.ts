@@ -33,7 +33,7 @@ export interface Refused {
 
 export const found = (cause: Cause, evidence: string): Finding => ({ cause, evidence })
 
-/** Writes what a receiver's error says as a sentence. */
+/** Writes the message of a receiver's error as a sentence. */
 export const toSentence = (message: string): string =>
   `${message.slice(0, 1).toUpperCase()}${message.slice(1)}.`
 
@@ -78,7 +78,7 @@ export function explainHandshake({ parameter, url }: Refused): Finding | undefin
       `${named}, whose name is case-sensitive, is missing in the query.`,
     )
   if (others.length > 0)
-    return found('handshake_token_doubled', `${named} is ${others.length + 1} times in the query.`)
+    return found('handshake_token_doubled', `${named} appears ${others.length + 1} times in the query.`)
   if (token === '') return found('handshake_token_empty', `${named} is empty.`)
   const is =
     token.replace(/={1,2}$/, '').length > 512

@@ -19,7 +19,7 @@ export const MAX_TEXTS = 1200
 /** How a JSON text is written. */
 interface Writing extends Values {
   layout: Layout
-  /** The line end, and what follows the JSON. */
+  /** The line ending inside the JSON, and the text after the JSON. */
   line: string
   last: string
 }

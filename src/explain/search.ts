@@ -155,7 +155,7 @@ const digests: Bodies = async (request) => {
 }
 
 /**
- * Yields the results of two steps, of which the second starts from the result of the first. Only pairs that often occur
+ * Yields the results of two steps; the second step starts from the result of the first. Only pairs that often occur
  * together are tested: others could undo each other, and so explain a body that was cut or extended.
  */
 const pairs = (...steps: (readonly [first: Step, second: Step])[]): Bodies =>
@@ -191,7 +191,7 @@ const rare: Keys = function* ({ keys }) {
 const COMMON_ALGORITHMS = ALGORITHMS.slice(0, 4)
 const RARE_ALGORITHMS = ALGORITHMS.slice(4)
 
-/** With limits for pairs of mistakes: notations of JSON, signed texts, and both together. */
+/** Bodies for pairs of mistakes. Their numbers have lower limits, because pairs multiply them. */
 const likelyWritten = written(40)
 const likelyTexts = over(texts(30))
 const likelyBodies = over(cheap, likelyWritten, expensive)

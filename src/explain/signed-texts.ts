@@ -22,7 +22,7 @@ const ORDERS = [
 ]
 const SEPARATORS = ['', '.', '\n', ':', '|', '-', '_', ',', ';']
 
-/** Texts that webhook schemes sign in place of the body alone, likely ones first: names of values, and other text. */
+/** Texts that webhook schemes sign in place of the body alone, likely ones first, as names of values and separators. */
 const TEMPLATES: readonly (readonly string[])[] = [
   ...KNOWN,
   ...SEPARATORS.flatMap((by) => ORDERS.map((order) => order.replaceAll(' ', ` ${by} `))),
@@ -33,7 +33,7 @@ const TEMPLATES: readonly (readonly string[])[] = [
 const MAX_TEXTS = 800
 const MAX_BYTES = 3 * 1024 * 1024
 
-/** A part of a text, with what it is. Evidence shows only that, because a sender could forge log lines with the text. */
+/** A part of a text, and its name. Evidence shows only names, because a sender could forge log lines with the text. */
 type Value = readonly [text: string, label: string]
 
 const BODY: Value = ['', '{body}']

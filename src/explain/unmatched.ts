@@ -94,7 +94,7 @@ async function findChangedBody({ body, headers, isInField }: ReceivedRequest): P
     ? undefined
     : {
         cause: 'body_changed',
-        evidence: `The header ${name} has the hash of another body than the one on this side.`,
+        evidence: `The header ${name} contains the hash of a body other than the one on this side.`,
       }
 }
 

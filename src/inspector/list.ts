@@ -40,7 +40,7 @@ const textOf = ({ id, changeTypes, service, webhook, target, outcome, note }: Ro
 /** Longer lists would make every page large, and senders choose some values; the filter for text finds the others. */
 const MAX_CHOICES = 200
 
-/** The values of filters that occur in rows, and others that a source knows. */
+/** Choices for the filters: the values in the rows, and other values that a source knows. */
 export function choicesOf(rows: readonly Row[], known: Partial<FilterChoices> = {}): FilterChoices {
   const sorted = (values: readonly (string | undefined)[], more: readonly string[] = []): string[] =>
     [...new Set([...more, ...values])]
@@ -107,7 +107,7 @@ export class Notices {
     return id
   }
 
-  /** Returns a notice once. */
+  /** Returns and removes a notice. */
   take(id: string | null): Notice | undefined {
     const notice = this.#notices.get(id ?? '')
     this.#notices.delete(id ?? '')

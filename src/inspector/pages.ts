@@ -174,7 +174,7 @@ const headerText = ({ request: { headers } }: Item): string =>
 const bodyText = ({ request: { body, contentType } }: Item): string =>
   body ? prettyBody(body, contentType) : ''
 
-/** Says whether the bodies are equal, because different bytes can look the same. */
+/** Reports the first difference in bytes, because different bytes can look the same. */
 function sameBytes({ request: { body: before } }: Item, { request: { body: after } }: Item): Html {
   if (!before || !after) return html``
   if (Buffer.compare(before, after) === 0) return html`<p>The bodies have the same bytes.</p>`

@@ -136,7 +136,7 @@ export type SignatureOptions = Pick<
   'signatureHeader' | 'encoding' | 'prefix' | 'signatureIn' | 'percentEncoded' | 'formPayload'
 >
 
-/** Options that have a value, except the given ones. */
+/** Options with their defaults; only those in `Absent` can be undefined. */
 type Resolved<Options, Absent extends keyof Options> = Pick<Options, Absent> & {
   [name in Exclude<keyof Options, Absent>]-?: NonNullable<Options[name]>
 }

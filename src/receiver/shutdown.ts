@@ -3,7 +3,7 @@ import { type OptionNames, requireKnownOptions } from '../options.ts'
 import { onStopSignal } from '../shared/stop-signal.ts'
 import type { Receiver } from './types.ts'
 
-/** A server of `node:http`, `node:https` or `node:http2`, without their types: this entry also runs without Node. */
+/** A server of `node:http`, `node:https` or `node:http2`. Other runtimes have no types for it. */
 interface NodeServer {
   on(event: string, listener: (...args: never[]) => void): unknown
   prependListener(event: string, listener: (...args: never[]) => void): unknown

@@ -256,7 +256,7 @@ async function applyToEach(
   return ids.flatMap((id) => refused.get(id) ?? [])
 }
 
-/** Lists of an export: the deliveries that it has written, and those that an earlier one has. */
+/** The deliveries that an export has written, and those that an earlier export had written. */
 type Exported = Record<'exported' | 'alreadyThere', { id: string; file: string }[]>
 
 /**

@@ -138,7 +138,7 @@ function addSenderOptions(command: CliCommand): void {
     .with(addWrittenSignatureOptions)
 }
 
-/** How a sender of the profile `arcgis` signs, as far as the options do not say it. */
+/** How a sender of the profile `arcgis` signs, unless options change it. */
 const ARCGIS = { signatureHeader: arcgis.signatureHeader, encoding: 'base64', prefix: 'sha256=' } as const
 
 interface Sender {

@@ -131,7 +131,7 @@ async function withFault(
   }
 }
 
-/** Converts a delivery attempt of a response to the one that is printed with `--json`. */
+/** Converts an attempt in a response to the format of `--json`. */
 function toAttempt(value: unknown) {
   const attempt = toRecord(value) ?? {}
   const { id, deliveryId = id, webhookId, number = 1, hookUrl, answer, error, milliseconds = 0 } = attempt

@@ -1,4 +1,4 @@
-// Adds what the page can do without: live updates, panes without reloading, keys and copy.
+// Adds the features that are optional: live updates, panes without reloading, keyboard shortcuts and copying.
 
 import { connect, togglePause } from './live.js'
 import './navigation.js'

@@ -95,7 +95,7 @@ function toHostedWebhook({ id, ...others }: Webhook & { status?: string }): obje
 /** The documentation has `success`; the released clients read `status`. */
 const toHostedStatus = (body: object): object => ({ ...body, success: true })
 
-/** Convert the responses of operations, by their names, to those of hosted services. */
+/** Convert responses to those of hosted services, by the name of the response's schema. */
 const CONVERTERS: Readonly<Record<string, (body: object, call: Call, webhookId: string) => object>> = {
   Webhook: (body) => toHostedWebhook(body as Webhook),
   Webhooks: (body) => (body as { webhooks: Webhook[] }).webhooks.map(toHostedWebhook),

@@ -95,7 +95,7 @@ async function generateOAuthToken({ context, parameters }: RootCall): Promise<ob
   return { access_token: issued.token, expires_in: Math.floor((issued.expires - now) / 1000) }
 }
 
-/** Says where a client gets a token. */
+/** The response of `info`, which tells a client where it gets a token. */
 const toInfo = ({ options: { version, auth } }: Context, owner: string | undefined, tokenUrl: string) => ({
   currentVersion: Number(version),
   fullVersion: `${version}.0`,
@@ -115,7 +115,7 @@ const toUserJson = ({ username }: User, orgId: string): object => ({
   role: 'org_admin',
 })
 
-/** The operations of the server and of the portal without which the vendor's clients send no other request. */
+/** The operations of the server and of the portal that the vendor's clients call before any other. */
 export const SIGN_IN_OPERATIONS: readonly RootOperation[] = [
   {
     name: 'generateToken',

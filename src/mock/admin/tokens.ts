@@ -105,7 +105,7 @@ export function tokens({ users, expiration = 60 }: TokensOptions): Auth {
   const known = new Map(
     users.map((user) => [user.username, { user: toUser(user), password: digest(user.password) }]),
   )
-  if (known.size !== users.length) throw configInvalid('two users of tokens have one name')
+  if (known.size !== users.length) throw configInvalid('two users of tokens have the same name')
   // For an unknown name, the given password is compared with this random one, so that the response takes as long as for
   // a known name.
   const unknownUser = { user: undefined, password: randomBytes(32) }

@@ -307,7 +307,7 @@ function listAttempts({ engine }: Mock, { query }: ControlRequest): Answer {
     throw new AdminError(400, `limit must be a number from 1 to ${MAX_PAGE}`)
   const all = engine.log.list()
   const start = after === undefined ? 0 : all.findIndex(({ id }) => id === after) + 1
-  if (start === 0 && after !== undefined) throw new AdminError(404, 'there is no delivery with the id after')
+  if (start === 0 && after !== undefined) throw new AdminError(404, 'no delivery has the id in after')
   const rest = all
     .slice(start)
     .filter((attempt) => webhookId === undefined || attempt.webhookId === webhookId)

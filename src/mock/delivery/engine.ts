@@ -55,7 +55,7 @@ export interface Engine {
   close(): Promise<void>
 }
 
-/** Where an engine reports what has changed. */
+/** The listeners of an engine, and the function that saves its changes. */
 interface EngineReports {
   readonly listeners: Listeners
   readonly changes: Listeners<string | undefined>

@@ -33,8 +33,8 @@ type PayloadWriter = (
 ) => Uint8Array<ArrayBuffer>[]
 
 /**
- * @param options with the part of URLs of feature services before `/services` if `serverUrl` is not set; undefined for an
- *   example host
+ * @param options `ownUrl` returns the start of the URLs of feature services, up to `/services`, if `serverUrl` is not
+ *   set; undefined for an example host
  */
 export function createPayloadWriter(
   options: ResolvedOptions & { ownUrl(): string | undefined },

@@ -58,7 +58,7 @@ const waitUnlessAborted = (clock: Clock, milliseconds: number, signal: AbortSign
     () => false,
   )
 
-/** What the deliveries of a service depend on, and report to. */
+/** The state of the service that deliveries depend on, and callbacks for their progress. */
 interface RetriesHost {
   settings(): DeliverySettings
   /** False for a webhook that was deleted or deactivated. Remaining attempts for such a webhook are skipped. */

@@ -34,9 +34,9 @@ import {
 /** A change before it has a generation. */
 export type NewChange = Omit<Change, 'generation'>
 
-/** Who edits, and how much room the service has. */
+/** The editor, the time, and the remaining space of the service. */
 export interface RowContext extends EditContext {
-  /** Checks whether the service has room for bytes of attachments. */
+  /** @throws {EditError} if the service has no space for so many more bytes of attachments */
   requireRoom(bytes: number): void
 }
 

@@ -23,7 +23,7 @@ import {
 import { type LayerData, StagedLayer } from './layer-data.ts'
 import { type Change, MAX_ATTACHMENTS_OF_SERVICE } from './model.ts'
 
-/** What the edits of a request come to, before they are committed. */
+/** The result of a request's edits, before they are committed. */
 interface Outcome {
   layers: LayerResults[]
   /** In the order of the rows. */

@@ -49,7 +49,7 @@ const ROW_MODES = {
   useGlobalIds: flag('Whether rows name features by their global ids. Default false.'),
 }
 
-/** How a request edits. */
+/** Options of an edit request. */
 interface Modes extends Pick<EditContext, 'rollbackOnFailure' | 'useGlobalIds'> {
   returnEditMoment?: boolean | undefined
 }

@@ -66,7 +66,7 @@ export interface EditOptions {
   useGlobalIds?: boolean | undefined
 }
 
-/** Who edits, when and how. */
+/** The editor, the time and the options of an edit. */
 export interface EditContext extends EditOptions {
   username: string
   /** Milliseconds since 1970. */
@@ -75,7 +75,7 @@ export interface EditContext extends EditOptions {
 
 /** The result of one row. For attachments, both ids are those of the attachment. */
 export interface EditResult {
-  /** Null if the row failed and does not name a feature. */
+  /** Null if the row failed or its addition was rolled back. If the feature is unknown, the id that the row names. */
   objectId: number | null
   globalId: string | null
   success: boolean

@@ -23,7 +23,7 @@ export interface FeatureQuery {
   orderByFields?: string | undefined
 }
 
-/** The conditions of a query. Ids of a request can be anything. */
+/** The conditions of a query. The ids come from a request, so they can have any type. */
 interface Selection extends Pick<FeatureQuery, 'where' | 'orderByFields'> {
   objectIds?: readonly unknown[] | undefined
   globalIds?: readonly unknown[] | undefined
@@ -135,7 +135,7 @@ type Token =
 const MAX_LENGTH = 4000
 const MAX_TOKENS = 1000
 
-/** In a text, a doubled quote is an escaped quote. */
+/** In a string, two quotes are one escaped quote. */
 const TOKEN = new RegExp(
   String.raw`\s*(?:'(?<string>(?:[^']|'')*)'|"(?<quoted>[^"]*)"|(?<symbol><>|[<>!]=|[=<>(),])|` +
     String.raw`(?<number>-?(?:\d+(?:\.\d*)?|\.\d+)(?:e[+-]?\d+)?)|(?<word>[\p{L}\p{N}_.$#]+))\s*`,

@@ -1,6 +1,6 @@
 import { type Service, servicePath } from './services.ts'
 
-/** Failed deliveries of one webhook, those whose attempts have all failed, as in a snapshot. */
+/** Failed deliveries of one webhook, as in a snapshot: deliveries whose attempts have all failed. */
 export interface FailureRecord {
   webhookId: string
   /** Time of each failure in milliseconds since 1970, oldest first. */

@@ -137,6 +137,6 @@ describe('sign-in at the portal', () => {
 })
 
 it('two users with one name, or a user without a password, are refused at construction', () => {
-  expect(() => tokens({ users: [APP, APP] })).toThrow('two users of tokens have one name')
+  expect(() => tokens({ users: [APP, APP] })).toThrow('two users of tokens have the same name')
   expect(() => tokens({ users: [{ ...APP, password: '' }] })).toThrow(/^tokens\.users\.0\.password/)
 })

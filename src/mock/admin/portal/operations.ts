@@ -46,7 +46,7 @@ const PAGING: readonly ParameterDescription[] = [
   optional('num', 'Maximum number of entries.', { type: 'integer', minimum: 1, maximum: MAX_NUM }),
 ]
 
-/** Returns the requested entries of a list, and the members that tell a client where they are. */
+/** Returns the requested entries of a list, and the paging members of the response. */
 function pageOf<T>(entries: readonly T[], parameters: Parameters) {
   const { start = 1, num = DEFAULT_NUM }: { start?: number; num?: number } = readAll(parameters, PAGING)
   const end = start - 1 + num

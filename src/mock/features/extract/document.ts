@@ -3,7 +3,7 @@ import type { FeatureData } from '../feature-data.ts'
 import { findAttachment, type LayerData } from '../layer-data.ts'
 import { type Change, type Feature, findField, toBase64 } from '../model.ts'
 
-/** Object ids of the current features of a layer that a request wants. */
+/** Object ids of the current features of a layer that match the request. */
 export type Filter = ReadonlySet<number>
 
 /** The generations of a layer that a request asks for: those after `min`, up to and including `max`. */
@@ -18,7 +18,7 @@ export interface LayerWindow {
 export interface ExtractRequest {
   /** In the order of the request. */
   windows: readonly LayerWindow[]
-  /** By layer; a layer without a filter wants all features. */
+  /** By layer. Without a filter, all features of the layer are returned. */
   filters: ReadonlyMap<number, Filter>
   inserts: boolean
   updates: boolean
@@ -30,7 +30,7 @@ export interface ExtractRequest {
   hasGeometryUpdates: boolean
   /** Names as in the request. */
   fieldsToCompare: readonly string[] | undefined
-  /** Whether the answer is a job. */
+  /** Whether the response is a job. */
   isJob: boolean
 }
 

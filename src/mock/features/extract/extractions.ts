@@ -127,7 +127,7 @@ export class Extractions {
     return { body: toJobJson(job, hasUrl ? fileUrl(serviceUrl, jobId) : '') }
   }
 
-  /** The status that a poll finds now. */
+  /** The current status of a job. */
   #statusOf({ polls, submitted, fault }: Job): string {
     const { options } = this
     const byPolls = options.polls === 0 ? 1 : polls / options.polls

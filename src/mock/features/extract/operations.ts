@@ -53,7 +53,7 @@ function requireLayers(
 }
 
 const names = z.array(z.string()).max(200)
-const KIND = 'Default: true, but false if one of the three is true.'
+const KIND = 'Default: true, but false if one of returnInserts, returnUpdates and returnDeletes is true.'
 
 const PARAMETERS = {
   layers: layerIds('Ids of the layers, as 0,1 or [0,1]. Default: those of layerServerGens, or all.'),
@@ -93,7 +93,7 @@ const PARAMETERS = {
     z.union([names, z.object({ fields: names })], 'must be like {"fields":["name"]}'),
     'JSON: {"fields":["name"]}; lists the updates that changed one of the fields.',
   ),
-  async: flag('Whether the answer is a job.'),
+  async: flag('Whether the response is a job.'),
   transportType: word(
     ['esriTransportTypeUrl', 'esriTransportTypeEmbedded'],
     'Without async: esriTransportTypeEmbedded for changes, otherwise a job.',
@@ -277,11 +277,11 @@ const getJob = operation({
 const getFile = operation({
   name: 'getChangeFile',
   path: 'changefiles/{fileName}',
-  summary: 'Read the changes of a job. The answer can be a redirect to a signed URL of another host.',
+  summary: 'Read the changes of a job. The response can be a redirect to a signed URL of another host.',
   methods: READ_METHODS,
   parameters: {
-    expires: text('Of a signed URL: the end of its validity.'),
-    signature: text('Of a signed URL, which needs no token.'),
+    expires: text('Time when a signed URL expires.'),
+    signature: text('Signature of a signed URL, which needs no token.'),
   },
   response: DOCUMENT_SCHEMA,
   isOpen: (parameters) => single(parameters, 'signature') !== undefined,

@@ -269,7 +269,7 @@ const PORTAL_EXAMPLES = [
   ...['update', 'share', 'delete'].map((name) => `/items/${PORTAL_ITEM}/${name}`),
 ]
 
-/** What happens to the event for a webhook: with its number of webhooks, a sentence. */
+/** Possible results of an event for a webhook, each with its part of the message. */
 const RESULTS = {
   sent: (webhooks: string) => `triggered for ${webhooks}`,
   gathered: (webhooks: string) => `gathered for ${webhooks} until the window closes`,
