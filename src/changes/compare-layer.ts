@@ -153,7 +153,9 @@ function isEqual(one: unknown, other: unknown): boolean {
   if (one === other) return true
   if ((one ?? null) === null && (other ?? null) === null) return true
   if (typeof one !== 'object' || typeof other !== 'object' || !one || !other) return false
-  return Array.isArray(one) === Array.isArray(other) && differences(one, other).length === 0
+  if (Array.isArray(one) !== Array.isArray(other)) return false
+  if (Array.isArray(one) && Array.isArray(other) && one.length !== other.length) return false
+  return differences(one, other).length === 0
 }
 
 interface FeatureIds {

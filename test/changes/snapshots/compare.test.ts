@@ -28,6 +28,14 @@ describe('compare()', () => {
     ])
   })
 
+  it('finds that a list got longer, also by a null', async () => {
+    const { handle } = start()
+    const attributes = { name: 'oak' }
+    await handle({ adds: [rowOf(attributes, { paths: [[1]] })] })
+    for (const paths of [[[1, null]], [[1, null], null], [[1]]])
+      expect(await handle({ updates: [rowOf(attributes, { paths })] })).toMatchObject([{ moved: true }])
+  })
+
   it('compares attributes called like members of every object', async () => {
     const { handle } = start()
     const before = JSON.parse(`{"OBJECTID":1,"constructor":"a","__proto__":"a"}`)
