@@ -2,7 +2,11 @@ export type { ErrorCode } from './errors.ts'
 export { WebhookError } from './errors.ts'
 export type { Cause } from './explain/causes.ts'
 export { explain } from './explain/explain.ts'
-export { type ExplainedOptions, type ExplainedRefusal, explained } from './explain/explained.ts'
+export {
+  type ExplainedRefusal,
+  type ExplainRefusalsOptions,
+  explainRefusals,
+} from './explain/explain-refusals.ts'
 export type { Diagnosis, ExplainOptions, GivenRequest } from './explain/types.ts'
 export type {
   ChangeType,
@@ -55,4 +59,10 @@ export {
   service,
 } from './signature/profiles.ts'
 export type { SignatureEncoding } from './signature/signature.ts'
-export { type SignOptions, sign, type Verdict, type VerifyOptions, verify } from './signature/signature.ts'
+export {
+  type SignOptions,
+  sign,
+  type VerifyOptions,
+  type VerifyResult,
+  verify,
+} from './signature/signature.ts'

@@ -4,7 +4,7 @@ import { createChanges, createSnapshots } from 'geohook/changes'
 import { checkReceiver } from 'geohook/check'
 import { webhook as express } from 'geohook/express'
 import { createMemoryDuplicates, createMemoryInbox, createMemoryRows } from 'geohook/inbox'
-import { createReception } from 'geohook/inspector'
+import { createRequestLog } from 'geohook/inspector'
 import { createMockService } from 'geohook/mock'
 import { createOtelChangesObserver, createOtelObserver } from 'geohook/otel'
 import { createPostgresDuplicates, createPostgresInbox, createPostgresRows } from 'geohook/postgres'
@@ -57,7 +57,7 @@ const bags: [string, string, (options: never) => unknown, object, object][] = [
     { url: 'http://127.0.0.1:9/', signatureKey: KEY },
   ],
   ['createChanges', 'timeout', createChanges, { timeOut: 1 }, { origins }],
-  ['createReception', 'maxBytes', createReception, { maxByte: 1 }, { signatureKey: KEY }],
+  ['createRequestLog', 'maxBytes', createRequestLog, { maxByte: 1 }, { signatureKey: KEY }],
   ['createMemoryInbox', 'retention', createMemoryInbox, { retenton: 1 }, {}],
   ['createMemoryDuplicates', 'maxEntries', createMemoryDuplicates, { maxEntres: 1 }, {}],
   ['createMemoryRows', 'maxRows', createMemoryRows, { maxRow: 1 }, {}],

@@ -14,7 +14,7 @@ import { send } from './helpers/http.ts'
 import { serve } from './helpers/served.ts'
 import { findSecrets, spellingsOf } from './helpers/spellings.ts'
 import { CREATED, lastPath, mock, open, pathsOf, submit } from './inspector/helpers/mock-support.ts'
-import { startInspected } from './inspector/helpers/reception-support.ts'
+import { startInspected } from './inspector/helpers/request-log-support.ts'
 
 /** Secrets that occur in no other text, with characters that differ in each encoding. */
 const KEY = 'Zk8/q+W3=Kataster.Flur-42_x'

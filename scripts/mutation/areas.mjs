@@ -55,7 +55,7 @@ export const AREAS = {
     tests: [
       'test/check/{check-receiver,tls}.test.ts',
       'test/mock/delivery/{answers,certificate-chains,fault-timing,handshake-answers,https,receivers,trusted-cas}.test.ts',
-      'test/inspector/{mock-deliveries,reception-recording,store-errors}.test.ts',
+      'test/inspector/{mock-deliveries,request-log-recording,store-errors}.test.ts',
     ],
   },
   inbox: {

@@ -5,7 +5,7 @@ export { ChangesError } from './errors.ts'
 export type { CatchUpOptions, ChangesInbox, ChangesOptions } from './options.ts'
 export { createSnapshots, type LayerComparison, type Snapshots, type SnapshotsOptions } from './snapshots.ts'
 export { toGeoJson } from './to-geojson.ts'
-export { type EditFields, editor, type TokenSource } from './token.ts'
+export { type EditFields, readEditor, type TokenSource } from './token.ts'
 export type {
   Attachment,
   Changes,

@@ -164,13 +164,13 @@ const DEFAULTS: Readonly<Record<keyof EditFields, readonly string[]>> = {
  *
  * @example
  * ```ts
- * import { editor } from 'geohook/changes'
+ * import { readEditor } from 'geohook/changes'
  *
- * const edited = editor({ attributes: { Editor: 'kim', EditDate: 1700000000000 } })
+ * const edited = readEditor({ attributes: { Editor: 'kim', EditDate: 1700000000000 } })
  * console.log(edited.editor, edited.editedAt) // kim 2023-11-14T22:13:20.000Z
  * ```
  */
-export function editor({ attributes }: Feature<object>, fields?: EditFields | null): EditorInfo {
+export function readEditor({ attributes }: Feature<object>, fields?: EditFields | null): EditorInfo {
   const values = new Map(Object.entries(attributes).map(([name, value]) => [name.toLowerCase(), value]))
   const find = (field: keyof EditFields): unknown => {
     const given = fields?.[field]

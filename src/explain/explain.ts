@@ -23,7 +23,7 @@ const OWN_NAMES: OptionNames<Omit<ExplainOptions, keyof CommonReceiverOptions>> 
  * signature is right, it passes the request to a receiver with the same options and reports what that receiver refuses.
  *
  * It computes up to several thousand HMACs, which takes about 50 ms and at most 16 MB for a body of up to 64 KiB: do not
- * call it for every request, but use {@link explained} in an observer. For larger bodies it tests only the cheap
+ * call it for every request, but use {@link explainRefusals} in an observer. For larger bodies it tests only the cheap
  * hypotheses, unless `thorough` is set.
  *
  * @throws {WebhookError} `body_already_parsed` for a body that is neither bytes nor a string; `config_invalid` for an

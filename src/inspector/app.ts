@@ -51,17 +51,17 @@ export interface InspectorHandler {
  * import express from 'express'
  * import { createReceiver } from 'geohook'
  * import { webhook } from 'geohook/express'
- * import { createReception, inspector } from 'geohook/inspector'
+ * import { createRequestLog, createInspector } from 'geohook/inspector'
  *
  * const options = { signatureKey: 'parcels2026' }
- * const reception = createReception(options)
- * const receiver = createReceiver({ ...options, observer: reception.observer }).on('FeaturesCreated', () => {})
+ * const requestLog = createRequestLog(options)
+ * const receiver = createReceiver({ ...options, observer: requestLog.observer }).on('FeaturesCreated', () => {})
  * const app = express()
  * app.post('/hooks/parcels', webhook(receiver))
- * app.use('/inspect', inspector(reception))
+ * app.use('/inspect', createInspector(requestLog))
  * ```
  */
-export function inspector(
+export function createInspector(
   inspected: Inspectable | DurableInbox,
   options?: InspectorOptions,
 ): InspectorHandler {
@@ -90,7 +90,7 @@ function toSource(inspected: Inspectable | DurableInbox): Source {
   if (typeof create === 'function') return create.call(inspected)
   if (isInbox(inspected)) return createInboxSource(inspected)
   throw configInvalid(
-    'inspector(inspected): inspected must be a mock service, a reception or a durable inbox',
+    'createInspector(inspected): inspected must be a mock service, a request log or a durable inbox',
   )
 }
 

@@ -1,4 +1,4 @@
-export { type InspectorHandler, inspector } from './app.ts'
+export { createInspector, type InspectorHandler } from './app.ts'
 export type { InspectorOptions } from './options.ts'
-export type { ReceptionOptions } from './reception/options.ts'
-export { createReception, type Reception } from './reception/reception.ts'
+export type { RequestLogOptions } from './request-log/options.ts'
+export { createRequestLog, type RequestLog } from './request-log/request-log.ts'

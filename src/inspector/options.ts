@@ -2,7 +2,7 @@ import { configInvalid } from '../errors.ts'
 import { describeMissing, type OptionNames, requireKnownOptions } from '../options.ts'
 import { utf8 } from '../shared/bytes.ts'
 
-/** Options of `inspector`. Without `token` and `authorize`, only requests from this machine are answered. */
+/** Options of `createInspector`. Without `token` and `authorize`, only requests from this machine are answered. */
 export interface InspectorOptions {
   /** Shared secret for the login page, at least 16 characters. It never appears in a URL or a page. */
   token?: string | undefined

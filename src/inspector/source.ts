@@ -164,12 +164,12 @@ export interface SignatureFacts {
   key?: string | undefined
 }
 
-/** Services, receptions and inboxes have this method, under a symbol that all builds share. */
+/** Services, request logs and inboxes have this method, under a symbol that all builds share. */
 export const SOURCE: unique symbol = Symbol.for('geohook.inspector.source')
 
 /** Anything that an inspector can show. */
 export interface Inspectable {
-  /** Returns the deliveries for the page. Called by `inspector`. */
+  /** Returns the deliveries for the page. Called by `createInspector`. */
   [SOURCE](): Source
 }
 

@@ -1,6 +1,6 @@
 import type { RequestListener } from 'node:http'
 import { configInvalid } from '../errors.ts'
-import { inspector } from '../inspector/app.ts'
+import { createInspector } from '../inspector/app.ts'
 import { type Inspectable, SOURCE } from '../inspector/source.ts'
 import { adminHandler } from './admin/routes.ts'
 import { createControlHandler } from './control/operations.ts'
@@ -22,7 +22,7 @@ import { createWebhookMethods, type WebhookMethods } from './webhook-methods.ts'
 
 /**
  * A service for tests: it stores webhooks, serves their administration, and sends signed deliveries over HTTP. Its
- * address shows the inspector, and `inspector(service)` of `geohook/inspector` mounts it elsewhere.
+ * address shows the inspector, and `createInspector(service)` of `geohook/inspector` mounts it elsewhere.
  */
 export interface MockService extends Inspectable, WebhookMethods {
   /** Handles all HTTP requests of the service; mount it in a server of your own. */
@@ -172,6 +172,6 @@ export function createMockService(options: MockServiceOptions = {}): MockService
       await mock.save().catch(warn)
     },
   }
-  const serveInspector = inspector(service)
+  const serveInspector = createInspector(service)
   return service
 }

@@ -1,5 +1,5 @@
 export type { Auth } from './admin/tokens.ts'
-export { type TokensOptions, type TokenUser, tokens } from './admin/tokens.ts'
+export { createTokens, type TokensOptions, type TokenUser } from './admin/tokens.ts'
 export { createMockService, type MockService } from './app.ts'
 export type { Clock } from './clock.ts'
 export { createManualClock, createRunningClock, type ManualClock } from './clock.ts'

@@ -8,7 +8,7 @@ import { createKeyring, type Keyring, type SignatureKey, type SignatureKeys } fr
 export type SignatureCode = 'signature_missing' | 'signature_malformed' | 'signature_mismatch'
 
 /** The result of {@link verify}: the index of the matching key, or the reason why no key matched. */
-export type Verdict = { ok: true; keyIndex: number } | { ok: false; code: SignatureCode }
+export type VerifyResult = { ok: true; keyIndex: number } | { ok: false; code: SignatureCode }
 
 /** Options of {@link verify}. */
 export interface VerifyOptions {
@@ -47,7 +47,7 @@ const VERIFY_OPTIONS: OptionNames<VerifyOptions> = {
  * await verify({ body, signature, signatureKey: 'parcels2026' }) // { ok: true, keyIndex: 0 }
  * ```
  */
-export async function verify(options: VerifyOptions): Promise<Verdict> {
+export async function verify(options: VerifyOptions): Promise<VerifyResult> {
   requireKnownOptions(options, VERIFY_OPTIONS)
   const { body, signature, signatureKey, encoding = 'auto' } = options
   requireEncoding(encoding)

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { inspector } from '../../src/inspector/index.ts'
+import { createInspector } from '../../src/inspector/index.ts'
 import { serve } from '../helpers/served.ts'
 import { createFake } from './helpers/fake-source.ts'
 import { openPage } from './helpers/open-page.ts'
@@ -121,7 +121,7 @@ describe('live updates', () => {
 
   it('continue after the server was restarted, and forms can then be submitted', async () => {
     const fake = createFake()
-    const first = await serve(inspector(fake))
+    const first = await serve(createInspector(fake))
     const page = await visit(first.url, {
       allowed: /ERR_CONNECTION_REFUSED|ERR_INCOMPLETE|ERR_CONNECTION_RESET/,
     })
@@ -129,7 +129,7 @@ describe('live updates', () => {
     await first.close()
     await page.locator('#live', { hasText: 'not connected' }).waitFor()
     const item = fake.add()
-    await serve(inspector(fake), Number(new URL(first.url).port))
+    await serve(createInspector(fake), Number(new URL(first.url).port))
     await page.locator(`[data-id="${item.id}"]`).waitFor()
     await untilLive(page)
     await page.getByRole('button', { name: 'Clear' }).click()

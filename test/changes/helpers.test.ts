@@ -1,4 +1,4 @@
-import { type Attachment, createChanges, type EditFields, editor } from 'geohook/changes'
+import { type Attachment, createChanges, type EditFields, readEditor } from 'geohook/changes'
 import { describe, expect, it } from 'vitest'
 import { type Reply, raw, redirect, startHostile } from './contract/hostile-server.ts'
 import { FAST, startService, TOKEN } from './support.ts'
@@ -112,7 +112,7 @@ describe('editor', () => {
     [{ CREATED_USER: 'a', CREATED_DATE: DATES[0], LAST_EDITED_USER: 'b', LAST_EDITED_DATE: DATES[1] }],
     [{ created_user: 'a', created_date: DATES[0], last_edited_user: 'b', last_edited_date: DATES[1] }],
   ])('reads %j', (attributes) => {
-    expect(editor({ attributes })).toEqual({
+    expect(readEditor({ attributes })).toEqual({
       creator: 'a',
       createdAt: created,
       editor: 'b',
@@ -122,7 +122,9 @@ describe('editor', () => {
 
   it('reads the fields that the layer names', () => {
     const fields = { editorField: 'Who', editDateField: 'WHEN' }
-    expect(editor({ attributes: { who: 'b', when: DATES[1], Editor: 'x', Creator: 'a' } }, fields)).toEqual({
+    expect(
+      readEditor({ attributes: { who: 'b', when: DATES[1], Editor: 'x', Creator: 'a' } }, fields),
+    ).toEqual({
       creator: 'a',
       editor: 'b',
       editedAt: edited,
@@ -132,7 +134,7 @@ describe('editor', () => {
   it.each([null, {}, { editorField: null, editDateField: undefined }, { editorField: 7 }, 'Who'])(
     'uses the default names if editFieldsInfo is %j',
     (fields) => {
-      expect(editor({ attributes: { Editor: 'b', EditDate: DATES[1] } }, fields as EditFields)).toEqual({
+      expect(readEditor({ attributes: { Editor: 'b', EditDate: DATES[1] } }, fields as EditFields)).toEqual({
         editor: 'b',
         editedAt: edited,
       })
@@ -143,5 +145,5 @@ describe('editor', () => {
     [{}],
     [{ Editor: null, EditDate: null }],
     [{ Editor: '', EditDate: 'x', Creator: 7, CreationDate: {} }],
-  ])('finds nothing in %j', (attributes) => expect(editor({ attributes })).toEqual({}))
+  ])('finds nothing in %j', (attributes) => expect(readEditor({ attributes })).toEqual({}))
 })

@@ -4,11 +4,11 @@ import { createReceiver, type Delivery } from 'geohook'
 import {
   createManualClock,
   createMockService,
+  createTokens,
   type ManualClock,
   type MockService,
   type MockServiceOptions,
   type ProductOptions,
-  tokens,
 } from 'geohook/mock'
 import { webhook } from 'geohook/node'
 import { onTestFinished, vi } from 'vitest'
@@ -49,7 +49,7 @@ export async function startLike(
   const clock = createManualClock()
   const service = createMockService({
     clock,
-    auth: tokens({
+    auth: createTokens({
       users: [
         { ...USER, privileges },
         { username: APP.clientId, password: APP.clientSecret, privileges },

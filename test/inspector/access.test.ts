@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { request as httpRequest, type IncomingHttpHeaders } from 'node:http'
 import { connect } from 'node:net'
 import { text } from 'node:stream/consumers'
-import { type InspectorOptions, inspector } from 'geohook/inspector'
+import { createInspector, type InspectorOptions } from 'geohook/inspector'
 import { describe, expect, it } from 'vitest'
 import { serve } from '../helpers/served.ts'
 import { createFakeSource, type FakeSource, inspectable } from './helpers/fake-source.ts'
@@ -46,7 +46,7 @@ const secretIn = (text: string): string => /name="form-secret" value="(\w+)"/.ex
 
 async function start(options?: InspectorOptions): Promise<{ port: number; source: FakeSource }> {
   const source = createFakeSource()
-  return { port: (await serve(inspector(inspectable(source), options))).port, source }
+  return { port: (await serve(createInspector(inspectable(source), options))).port, source }
 }
 
 describe('without a token or a login', () => {
@@ -105,7 +105,7 @@ describe('without a token or a login', () => {
   })
 
   it('refuses a peer on another address, whatever its host header says', async () => {
-    const handler = inspector(inspectable(createFakeSource()))
+    const handler = createInspector(inspectable(createFakeSource()))
     const { port } = await serve((req, res) => {
       Object.defineProperty(req.socket, 'remoteAddress', { value: '192.0.2.7' })
       return handler(req, res)
@@ -114,7 +114,7 @@ describe('without a token or a login', () => {
   })
 
   it('refuses web requests whose peer is unknown', async () => {
-    const handler = inspector(inspectable(createFakeSource()))
+    const handler = createInspector(inspectable(createFakeSource()))
     const request = (): Request => new Request('http://127.0.0.1:4000/')
     expect((await handler.fetch(request())).status).toBe(403)
     expect((await handler.fetch(request(), { remoteAddr: { hostname: '192.0.2.7' } })).status).toBe(403)
@@ -314,7 +314,7 @@ describe('with a token', () => {
   })
 
   it('marks the cookie as secure over TLS', async () => {
-    const handler = inspector(inspectable(createFakeSource()), { token: TOKEN })
+    const handler = createInspector(inspectable(createFakeSource()), { token: TOKEN })
     const body = new URLSearchParams({ token: TOKEN })
     const response = await handler.fetch(
       new Request('https://inspector.example/login', { method: 'POST', body }),
@@ -375,13 +375,16 @@ describe('options', () => {
     [{ base: '/a;Domain=x' }, 'base must be a path'],
     [{ tokn: TOKEN }, 'did you mean token?'],
   ])('rejects %j', (options, message) => {
-    const create = (): unknown => inspector(inspectable(createFakeSource()), options as InspectorOptions)
+    const create = (): unknown =>
+      createInspector(inspectable(createFakeSource()), options as InspectorOptions)
     expect(create).toThrow(
       expect.objectContaining({ code: 'config_invalid', message: expect.stringContaining(message) }),
     )
   })
 
   it.each([undefined, null, 1, {}, [], () => {}])('rejects %j, which cannot be inspected', (inspected) => {
-    expect(() => inspector(inspected as never)).toThrow(expect.objectContaining({ code: 'config_invalid' }))
+    expect(() => createInspector(inspected as never)).toThrow(
+      expect.objectContaining({ code: 'config_invalid' }),
+    )
   })
 })

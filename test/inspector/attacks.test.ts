@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import type { RequestListener } from 'node:http'
 import { connect, type Socket } from 'node:net'
 import { arcgis, createReceiver } from 'geohook'
-import { createReception, type InspectorOptions, inspector } from 'geohook/inspector'
+import { createInspector, createRequestLog, type InspectorOptions } from 'geohook/inspector'
 import { expect, it } from 'vitest'
 import { JSON_TYPE, KEY, signatureOf } from '../helpers/deliver.ts'
 import { send } from '../helpers/http.ts'
@@ -12,7 +12,7 @@ import { serve } from '../helpers/served.ts'
 import { warningsOf } from '../helpers/warnings.ts'
 import { createFakeSource, createItem, inspectable } from './helpers/fake-source.ts'
 import { CREATED, lastPath, mock, open, receiver, submit } from './helpers/mock-support.ts'
-import { createPage, onlyId, quiet, startInspected, textOf } from './helpers/reception-support.ts'
+import { createPage, onlyId, quiet, startInspected, textOf } from './helpers/request-log-support.ts'
 
 const TOKEN = 'a-token-of-24-characters'
 const FORM = { 'content-type': 'application/x-www-form-urlencoded' }
@@ -20,7 +20,7 @@ const FORM = { 'content-type': 'application/x-www-form-urlencoded' }
 const listen = async (listener: RequestListener): Promise<string> => (await serve(listener)).url
 
 const show = (items: Parameters<typeof createFakeSource>[0], options?: InspectorOptions): Promise<string> =>
-  listen(inspector(inspectable(createFakeSource(items)), options))
+  listen(createInspector(inspectable(createFakeSource(items)), options))
 
 const withBody = (id: string, body: string, changes: object = {}) => {
   const { request } = createItem(id)
@@ -42,7 +42,7 @@ it('a client that disconnects while it sends a form causes no warning', async ()
   const hasEnded = new Promise<void>((resolve) => {
     ended = resolve
   })
-  const handle = inspector(inspectable(createFakeSource()), { token: TOKEN })
+  const handle = createInspector(inspectable(createFakeSource()), { token: TOKEN })
   const { port } = new URL(await listen((req, res) => void handle(req, res).then(() => ended())))
   const warnings = await warningsOf(async () => {
     const socket: Socket = connect(Number(port), '127.0.0.1')
@@ -71,7 +71,7 @@ it.each(['x-forwarded-proto', 'cf-connecting-ip', 'x-client-ip'])(
 
 it('only a limited number of pages get live updates, until others are closed', async () => {
   const source = createFakeSource()
-  const origin = await listen(inspector(inspectable(source)))
+  const origin = await listen(createInspector(inspectable(source)))
   const stop = new AbortController()
   const opened = Array.from({ length: 32 }, () => fetch(`${origin}/live`, { signal: stop.signal }))
   for (const { status } of await Promise.all(opened)) expect(status).toBe(200)
@@ -100,10 +100,10 @@ it('the signature tab shows all values of a repeated signature, and one in a for
 
 it('the curl command runs nothing that a sender puts into the method of a request', async () => {
   const options = { signatureKey: KEY, observer: quiet }
-  const reception = createReception(options)
-  const hook = createReceiver({ ...options, observer: reception.observer }).on('*', () => {})
+  const requestLog = createRequestLog(options)
+  const hook = createReceiver({ ...options, observer: requestLog.observer }).on('*', () => {})
   await hook.fetch(new Request('http://a.example/hook', { method: '`id`' }))
-  const page = createPage(await listen(inspector(reception)))
+  const page = createPage(await listen(createInspector(requestLog)))
   const { text } = await page.get(`/deliveries/${await onlyId(page)}/curl`)
   expect(textOf(text)).toContain("curl -X '`id`' ")
 })
@@ -147,7 +147,7 @@ it('a warning about a failed page contains no line of the error text', async () 
   source.list = async () => {
     throw new Error('failed\n    at postgres://user:password@host')
   }
-  const origin = await listen(inspector(inspectable(source)))
+  const origin = await listen(createInspector(inspectable(source)))
   const warnings = await warningsOf(async () => void (await get(origin)))
   expect(warnings).toHaveLength(1)
   expect(String(warnings[0])).not.toContain('password')

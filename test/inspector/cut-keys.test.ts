@@ -1,8 +1,8 @@
-import { createReception, inspector } from 'geohook/inspector'
+import { createInspector, createRequestLog } from 'geohook/inspector'
 import { expect, it } from 'vitest'
 import { JSON_TYPE, payloadOf, signatureOf } from '../helpers/deliver.ts'
 import { send } from '../helpers/http.ts'
-import { onlyId, startInspected } from './helpers/reception-support.ts'
+import { onlyId, startInspected } from './helpers/request-log-support.ts'
 
 const KEY = 'parcels2026-long-key'
 const TOKEN = 'a token of the test'
@@ -29,10 +29,10 @@ it.each([
 ])(
   'a key after many %s, %s characters before the end of a shown response, is hidden',
   async (filler, before) => {
-    const reception = createReception({ signatureKey: KEY })
-    const page = inspector(reception, { token: TOKEN })
+    const requestLog = createRequestLog({ signatureKey: KEY })
+    const page = createInspector(requestLog, { token: TOKEN })
     const body = Buffer.from(`${filler.repeat(16 * 1024 - before)}${KEY}${'y'.repeat(100)}`)
-    reception.add({
+    requestLog.add({
       receivedAt: new Date(),
       milliseconds: 1,
       method: 'POST',

@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import { createReceiver } from 'geohook'
 import { createMemoryInbox } from 'geohook/inbox'
-import { createReception, inspector } from 'geohook/inspector'
+import { createInspector, createRequestLog } from 'geohook/inspector'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { sendRequest } from '../../src/shared/http.node.ts'
 import { fill, handleAll, ONE_ATTEMPT, payloads } from '../helpers/dead-letters.ts'
@@ -54,7 +54,7 @@ describe('a question', () => {
 
 it('a page that does not read its stream gets a new one, in place of a longer queue', async () => {
   const source = createFakeSource()
-  const { port } = await serve(inspector(inspectable(source)))
+  const { port } = await serve(createInspector(inspectable(source)))
   const socket = connect(port, '127.0.0.1')
   socket.on('error', () => {})
   socket.write(`GET /live HTTP/1.1\r\nhost: 127.0.0.1:${port}\r\n\r\n`)
@@ -81,11 +81,11 @@ describe('a handler that changes its delivery', () => {
   ])('%s: the observer is called, and the page works', async (_, change) => {
     const handled = vi.fn()
     const options = { signatureKey: KEY, observer: { handled } }
-    const reception = createReception(options)
-    const receiver = createReceiver({ ...options, observer: reception.observer }).on('*', change as never)
+    const requestLog = createRequestLog(options)
+    const receiver = createReceiver({ ...options, observer: requestLog.observer }).on('*', change as never)
     const body = payloads(1)[0] as string
     const headers = { 'content-type': JSON_TYPE, 'x-service': signatureOf(body) }
-    const { url } = await serve(inspector(reception))
+    const { url } = await serve(createInspector(requestLog))
     await receiver.fetch(new Request(`${url}/hook`, { method: 'POST', headers, body }))
     expect(handled).toHaveBeenCalledTimes(1)
     const page = await fetch(url)
@@ -94,10 +94,10 @@ describe('a handler that changes its delivery', () => {
 })
 
 it('the curl command of a request with a whole URL has one address', async () => {
-  const reception = createReception({ signatureKey: KEY })
-  const receiver = createReceiver({ signatureKey: KEY, observer: reception.observer }).on('*', () => {})
+  const requestLog = createRequestLog({ signatureKey: KEY })
+  const receiver = createReceiver({ signatureKey: KEY, observer: requestLog.observer }).on('*', () => {})
   await receiver.fetch(new Request('https://hooks.example/hook?x=1', { method: 'POST', body: '{}' }))
-  const { url } = await serve(inspector(reception))
+  const { url } = await serve(createInspector(requestLog))
   const [, id] = /href="\/deliveries\/([^"/?]+)/.exec(await (await fetch(url)).text()) ?? []
   expect(await (await fetch(`${url}/deliveries/${id}/curl`)).text()).toContain(
     'http://receiver.example/hook?x=1',
@@ -136,7 +136,7 @@ describe('resending', () => {
 })
 
 it('a response that other code has sent already does not end the process', async () => {
-  const page = inspector(inspectable(createFakeSource()), {
+  const page = createInspector(inspectable(createFakeSource()), {
     authorize: async () => {
       answered()
       return true
@@ -158,8 +158,8 @@ it('a partly hidden header is not sent again, and not in the curl command', asyn
     seen.push(req.headers['x-half']?.toString(), req.headers['x-whole']?.toString())
     res.end()
   })
-  const reception = createReception({ signatureKey: KEY, resendTo: target.url })
-  const receiver = createReceiver({ signatureKey: KEY, observer: reception.observer }).on('*', () => {})
+  const requestLog = createRequestLog({ signatureKey: KEY, resendTo: target.url })
+  const receiver = createReceiver({ signatureKey: KEY, observer: requestLog.observer }).on('*', () => {})
   const body = payloads(1)[0] as string
   const headers = {
     'content-type': JSON_TYPE,
@@ -168,7 +168,7 @@ it('a partly hidden header is not sent again, and not in the curl command', asyn
     'x-whole': 'a',
   }
   await receiver.fetch(new Request('http://gis.example/hook', { method: 'POST', headers, body }))
-  const { url } = await serve(inspector(reception))
+  const { url } = await serve(createInspector(requestLog))
   const list = await (await fetch(url)).text()
   const [, id] = /href="\/deliveries\/([^"/?]+)/.exec(list) ?? []
   expect(await (await fetch(`${url}/deliveries/${id}/curl`)).text()).not.toContain('x-half')

@@ -1,7 +1,7 @@
 import { createServer } from 'node:http'
 import { createReceiver, type Delivery } from 'geohook'
 import { createMemoryInbox, type DurableInbox } from 'geohook/inbox'
-import { inspector } from 'geohook/inspector'
+import { createInspector } from 'geohook/inspector'
 import { createRedisInbox } from 'geohook/redis'
 import { expect, it, onTestFinished, vi } from 'vitest'
 import { fill, handleAll, ONE_ATTEMPT, payloads } from '../helpers/dead-letters.ts'
@@ -256,7 +256,7 @@ await describeWith({ name: 'redis-server', url: '' }, () => {
 })
 
 it('refuses an object that is not an inbox', () => {
-  expect(() => createServer(inspector({ list() {} } as unknown as DurableInbox))).toThrow(
-    'inspected must be a mock service, a reception or a durable inbox',
+  expect(() => createServer(createInspector({ list() {} } as unknown as DurableInbox))).toThrow(
+    'inspected must be a mock service, a request log or a durable inbox',
   )
 })

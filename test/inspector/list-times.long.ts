@@ -1,22 +1,22 @@
 import { createReceiver } from 'geohook'
-import { createReception, inspector } from 'geohook/inspector'
+import { createInspector, createRequestLog } from 'geohook/inspector'
 import { expect, it } from 'vitest'
 import { KEY } from '../helpers/deliver.ts'
 import { expectTimes } from '../helpers/expect-times.ts'
 import { FEATURE, JOB, seed, start } from '../mock/support.ts'
 import { CREATED, open, receiver } from './helpers/mock-support.ts'
-import { quiet } from './helpers/reception-support.ts'
+import { quiet } from './helpers/request-log-support.ts'
 
 const TOKEN = 'a token of the test'
 
-/** The page of a reception after many refused requests. */
+/** The page of a request log after many refused requests. */
 async function openList(url: string): Promise<() => Promise<string>> {
   const options = { signatureKey: KEY, observer: quiet }
-  const reception = createReception(options)
-  const receiver = createReceiver({ ...options, observer: reception.observer }).on('*', () => {})
+  const requestLog = createRequestLog(options)
+  const receiver = createReceiver({ ...options, observer: requestLog.observer }).on('*', () => {})
   for (let index = 0; index < 200; index++)
     await receiver.fetch(new Request(`http://a.example${url}`, { method: 'POST', body: '{}' }))
-  const page = inspector(reception, { token: TOKEN })
+  const page = createInspector(requestLog, { token: TOKEN })
   return async () => {
     const headers = { authorization: `Bearer ${TOKEN}` }
     return (await page.fetch(new Request('http://app.example/', { headers }))).text()

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { KEY, payloadOf } from '../helpers/deliver.ts'
 import { send } from '../helpers/http.ts'
-import { startInspected, textOf } from './helpers/reception-support.ts'
+import { startInspected, textOf } from './helpers/request-log-support.ts'
 
 it('the list shows the beginning of a long path, and hides a key at its end completely', async () => {
   for (let length = 185 - KEY.length; length <= 200; length += 3) {

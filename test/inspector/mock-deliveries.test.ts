@@ -1,4 +1,4 @@
-import { inspector } from 'geohook/inspector'
+import { createInspector } from 'geohook/inspector'
 import { createRunningClock, type FaultName } from 'geohook/mock'
 import { describe, expect, it } from 'vitest'
 import { FORM_TYPE, KEY } from '../helpers/deliver.ts'
@@ -344,10 +344,10 @@ describe('the address of the mock', () => {
     expect((await open(service, '/services/webhooks')).text).toContain('>Inspector</a>')
   })
 
-  it('is not the only place: inspector(service) shows the same deliveries elsewhere', async () => {
+  it('is not the only place: createInspector(service) shows the same deliveries elsewhere', async () => {
     const service = await mock(await receiver())
     await service.trigger(CREATED)
-    const handler = inspector(service, { base: '/inspect', authorize: () => true })
+    const handler = createInspector(service, { base: '/inspect', authorize: () => true })
     const response = await handler.fetch(new Request('http://127.0.0.1/inspect/'))
     expect([response.status, await response.text()]).toEqual([200, expect.stringContaining('200 delivered')])
   })

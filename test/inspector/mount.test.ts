@@ -6,7 +6,7 @@ import { text } from 'node:stream/consumers'
 import { serve as serveHono } from '@hono/node-server'
 import createConnect from 'connect'
 import express, { type RequestHandler } from 'express'
-import { inspector } from 'geohook/inspector'
+import { createInspector } from 'geohook/inspector'
 import { Hono } from 'hono'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { serve } from '../helpers/served.ts'
@@ -45,13 +45,16 @@ async function crawl(origin: string, base: string): Promise<string[]> {
 describe('mounted in Express', () => {
   it.each(['', '/inspect', '/a/b'])('has all its links below %j', async (base) => {
     const app = express()
-    app.use(base || '/', inspector(inspectable(createFakeSource([createItem('d1'), createItem('d 2/é')]))))
+    app.use(
+      base || '/',
+      createInspector(inspectable(createFakeSource([createItem('d1'), createItem('d 2/é')]))),
+    )
     const paths = await crawl(await listen(app), base)
     expect(paths.length).toBeGreaterThan(15)
   })
 
   it('works without a slash at the end of the mount path', async () => {
-    const app = express().use('/inspect', inspector(inspectable(createFakeSource())))
+    const app = express().use('/inspect', createInspector(inspectable(createFakeSource())))
     const response = await fetch(`${await listen(app)}/inspect`)
     expect(response.status).toBe(200)
     expect(await response.text()).toContain('href="/inspect/deliveries/d1"')
@@ -59,11 +62,11 @@ describe('mounted in Express', () => {
 
   it('passes other paths on, and answers 404 if nothing follows', async () => {
     const app = express()
-    app.use(inspector(inspectable(createFakeSource())))
+    app.use(createInspector(inspectable(createFakeSource())))
     app.get('/services/x', (_req, res) => void res.send('mine'))
     const origin = await listen(app)
     expect(await (await fetch(`${origin}/services/x`)).text()).toBe('mine')
-    const bare = await listen(inspector(inspectable(createFakeSource())))
+    const bare = await listen(createInspector(inspectable(createFakeSource())))
     const response = await fetch(`${bare}/services/x`)
     expect([response.status, response.headers.get('content-type')]).toEqual([404, 'text/html; charset=utf-8'])
   })
@@ -74,7 +77,7 @@ describe('mounted in Express', () => {
     ['no parser', (_req, _res, next) => next()],
   ])('reads forms after %s', async (_, parser) => {
     const source = createFakeSource()
-    const origin = await listen(express().use(parser, inspector(inspectable(source))))
+    const origin = await listen(express().use(parser, createInspector(inspectable(source))))
     const secret = secretIn(await (await fetch(`${origin}/deliveries/d1`)).text())
     const body = new URLSearchParams({ 'form-secret': secret, note: 'a\r\nb' })
     const response = await fetch(`${origin}/deliveries/d1/resend`, {
@@ -88,7 +91,7 @@ describe('mounted in Express', () => {
 })
 
 it.each(['/inspect', '/'])('has all its links below the path %j in Connect', async (path) => {
-  const app = createConnect().use(path, inspector(inspectable(createFakeSource())))
+  const app = createConnect().use(path, createInspector(inspectable(createFakeSource())))
   const paths = await crawl(await listen(app), path === '/' ? '' : path)
   expect(paths.length).toBeGreaterThan(15)
   const origin = await listen(app)
@@ -97,7 +100,7 @@ it.each(['/inspect', '/'])('has all its links below the path %j in Connect', asy
 })
 
 it('works in Hono through fetch, with the address of the peer from Node', async () => {
-  const page = inspector(inspectable(createFakeSource()), { base: '/inspect' })
+  const page = createInspector(inspectable(createFakeSource()), { base: '/inspect' })
   const app = new Hono().all('/inspect/*', (context) => page.fetch(context.req.raw, context.env))
   const server = serveHono({ fetch: app.fetch, port: 0, hostname: '127.0.0.1', overrideGlobalObjects: false })
   await once(server, 'listening')
@@ -109,7 +112,7 @@ it('works in Hono through fetch, with the address of the peer from Node', async 
 
 it('works over HTTP/2', async () => {
   const source = createFakeSource()
-  const server = createServer(inspector(inspectable(source)) as never).listen(0, '127.0.0.1')
+  const server = createServer(createInspector(inspectable(source)) as never).listen(0, '127.0.0.1')
   await once(server, 'listening')
   const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
   const client = connect(origin)
@@ -136,7 +139,7 @@ it('works over HTTP/2', async () => {
 describe('a result of an action', () => {
   it('is shown once, and cannot be put into a link', async () => {
     const source = createFakeSource()
-    const origin = await listen(inspector(inspectable(source)))
+    const origin = await listen(createInspector(inspectable(source)))
     const secret = secretIn(await (await fetch(`${origin}/deliveries/d1`)).text())
     const body = new URLSearchParams({ 'form-secret': secret })
     const response = await fetch(`${origin}/deliveries/d1/resend`, { method: 'POST', body })
@@ -147,7 +150,7 @@ describe('a result of an action', () => {
 
   it('leads to the list if the delivery is gone', async () => {
     const source = createFakeSource()
-    const origin = await listen(inspector(inspectable(source)))
+    const origin = await listen(createInspector(inspectable(source)))
     const page = await (await fetch(`${origin}/deliveries/d1/discard`)).text()
     expect(page).toContain('Discard this delivery?')
     const body = new URLSearchParams({ 'form-secret': secretIn(page) })
@@ -160,7 +163,7 @@ describe('a result of an action', () => {
 describe('HEAD', () => {
   it('has no body, and does not open a stream', async () => {
     const source = createFakeSource()
-    const origin = await listen(inspector(inspectable(source)))
+    const origin = await listen(createInspector(inspectable(source)))
     for (const path of ['/', '/live', '/deliveries/d1/download']) {
       const response = await fetch(origin + path, { method: 'HEAD' })
       expect([response.status, await response.text()]).toEqual([200, ''])
@@ -172,7 +175,7 @@ describe('HEAD', () => {
 describe('the live stream', () => {
   it('removes its listener when the client disconnects', async () => {
     const source = createFakeSource()
-    const origin = await listen(inspector(inspectable(source)))
+    const origin = await listen(createInspector(inspectable(source)))
     const client = new AbortController()
     const response = await fetch(`${origin}/live`, { signal: client.signal })
     const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader()
@@ -184,7 +187,7 @@ describe('the live stream', () => {
 
   it('sends the ids of changed deliveries', async () => {
     const source = createFakeSource([createItem('d1'), createItem('d2')])
-    const origin = await listen(inspector(inspectable(source)))
+    const origin = await listen(createInspector(inspectable(source)))
     const response = await fetch(`${origin}/live`)
     const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader()
     let text = ''
@@ -197,7 +200,7 @@ describe('the live stream', () => {
 
   it('joins a burst of changes into few messages', async () => {
     const source = createFakeSource(Array.from({ length: 500 }, (_, i) => createItem(`d${i}`)))
-    const origin = await listen(inspector(inspectable(source)))
+    const origin = await listen(createInspector(inspectable(source)))
     const response = await fetch(`${origin}/live`)
     const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader()
     for (const { id } of source.items) source.emit([id])

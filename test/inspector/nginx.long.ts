@@ -1,4 +1,4 @@
-import { inspector } from 'geohook/inspector'
+import { createInspector } from 'geohook/inspector'
 import { expect, it } from 'vitest'
 import { findNginx, startNginx } from '../helpers/nginx.ts'
 import { serve } from '../helpers/served.ts'
@@ -7,7 +7,7 @@ import { createFakeSource, inspectable } from './helpers/fake-source.ts'
 
 await describeWith({ name: 'nginx', url: findNginx() ?? '' }, (program) => {
   it('an inspector without a login refuses requests that nginx passes on with its default settings', async () => {
-    const { url } = await serve(inspector(inspectable(createFakeSource())))
+    const { url } = await serve(createInspector(inspectable(createFakeSource())))
     expect((await fetch(url)).status).toBe(200)
     const proxy = await startNginx(program, url)
     try {

@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process'
 import type { RequestListener } from 'node:http'
 import { promisify } from 'node:util'
-import { inspector } from 'geohook/inspector'
+import { createInspector } from 'geohook/inspector'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import type { Item } from '../../src/inspector/source.ts'
 import { hasProgram } from '../helpers/programs.ts'
@@ -12,7 +12,8 @@ const run = promisify(execFile)
 
 const listen = async (app: RequestListener): Promise<string> => (await serve(app)).url
 
-const show = (...items: Item[]): Promise<string> => listen(inspector(inspectable(createFakeSource(items))))
+const show = (...items: Item[]): Promise<string> =>
+  listen(createInspector(inspectable(createFakeSource(items))))
 
 const get = async (origin: string, path: string): Promise<string> => (await fetch(origin + path)).text()
 
@@ -228,7 +229,7 @@ it('escapes hostile text in every field', async () => {
     explain: async () => ({ ok: false, cause: 'unexplained', evidence: HOSTILE, fix: HOSTILE }),
   }
   const source = { ...createFakeSource([item]), title: HOSTILE }
-  const origin = await listen(inspector(inspectable(source)))
+  const origin = await listen(createInspector(inspectable(source)))
   const id = encodeURIComponent(HOSTILE)
   const filter = `text=${id}&service=${id}&type=${id}&outcome=${id}`
   const paths = ['/', `/?${filter}`, `/deliveries/${id}/discard`, `/diff?a=${id}&b=${id}`]
@@ -291,7 +292,7 @@ describe('a form', () => {
         },
       ],
     }
-    const origin = await listen(inspector(inspectable({ ...source, panels: [panel] })))
+    const origin = await listen(createInspector(inspectable({ ...source, panels: [panel] })))
     const page = await get(origin, '/webhooks/create')
     expect(page).toContain('value="old"')
     const secret = /name="form-secret" value="(\w+)"/.exec(page)?.[1] ?? ''
@@ -323,7 +324,7 @@ it('answers an unexpected error with 500, without its text', async () => {
     ...createFakeSource(),
     get: () => Promise.reject(new Error('postgres://user:password@host')),
   }
-  const origin = await listen(inspector(inspectable(source)))
+  const origin = await listen(createInspector(inspectable(source)))
   const response = await fetch(`${origin}/deliveries/d1`)
   expect(response.status).toBe(500)
   expect(await response.text()).not.toContain('password')

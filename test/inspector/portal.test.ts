@@ -5,7 +5,7 @@ import { JSON_TYPE, KEY, payloadOf } from '../helpers/deliver.ts'
 import { send } from '../helpers/http.ts'
 import { startTarget } from '../helpers/target.ts'
 import { idsIn, openPage } from './helpers/inbox-page.ts'
-import { onlyId, startInspected } from './helpers/reception-support.ts'
+import { onlyId, startInspected } from './helpers/request-log-support.ts'
 
 const body = payloadOf('add')
 

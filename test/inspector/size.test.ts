@@ -1,13 +1,13 @@
 import { gzipSync } from 'node:zlib'
 import { expect, it } from 'vitest'
-import { inspector } from '../../src/inspector/index.ts'
+import { createInspector } from '../../src/inspector/index.ts'
 import { createFake } from '../browser/helpers/fake-source.ts'
 
 /** Bytes after gzip, of everything that the browser loads for a page without deliveries. */
 const LIMIT = 25_000
 
 async function load(path: string, count = 0): Promise<string> {
-  const handle = inspector(createFake({ count }), { authorize: () => true })
+  const handle = createInspector(createFake({ count }), { authorize: () => true })
   const response = await handle.fetch(new Request(`http://127.0.0.1${path}`))
   expect(response.status).toBe(200)
   return response.text()

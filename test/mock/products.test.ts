@@ -2,10 +2,10 @@ import { createHmac } from 'node:crypto'
 import {
   createManualClock,
   createMockService,
+  createTokens,
   type MockServiceOptions,
   type Product,
   type ProductOptions,
-  tokens,
 } from 'geohook/mock'
 import { describe, expect, it } from 'vitest'
 import { capture, FEATURE, pathOf, post, seed, start } from './support.ts'
@@ -199,7 +199,7 @@ it.each<[like: unknown, name: string]>([
 })
 
 it('sends 498 and 499 with HTTP status 200 in the format error, whatever httpStatus is', async () => {
-  const auth = tokens({ users: [{ username: 'ann', password: 'secret', privileges: [] }] })
+  const auth = createTokens({ users: [{ username: 'ann', password: 'secret', privileges: [] }] })
   const service = await start([seed(FEATURE)], { auth, like: { errorFormat: 'error' } })
   for (const [code, form] of [
     [499, {}],

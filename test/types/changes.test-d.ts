@@ -9,9 +9,9 @@ import {
   type Changes,
   ChangesError,
   createChanges,
-  editor,
   type Feature,
   type LayerChanges,
+  readEditor,
   toGeoJson,
 } from 'geohook/changes'
 import type { Feature as GeoJson, Geometry } from 'geojson'
@@ -45,7 +45,7 @@ it('attributes have the type that the caller names', async () => {
     expectTypeOf(deletes.ids).toEqualTypeOf<string[]>()
     expectTypeOf(attachments.adds).toEqualTypeOf<Attachment[]>()
     for (const feature of adds) {
-      expectTypeOf(editor(feature).editedAt).toEqualTypeOf<Date | undefined>()
+      expectTypeOf(readEditor(feature).editedAt).toEqualTypeOf<Date | undefined>()
       expectTypeOf(toGeoJson(feature).properties).toEqualTypeOf<Parcel>()
     }
   }

@@ -3,7 +3,7 @@ import type {
   Attachment,
   Changes,
   ChangesError,
-  editor as editorFunction,
+  readEditor as editorFunction,
   Feature,
   LayerChanges,
 } from '../../changes/index.ts'
@@ -68,7 +68,7 @@ async function extract(io: Io, text: string, options: Options): Promise<void> {
   const token = await readServiceToken(io, options)
   const { fetch, failure } = createFetch(await readTrust(io, options), LIMIT)
   const { events, origins } = await readSource(io, text, options)
-  const { createChanges, editor } = await import('../../changes/index.ts')
+  const { createChanges, readEditor } = await import('../../changes/index.ts')
   const { timeout, attachments } = options
   const changes = createChanges({
     ...(token === undefined ? {} : { token }),
@@ -85,7 +85,7 @@ async function extract(io: Io, text: string, options: Options): Promise<void> {
       throw toChangesError(error, failure(), token !== undefined)
     }),
   )
-  io.printResult(found, () => printChanges(io, found, editor))
+  io.printResult(found, () => printChanges(io, found, readEditor))
 }
 
 /** An event that has changes. */

@@ -255,10 +255,10 @@ function createInboxUiCommand(io: Io): Command {
 
 async function showInbox(io: Io, options: UiOptions): Promise<void> {
   const token = await readInspectorToken(io, options, options.host)
-  const { inspector } = await import('../../inspector/index.ts')
+  const { createInspector } = await import('../../inspector/index.ts')
   await withInbox(io, options, async (inbox, progress) => {
     await inbox.stats() // fails now if the store is unreachable
-    const page = inspector(withoutLimit(inbox), { token })
+    const page = createInspector(withoutLimit(inbox), { token })
     // Called before the address is printed, because a script may stop the server as soon as it has read the address.
     const stopped = io.untilStopped()
     const server = await startServer((req, res) => void page(req, res), options.port, options.host)

@@ -2,7 +2,7 @@ import type * as http from 'node:http'
 import { setTimeout as delay } from 'node:timers/promises'
 import { type Command, Option } from 'commander'
 import { createReceiver, type Delivery, type ReceiverOptions } from '../../index.ts'
-import type { InspectorHandler, Reception, ReceptionOptions } from '../../inspector/index.ts'
+import type { InspectorHandler, RequestLog, RequestLogOptions } from '../../inspector/index.ts'
 import { nearest } from '../../options.ts'
 import { KNOWN_CHANGE_TYPES, subscriptionsOf, WILDCARD } from '../../payload/events.ts'
 import { createTrust } from '../../shared/tls-trust.node.ts'
@@ -260,8 +260,8 @@ const DEFAULT_PORT = 4040
  * @throws {CliError} exit code 2 if the server cannot listen on the port
  */
 async function startInspection(io: Io, port: number | true) {
-  const { createReception, inspector } = await import('../../inspector/index.ts')
-  let reception: Reception | undefined
+  const { createRequestLog, createInspector } = await import('../../inspector/index.ts')
+  let requestLog: RequestLog | undefined
   let page: InspectorHandler | undefined
   const listener: http.RequestListener = (req, res) => page?.(req, res)
   const server = await startServer(listener, port === true ? DEFAULT_PORT : port, HOST, {
@@ -269,12 +269,12 @@ async function startInspection(io: Io, port: number | true) {
   })
   return {
     /** Begins to record. Called when the listener's address is known, before its first request arrives. */
-    begin(options: ReceptionOptions) {
-      reception = createReception(options)
-      page = inspector(reception)
+    begin(options: RequestLogOptions) {
+      requestLog = createRequestLog(options)
+      page = createInspector(requestLog)
     },
     add(request: ReceivedRequest) {
-      reception?.add({ ...request, milliseconds: Date.now() - request.receivedAt.getTime() })
+      requestLog?.add({ ...request, milliseconds: Date.now() - request.receivedAt.getTime() })
     },
     print() {
       const url = `${server.url}/`

@@ -81,8 +81,8 @@ async function createService(
   const seedFiles = [seedFile ?? [], featureFiles].flat().join(', ')
   const users = usersFile === undefined ? undefined : ((await readJson(io, usersFile)) as TokenUser[])
   const ca = await readCas(io, options)
-  const { createMockService, tokens } = await import('../../mock/index.ts')
-  const auth = users && checkFile(usersFile, () => tokens({ users }))
+  const { createMockService, createTokens } = await import('../../mock/index.ts')
+  const auth = users && checkFile(usersFile, () => createTokens({ users }))
   const save = async (snapshot: Snapshot): Promise<void> => {
     try {
       if (state?.isSaved) await state.save(snapshot)

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { writeFile } from 'node:fs/promises'
 import { type Command, InvalidArgumentError } from 'commander'
 import { ERROR_CODES } from '../../errors.ts'
-import { type Diagnosis, type ErrorCode, explain, sign, type Verdict, verify } from '../../index.ts'
+import { type Diagnosis, type ErrorCode, explain, sign, type VerifyResult, verify } from '../../index.ts'
 import { nearest } from '../../options.ts'
 import type { HeaderPairs } from '../../shared/headers.ts'
 import { textsOf } from '../../shared/redact.ts'
@@ -110,13 +110,13 @@ function headerValue(header: HeaderPairs, wanted: string): string | undefined {
   return values.length > 0 ? values.map(([, value]) => value).join(', ') : undefined
 }
 
-function compare(value: string | undefined, keys: readonly string[]): Verdict {
+function compare(value: string | undefined, keys: readonly string[]): VerifyResult {
   if (!value) return { ok: false, code: 'signature_missing' }
   const keyIndex = keys.findIndex((key) => textsOf(key).includes(value))
   return keyIndex < 0 ? { ok: false, code: 'signature_mismatch' } : { ok: true, keyIndex }
 }
 
-function printVerdict(io: Io, verdict: Verdict, keyCount: number, isSigned: boolean): void {
+function printVerdict(io: Io, verdict: VerifyResult, keyCount: number, isSigned: boolean): void {
   if (!verdict.ok) {
     io.print(io.colours.red(verdict.code))
     io.note('"geohook explain" finds the cause.')

@@ -57,7 +57,7 @@ export interface TokenUser extends User {
   password: string
 }
 
-/** Options of {@link tokens}. */
+/** Options of {@link createTokens}. */
 export interface TokensOptions {
   /** An application (OAuth 2.0) is a user with its client id as the name, and its client secret as the password. */
   users: readonly TokenUser[]
@@ -92,15 +92,15 @@ const optionsSchema = z.strictObject({
  *   an expiration out of bounds
  * @example
  * ```ts
- * import { createMockService, tokens } from 'geohook/mock'
+ * import { createMockService, createTokens } from 'geohook/mock'
  *
  * const service = createMockService({
- *   auth: tokens({ users: [{ username: 'alice', password: 'wonderland', privileges: ['features'] }] }),
+ *   auth: createTokens({ users: [{ username: 'alice', password: 'wonderland', privileges: ['features'] }] }),
  * })
  * await service.close()
  * ```
  */
-export function tokens({ users, expiration = 60 }: TokensOptions): Auth {
+export function createTokens({ users, expiration = 60 }: TokensOptions): Auth {
   check(optionsSchema, { users, expiration }, 'tokens')
   const known = new Map(
     users.map((user) => [user.username, { user: toUser(user), password: digest(user.password) }]),

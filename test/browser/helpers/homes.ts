@@ -2,7 +2,7 @@ import { createMemoryInbox } from 'geohook/inbox'
 import { fill, handleAll, ONE_ATTEMPT, payloads } from '../../helpers/dead-letters.ts'
 import { KEY, payloadOf, signatureOf } from '../../helpers/deliver.ts'
 import { CREATED, mock, receiver } from '../../inspector/helpers/mock-support.ts'
-import { startInspected } from '../../inspector/helpers/reception-support.ts'
+import { startInspected } from '../../inspector/helpers/request-log-support.ts'
 import { createFake } from './fake-source.ts'
 import { serveInspector } from './serve-inspector.ts'
 

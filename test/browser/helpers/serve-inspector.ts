@@ -1,9 +1,9 @@
-import { inspector } from '../../../src/inspector/index.ts'
+import { createInspector } from '../../../src/inspector/index.ts'
 import type { InspectorOptions } from '../../../src/inspector/options.ts'
 import { type Served, serve } from '../../helpers/served.ts'
 
 /** Serves an inspector until the test ends. */
 export const serveInspector = (
-  inspected: Parameters<typeof inspector>[0],
+  inspected: Parameters<typeof createInspector>[0],
   options?: InspectorOptions,
-): Promise<Served> => serve(inspector(inspected, options))
+): Promise<Served> => serve(createInspector(inspected, options))

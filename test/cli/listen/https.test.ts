@@ -11,7 +11,7 @@ import { geohook, parseEvents, type Running, startGeohook, startProcess } from '
 import { KEY, payloadOf, signatureOf } from '../../helpers/deliver.ts'
 import { findPort } from '../../helpers/port.ts'
 import { hasProgram } from '../../helpers/programs.ts'
-import { createPage, onlyId, textOf } from '../../inspector/helpers/reception-support.ts'
+import { createPage, onlyId, textOf } from '../../inspector/helpers/request-log-support.ts'
 
 const env = { SIGNATURE_KEY: KEY }
 const SEND = ['send', '--change-type', 'FeaturesCreated', '--to']

@@ -7,7 +7,7 @@ import { withTarget } from '../../helpers/cli-servers.ts'
 import { KEY, payloadOf, signatureOf } from '../../helpers/deliver.ts'
 import { begin, send } from '../../helpers/http.ts'
 import { unusedUrl } from '../../helpers/target.ts'
-import { createPage, onlyId, type Page, textOf } from '../../inspector/helpers/reception-support.ts'
+import { createPage, onlyId, type Page, textOf } from '../../inspector/helpers/request-log-support.ts'
 
 const env = { SIGNATURE_KEY: KEY }
 const body = payloadOf('FeaturesCreated')

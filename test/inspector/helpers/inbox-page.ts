@@ -1,6 +1,6 @@
 import { createServer } from 'node:http'
 import type { DurableInbox } from 'geohook/inbox'
-import { type InspectorOptions, inspector } from 'geohook/inspector'
+import { createInspector, type InspectorOptions } from 'geohook/inspector'
 import { onTestFinished } from 'vitest'
 import { type Answer, send } from '../../helpers/http.ts'
 
@@ -13,7 +13,7 @@ export interface InboxPage {
 }
 
 export async function openPage(inbox: DurableInbox, options?: InspectorOptions): Promise<InboxPage> {
-  const server = createServer(inspector(inbox, options))
+  const server = createServer(createInspector(inbox, options))
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   onTestFinished(() => {
     server.closeAllConnections()

@@ -1,4 +1,4 @@
-import { createManualClock, tokens } from 'geohook/mock'
+import { createManualClock, createTokens } from 'geohook/mock'
 import { describe, expect, it } from 'vitest'
 import { post, start } from '../support.ts'
 import { auth, get, postForm, tokenOf } from './support.ts'
@@ -34,7 +34,7 @@ describe('generateToken', () => {
 
   it('has a configurable default lifetime', async () => {
     const service = await start(undefined, {
-      auth: tokens({ users: [{ ...WHO, privileges: [] }], expiration: 5 }),
+      auth: createTokens({ users: [{ ...WHO, privileges: [] }], expiration: 5 }),
       clock: createManualClock(NOW),
     })
     expect((await post(service, '/generateToken', WHO)).body.expires).toBe(NOW + 5 * MINUTE)
@@ -92,16 +92,19 @@ describe('generateToken', () => {
     ['an unknown privilege', [{ ...WHO, privileges: ['root'] }], undefined],
     ['an expiration over two weeks', [], 20161],
     ['an expiration of 0', [], 0],
-  ])('tokens() refuses %s', (_, users, expiration) => {
-    expect(() => tokens({ users: users as [], expiration })).toThrow(
+  ])('createTokens() refuses %s', (_, users, expiration) => {
+    expect(() => createTokens({ users: users as [], expiration })).toThrow(
       expect.objectContaining({ code: 'config_invalid', message: expect.not.stringContaining('pw-') }),
     )
   })
 })
 
 describe('number of tokens', () => {
-  const make = async (port: ReturnType<typeof tokens>, now: number, minutes?: number): Promise<string> =>
-    (await port.generateToken?.({ ...WHO, minutes }, now))?.token ?? ''
+  const make = async (
+    port: ReturnType<typeof createTokens>,
+    now: number,
+    minutes?: number,
+  ): Promise<string> => (await port.generateToken?.({ ...WHO, minutes }, now))?.token ?? ''
 
   it('the 10,001st token evicts expired tokens, or the oldest token if none has expired', async () => {
     const port = auth()

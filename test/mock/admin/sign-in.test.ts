@@ -1,4 +1,4 @@
-import { createManualClock, tokens } from 'geohook/mock'
+import { createManualClock, createTokens } from 'geohook/mock'
 import { describe, expect, it } from 'vitest'
 import { FEATURE, JOB, seed, start } from '../support.ts'
 import { get, NOW, postForm } from './support.ts'
@@ -10,7 +10,7 @@ const USER_FORM = { username: 'ann', password: 'secret' }
 
 async function startSignIn(options: Parameters<typeof start>[1] = {}) {
   const clock = createManualClock(NOW)
-  const auth = tokens({ users: [USER, APP] })
+  const auth = createTokens({ users: [USER, APP] })
   const service = await start([seed(FEATURE), seed(JOB)], { like: 'enterprise', clock, auth, ...options })
   const ask = async (path: string, form: Record<string, string> = {}) => {
     const { status, text } = await postForm(service.url + path, { ...form, f: 'json' })
@@ -137,6 +137,6 @@ describe('sign-in at the portal', () => {
 })
 
 it('two users with one name, or a user without a password, are refused at construction', () => {
-  expect(() => tokens({ users: [APP, APP] })).toThrow('two users of tokens have the same name')
-  expect(() => tokens({ users: [{ ...APP, password: '' }] })).toThrow(/^tokens\.users\.0\.password/)
+  expect(() => createTokens({ users: [APP, APP] })).toThrow('two users of tokens have the same name')
+  expect(() => createTokens({ users: [{ ...APP, password: '' }] })).toThrow(/^tokens\.users\.0\.password/)
 })

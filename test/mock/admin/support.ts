@@ -1,4 +1,4 @@
-import { createManualClock, type MockService, tokens } from 'geohook/mock'
+import { createManualClock, createTokens, type MockService } from 'geohook/mock'
 import { FORM_TYPE } from '../../helpers/deliver.ts'
 import { type Answer, raw, type Sent, send } from '../../helpers/http.ts'
 import { NOWHERE, start } from '../support.ts'
@@ -26,7 +26,7 @@ const SERVICES = [
 export const startEmpty = (): Promise<MockService> =>
   start([], { services: SERVICES, clock: createManualClock(NOW) })
 
-export const auth = () => tokens({ users: USERS })
+export const auth = () => createTokens({ users: USERS })
 
 /** Gets a token for a user. Throws if the mock rejects the request. */
 export async function tokenOf(service: MockService, username: string, expiration = 60): Promise<string> {

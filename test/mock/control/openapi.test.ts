@@ -1,6 +1,6 @@
 import { Validator } from '@seriousme/openapi-schema-validator'
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
-import { type MockServiceOptions, tokens } from 'geohook/mock'
+import { createTokens, type MockServiceOptions } from 'geohook/mock'
 import { describe, expect, it } from 'vitest'
 import { capture, FEATURE, JOB, seed, start } from '../support.ts'
 
@@ -38,7 +38,7 @@ const versions = [
 
 const optionsOf = ({ version, auth }: (typeof versions)[number]): MockServiceOptions => ({
   version,
-  ...(auth ? { auth: tokens({ users: [USER, APP] }) } : {}),
+  ...(auth ? { auth: createTokens({ users: [USER, APP] }) } : {}),
 })
 
 /** Shared by all tests, because each instance compiles the schema of OpenAPI again. */

@@ -1,4 +1,4 @@
-import { createManualClock, tokens } from 'geohook/mock'
+import { createManualClock, createTokens } from 'geohook/mock'
 import { describe, expect, it } from 'vitest'
 import { get, LAYER, post, SERVICE, startFeatures, TREES } from './support.ts'
 
@@ -86,7 +86,7 @@ describe('updateFeatures', () => {
       password: 'pw',
       privileges: ['features'] as const,
     }))
-    const service = await startFeatures([TREES], { clock, auth: tokens({ users }) })
+    const service = await startFeatures([TREES], { clock, auth: createTokens({ users }) })
     const tokenOf = async (username: string): Promise<string> => {
       const body = new URLSearchParams({ username, password: 'pw', f: 'json' })
       const response = await fetch(`${service.url}/generateToken`, { method: 'POST', body })

@@ -1,4 +1,4 @@
-import { tokens } from 'geohook/mock'
+import { createTokens } from 'geohook/mock'
 import { describe, expect, it } from 'vitest'
 import { start } from '../support.ts'
 import { get, type Json, LAYER, post, SERVICE, startFeatures } from './support.ts'
@@ -103,7 +103,7 @@ describe('requests', () => {
 
 describe('tokens', () => {
   async function startWithTokens() {
-    const service = await startFeatures(undefined, { auth: tokens({ users: [user] }) })
+    const service = await startFeatures(undefined, { auth: createTokens({ users: [user] }) })
     const body = new URLSearchParams({ username: 'ann', password: 'pw', f: 'json' })
     const response = await fetch(`${service.url}/generateToken`, { method: 'POST', body })
     return { service, token: ((await response.json()) as { token: string }).token }

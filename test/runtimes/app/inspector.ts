@@ -1,12 +1,12 @@
 import { createReceiver } from 'geohook'
-import { createReception, inspector } from 'geohook/inspector'
+import { createInspector, createRequestLog } from 'geohook/inspector'
 import { createPayload, createSigner } from 'geohook/testing'
 
 // This program uses an inspector of a receiver with web requests, and prints what the page answers as JSON.
 const signatureKey = 'parcels2026'
-const reception = createReception({ signatureKey })
-const receiver = createReceiver({ signatureKey, observer: reception.observer }).on('*', () => {})
-const page = inspector(reception, { base: '/inspect', token: 'a-token-of-24-characters' })
+const requestLog = createRequestLog({ signatureKey })
+const receiver = createReceiver({ signatureKey, observer: requestLog.observer }).on('*', () => {})
+const page = createInspector(requestLog, { base: '/inspect', token: 'a-token-of-24-characters' })
 
 const hook = async (key: string): Promise<number> => {
   const signed = await createSigner({ signatureKey: key }).sign(createPayload('FeaturesCreated'))

@@ -2,7 +2,7 @@ import type { Page } from 'playwright-core'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { startGeohook } from '../helpers/cli.ts'
 import { base64Of, KEY, payloadOf, signatureOf } from '../helpers/deliver.ts'
-import { startInspected } from '../inspector/helpers/reception-support.ts'
+import { startInspected } from '../inspector/helpers/request-log-support.ts'
 import { expectNoSecrets } from './helpers/secrets.ts'
 import { MODES, type Mode, untilLive, visit } from './helpers/visit.ts'
 

@@ -6,7 +6,7 @@ import { explain } from './explain.ts'
 import type { Diagnosis, ExplainOptions, GivenRequest } from './types.ts'
 
 /** The options of the receiver, which decide what it refuses. */
-export type ExplainedOptions = Omit<ExplainOptions, keyof GivenRequest | 'body' | 'code' | 'thorough'>
+export type ExplainRefusalsOptions = Omit<ExplainOptions, keyof GivenRequest | 'body' | 'code' | 'thorough'>
 
 /** A refused request with the cause of its refusal. */
 export interface ExplainedRefusal {
@@ -37,22 +37,22 @@ const MAX_BODY = 1024 * 1024
  * @throws {WebhookError} `config_invalid` for an unknown option, or if `report` is not a function
  * @example
  * ```ts
- * import { createReceiver, explained } from 'geohook'
+ * import { createReceiver, explainRefusals } from 'geohook'
  *
  * const options = { signatureKey: 'parcels2026' }
- * const refused = explained(options, ({ request, diagnosis }) => {
+ * const refused = explainRefusals(options, ({ request, diagnosis }) => {
  *   console.warn(request.url, diagnosis.cause, diagnosis.evidence, diagnosis.fix)
  * })
  * const receiver = createReceiver({ ...options, observer: { refused } }).on('FeaturesCreated', () => {})
  * ```
  */
-export function explained(
-  options: ExplainedOptions,
+export function explainRefusals(
+  options: ExplainRefusalsOptions,
   report: (refusal: ExplainedRefusal) => unknown,
 ): Refused {
   requireKnownOptions(options, OPTION_NAMES)
   if (typeof report !== 'function')
-    throw configInvalid('explained(options, report): report must be a function')
+    throw configInvalid('explainRefusals(options, report): report must be a function')
   let skipped = 0
   let next = Number.NEGATIVE_INFINITY
   const explainRefusal: Refused = async ({ request, error, body }) => {

@@ -3,16 +3,16 @@ import { createLog, createNotifier, type Seen } from '../../receiver/observer.ts
 import type { Observer } from '../../receiver/types.ts'
 import { createRedactor } from '../../shared/redact.ts'
 import { type Inspectable, SOURCE } from '../source.ts'
-import { type ReceptionOptions, readReceptionOptions } from './options.ts'
+import { type RequestLogOptions, readRequestLogOptions } from './options.ts'
 import { fromObserver, fromProgram, type ReceivedRequest, RequestStore, type SeenRequest } from './record.ts'
-import { createReceptionSource } from './source.ts'
+import { createRequestLogSource } from './source.ts'
 
-/** The requests that a receiver has received, in memory, for `inspector`. */
-export interface Reception extends Inspectable {
+/** The requests that a receiver has received, in memory, for `createInspector`. */
+export interface RequestLog extends Inspectable {
   /**
    * The observer for the receiver. It records each request at its end, and passes everything on to `options.observer`.
    * Refusals and failures without a matching function of that observer become process warnings, as they would without a
-   * reception.
+   * request log.
    */
   readonly observer: Observer
   /** Number of recorded requests. */
@@ -24,28 +24,28 @@ export interface Reception extends Inspectable {
 }
 
 /**
- * Creates a reception, which records the requests of a receiver for `inspector`: the newest 1,000, with 64 MiB of
+ * Creates a request log, which records the requests of a receiver for `createInspector`: the newest 1,000, with 64 MiB of
  * bodies, URLs and headers. Recording copies and decodes nothing; a refusal is explained only when a page shows it.
  *
- * @param options the options that the receiver has, and those of the reception
+ * @param options the options that the receiver has, and those of the request log
  * @throws {WebhookError} `config_invalid` for an invalid option
  * @example
  * ```ts
  * import { createReceiver } from 'geohook'
- * import { createReception, inspector } from 'geohook/inspector'
+ * import { createRequestLog, createInspector } from 'geohook/inspector'
  *
  * const options = { signatureKey: 'parcels2026' }
- * const reception = createReception(options)
- * const receiver = createReceiver({ ...options, observer: reception.observer }).on('FeaturesCreated', () => {})
- * const page = inspector(reception)
+ * const requestLog = createRequestLog(options)
+ * const receiver = createReceiver({ ...options, observer: requestLog.observer }).on('FeaturesCreated', () => {})
+ * const page = createInspector(requestLog)
  * ```
  */
-export function createReception(options: ReceptionOptions): Reception {
-  const resolved = blameCaller(createReception, () => readReceptionOptions(options))
+export function createRequestLog(options: RequestLogOptions): RequestLog {
+  const resolved = blameCaller(createRequestLog, () => readRequestLogOptions(options))
   const { clock } = resolved
   const store = new RequestStore(resolved)
   const redactor = createRedactor(resolved.keys, resolved)
-  const observer = blameCaller(createReception, () =>
+  const observer = blameCaller(createRequestLog, () =>
     createRecordingObserver(resolved.receiver, clock, (seen) =>
       store.add(fromObserver(seen, clock(), redactor)),
     ),
@@ -57,7 +57,7 @@ export function createReception(options: ReceptionOptions): Reception {
     },
     add: (request) => store.add(fromProgram(request, redactor)),
     clear: () => store.clear(),
-    [SOURCE]: () => createReceptionSource(store, resolved, redactor),
+    [SOURCE]: () => createRequestLogSource(store, resolved, redactor),
   }
 }
 
@@ -66,12 +66,12 @@ const ENDS = ['handled', 'unhandled', 'duplicate', 'handshake', 'refused', 'fail
 
 /**
  * Creates an observer that records ended requests, and passes everything on to the user's observer. Refusals and
- * failures without a matching function of that observer go to the log of the receiver, as without a reception.
+ * failures without a matching function of that observer go to the log of the receiver, as without a request log.
  *
  * @throws {WebhookError} `config_invalid` for an invalid observer
  */
 function createRecordingObserver(
-  { observer: own }: Pick<ReceptionOptions, 'observer'>,
+  { observer: own }: Pick<RequestLogOptions, 'observer'>,
   clock: () => number,
   record: (seen: SeenRequest) => void,
 ): Observer {

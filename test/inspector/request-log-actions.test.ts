@@ -2,7 +2,7 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import { base64Of, FORM_TYPE, JSON_TYPE, KEY, payloadOf, signatureOf } from '../helpers/deliver.ts'
 import { send } from '../helpers/http.ts'
 import { startTarget, type Target, unusedUrl } from '../helpers/target.ts'
-import { onlyId, startInspected, textOf } from './helpers/reception-support.ts'
+import { onlyId, startInspected, textOf } from './helpers/request-log-support.ts'
 
 const body = payloadOf('FeaturesCreated')
 const signed = { 'content-type': JSON_TYPE, 'x-service': signatureOf(body) }

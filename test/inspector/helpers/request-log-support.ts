@@ -1,7 +1,7 @@
 import express from 'express'
 import { createReceiver, type Receiver, type ReceiverOptions } from 'geohook'
 import { webhook } from 'geohook/express'
-import { createReception, inspector, type Reception, type ReceptionOptions } from 'geohook/inspector'
+import { createInspector, createRequestLog, type RequestLog, type RequestLogOptions } from 'geohook/inspector'
 import { expect, onTestFinished } from 'vitest'
 import { KEY } from '../../helpers/deliver.ts'
 import { listen } from '../../helpers/mounts/mounted.ts'
@@ -65,28 +65,28 @@ interface Inspected {
   hook: string
   page: Page
   pageUrl: string
-  reception: Reception
+  requestLog: RequestLog
   receiver: Receiver
 }
 
 /** Starts an Express app with a receiver and its inspector, until the test has finished. */
 export async function startInspected(
-  options: Partial<ReceiverOptions & ReceptionOptions> = {},
+  options: Partial<ReceiverOptions & RequestLogOptions> = {},
   prepare: (receiver: Receiver) => void = (receiver) => void receiver.on('*', () => {}),
 ): Promise<Inspected> {
   const { maxRequests, maxBytes, resendTo, title, ...given } = options
   const receiverOptions = { signatureKey: KEY, observer: quiet, ...given } as ReceiverOptions
   const bounds = { maxRequests, maxBytes, resendTo, title }
-  const reception = createReception({ ...receiverOptions, ...bounds })
-  const receiver = createReceiver({ ...receiverOptions, observer: reception.observer })
+  const requestLog = createRequestLog({ ...receiverOptions, ...bounds })
+  const receiver = createReceiver({ ...receiverOptions, observer: requestLog.observer })
   prepare(receiver)
   const app = express()
   app.all('/hook', webhook(receiver))
-  app.use('/inspect', inspector(reception))
+  app.use('/inspect', createInspector(requestLog))
   const { url: hook, close } = await listen(app)
   onTestFinished(close)
   const pageUrl = new URL('/inspect', hook).href
-  return { hook, page: createPage(pageUrl), pageUrl, reception, receiver }
+  return { hook, page: createPage(pageUrl), pageUrl, requestLog, receiver }
 }
 
 /** Keeps refusals and failures out of the log. */

@@ -1,5 +1,5 @@
 import { configInvalid } from '../../errors.ts'
-import type { ExplainedOptions } from '../../explain/explained.ts'
+import type { ExplainRefusalsOptions } from '../../explain/explain-refusals.ts'
 import { type OptionNames, readSize, requireKnownOptions } from '../../options.ts'
 import { OPTION_NAMES, readProofHeaders } from '../../receiver/options.ts'
 import { type CaSource, createTrust, type Trust } from '../../shared/tls-trust.node.ts'
@@ -13,8 +13,8 @@ import {
 } from '../../signature/signature.ts'
 import { pathOf } from '../request.ts'
 
-/** Options of `createReception`: those of the receiver, and those of the reception itself. */
-export interface ReceptionOptions extends ExplainedOptions {
+/** Options of `createRequestLog`: those of the receiver, and those of the request log itself. */
+export interface RequestLogOptions extends ExplainRefusalsOptions {
   /** Maximum number of recorded requests, 1 to 10,000. The oldest are dropped first. Default 1,000. */
   maxRequests?: number | undefined
   /**
@@ -40,7 +40,7 @@ export interface ReceptionOptions extends ExplainedOptions {
 /** The validated options. */
 export interface ResolvedOptions {
   /** The options of the receiver, for `explain`. */
-  receiver: ExplainedOptions
+  receiver: ExplainRefusalsOptions
   /** All known keys, newest first; empty for a key function. */
   keys: readonly SignatureKey[]
   signatureHeader: string
@@ -55,7 +55,7 @@ export interface ResolvedOptions {
   title: string
 }
 
-const NAMES: OptionNames<ReceptionOptions> = {
+const NAMES: OptionNames<RequestLogOptions> = {
   ...OPTION_NAMES,
   maxRequests: true,
   maxBytes: true,
@@ -67,7 +67,7 @@ const NAMES: OptionNames<ReceptionOptions> = {
 const MAX_REQUESTS = 10_000
 
 /** @throws {WebhookError} `config_invalid` */
-export function readReceptionOptions(options: ReceptionOptions = {}): ResolvedOptions {
+export function readRequestLogOptions(options: RequestLogOptions = {}): ResolvedOptions {
   requireKnownOptions(options, NAMES)
   const {
     maxRequests = 1000,
@@ -112,7 +112,7 @@ function toTrust(ca: CaSource): Trust {
 }
 
 /** Invalid keys are left out: the receiver reports them, and `explain` explains them. */
-function keysOf(signatureKey: ExplainedOptions['signatureKey']): readonly SignatureKey[] {
+function keysOf(signatureKey: ExplainRefusalsOptions['signatureKey']): readonly SignatureKey[] {
   if (typeof signatureKey === 'function') return []
   const keys = toKeyList((signatureKey ?? []) as SignatureKeys)
   if (!Array.isArray(keys)) return []

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { JSON_TYPE, KEY, payloadOf, signatureOf } from '../helpers/deliver.ts'
 import { send } from '../helpers/http.ts'
-import { type Page, startInspected } from './helpers/reception-support.ts'
+import { type Page, startInspected } from './helpers/request-log-support.ts'
 
 /** A key with a character that takes two bytes in UTF-8. */
 const WIDE = 'Flurst\u00fcck-2026'

@@ -2,12 +2,12 @@ import { createMemoryDuplicates, createMemoryInbox } from 'geohook/inbox'
 import { describe, expect, it } from 'vitest'
 import { base64Of, FORM_TYPE, JSON_TYPE, KEY, payloadOf, signatureOf } from '../helpers/deliver.ts'
 import { send } from '../helpers/http.ts'
-import { onlyId, startInspected, textOf } from './helpers/reception-support.ts'
+import { onlyId, startInspected, textOf } from './helpers/request-log-support.ts'
 
 const body = payloadOf('FeaturesCreated')
 const signed = { 'content-type': JSON_TYPE, 'x-service': signatureOf(body) }
 
-describe('the inspector of a reception', () => {
+describe('the inspector of a request log', () => {
   it.each<[string, Parameters<typeof startInspected>[0], Parameters<typeof startInspected>[1], RegExp]>([
     ['handled', {}, undefined, /FeaturesCreated Parcels 200 handled$/],
     ['unhandled', {}, (receiver) => void receiver.on('FeaturesDeleted', () => {}), /200 unhandled$/],
@@ -124,7 +124,7 @@ describe('the inspector of a reception', () => {
   })
 
   it('forgets its requests when asked', async () => {
-    const { hook, page, reception } = await startInspected()
+    const { hook, page, requestLog } = await startInspected()
     await send(hook, { headers: signed, body })
     // The start page has the secret of every form.
     const { text } = await page.get('/')
@@ -134,7 +134,7 @@ describe('the inspector of a reception', () => {
       body: new URLSearchParams({ 'form-secret': secret }),
     })
     expect(await cleared.text()).toContain('No deliveries yet')
-    expect(reception.size).toBe(0)
+    expect(requestLog.size).toBe(0)
   })
 
   it('announces new requests to open pages', async () => {

@@ -1,19 +1,19 @@
 import { createReceiver, type Observer } from 'geohook'
-import { createReception, inspector } from 'geohook/inspector'
+import { createInspector, createRequestLog } from 'geohook/inspector'
 import { describe, expect, it } from 'vitest'
 import { deliver, JSON_TYPE, KEY, payloadOf, signatureOf } from '../helpers/deliver.ts'
 import { send } from '../helpers/http.ts'
 import { warningsOf } from '../helpers/warnings.ts'
-import { quiet, startInspected, textOf } from './helpers/reception-support.ts'
+import { quiet, startInspected, textOf } from './helpers/request-log-support.ts'
 
 const body = payloadOf('FeaturesCreated')
 const signed = { 'content-type': JSON_TYPE, 'x-service': signatureOf(body) }
 
-describe('a reception', () => {
+describe('a request log', () => {
   it('records the requests of the fetch adapter', async () => {
-    const reception = createReception({ signatureKey: KEY })
-    const receiver = createReceiver({ signatureKey: KEY, observer: reception.observer }).on('*', () => {})
-    const page = inspector(reception, { token: 'a token of the test' })
+    const requestLog = createRequestLog({ signatureKey: KEY })
+    const receiver = createReceiver({ signatureKey: KEY, observer: requestLog.observer }).on('*', () => {})
+    const page = createInspector(requestLog, { token: 'a token of the test' })
     await deliver(receiver, body)
     const response = await page.fetch(
       new Request('http://app.example/', { headers: { authorization: 'Bearer a token of the test' } }),
@@ -29,14 +29,14 @@ describe('a reception', () => {
       ['{', {}],
       [body, { 'content-type': 'text/plain' }],
     ]
-    const reception = createReception({ signatureKey: KEY })
+    const requestLog = createRequestLog({ signatureKey: KEY })
     const plain = createReceiver({ signatureKey: KEY, observer: quiet }).on('*', () => {})
-    const inspected = createReceiver({ signatureKey: KEY, observer: reception.observer }).on('*', () => {})
+    const inspected = createReceiver({ signatureKey: KEY, observer: requestLog.observer }).on('*', () => {})
     for (const [text, headers] of requests) {
       const [a, b] = [await deliver(plain, text, headers), await deliver(inspected, text, headers)]
       expect({ ...b, headers: [...b.headers] }).toEqual({ ...a, headers: [...a.headers] })
     }
-    expect(reception.size).toBe(requests.length)
+    expect(requestLog.size).toBe(requests.length)
   })
 
   it('passes everything on to the observer of its options, and the rest to the log', async () => {
@@ -55,8 +55,8 @@ describe('a reception', () => {
         void run()
       }
     }
-    const reception = createReception({ signatureKey: KEY, observer: new Mine() })
-    const receiver = createReceiver({ signatureKey: KEY, observer: reception.observer }).on('*', () => {})
+    const requestLog = createRequestLog({ signatureKey: KEY, observer: new Mine() })
+    const receiver = createReceiver({ signatureKey: KEY, observer: requestLog.observer }).on('*', () => {})
     const warnings = await warningsOf(async () => {
       expect((await deliver(receiver, body)).status).toBe(200)
       await deliver(receiver, body, { 'x-service': 'bad' })
@@ -66,11 +66,11 @@ describe('a reception', () => {
   })
 
   it('keeps the newest 1,000 requests', async () => {
-    const reception = createReception({ signatureKey: KEY })
-    const receiver = createReceiver({ signatureKey: KEY, observer: reception.observer }).on('*', () => {})
+    const requestLog = createRequestLog({ signatureKey: KEY })
+    const receiver = createReceiver({ signatureKey: KEY, observer: requestLog.observer }).on('*', () => {})
     for (let index = 0; index <= 1000; index++) await deliver(receiver, body)
-    expect(reception.size).toBe(1000)
-    const page = inspector(reception, { token: 'a token of the test' })
+    expect(requestLog.size).toBe(1000)
+    const page = createInspector(requestLog, { token: 'a token of the test' })
     const get = async (path: string): Promise<string> => {
       const headers = { authorization: 'Bearer a token of the test' }
       return (await page.fetch(new Request(`http://app.example${path}`, { headers }))).text()
@@ -82,7 +82,7 @@ describe('a reception', () => {
   })
 
   it('drops the oldest requests when they exceed maxBytes, but never the newest', async () => {
-    const { hook, reception } = await startInspected({ maxBytes: 10_000 })
+    const { hook, requestLog } = await startInspected({ maxBytes: 10_000 })
     const small = { headers: { ...signed, 'x-service': signatureOf('other') }, body: '{}' }
     const sendTimes = async (
       count: number,
@@ -90,7 +90,7 @@ describe('a reception', () => {
       request: Parameters<typeof send>[1],
     ): Promise<number> => {
       for (let index = 0; index < count; index++) await send(url, request)
-      return reception.size
+      return requestLog.size
     }
     expect(await sendTimes(5, hook, small)).toBe(5)
     expect(await sendTimes(5, hook, { ...small, body: ' '.repeat(4000) })).toBe(2)
@@ -121,6 +121,6 @@ describe('a reception', () => {
     [{ observer: { handeld() {} } }, 'unknown observer function handeld: did you mean handled?'],
     [{ encoding: 'ascii' }, /^encoding must be/],
   ])('refuses invalid options: %o', (options, message) => {
-    expect(() => createReception({ signatureKey: KEY, ...options } as never)).toThrow(message)
+    expect(() => createRequestLog({ signatureKey: KEY, ...options } as never)).toThrow(message)
   })
 })

@@ -14,7 +14,7 @@ import { AddressBook, type ResolvedOptions, toAddress } from './options.ts'
 import type { Recorded, RequestStore } from './record.ts'
 
 /** Shows recorded requests. */
-export function createReceptionSource(
+export function createRequestLogSource(
   store: RequestStore,
   options: ResolvedOptions,
   redactor: Redactor,

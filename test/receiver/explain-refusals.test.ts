@@ -1,4 +1,4 @@
-import { createReceiver, type ExplainedRefusal, explained, WebhookError } from 'geohook'
+import { createReceiver, type ExplainedRefusal, explainRefusals, WebhookError } from 'geohook'
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { deliver, KEY, payloadOf, signatureOf } from '../helpers/deliver.ts'
 
@@ -8,10 +8,10 @@ afterEach(() => {
 })
 
 /** Creates a receiver that explains its refusals, and a function that returns the next diagnosis. */
-function createExplained(options: Parameters<typeof explained>[0] = { signatureKey: KEY }) {
+function createExplained(options: Parameters<typeof explainRefusals>[0] = { signatureKey: KEY }) {
   const reports: ExplainedRefusal[] = []
   let resolve: (refusal: ExplainedRefusal) => void = () => {}
-  const refused = explained(options, (refusal) => {
+  const refused = explainRefusals(options, (refusal) => {
     reports.push(refusal)
     resolve(refusal)
   })
@@ -28,7 +28,7 @@ function createExplained(options: Parameters<typeof explained>[0] = { signatureK
 
 const forged = (key: string) => ({ 'x-service': signatureOf(payloadOf('A'), key) })
 
-describe('explained', () => {
+describe('explainRefusals', () => {
   it('reports the cause of a refusal after the response', async () => {
     const { receiver, reports, nextReport } = createExplained()
     const report = nextReport()
@@ -80,7 +80,7 @@ describe('explained', () => {
   it('continues after a report that throws', async () => {
     const now = vi.spyOn(performance, 'now').mockReturnValue(0)
     const called: string[] = []
-    const refused = explained({ signatureKey: KEY }, ({ diagnosis }) => {
+    const refused = explainRefusals({ signatureKey: KEY }, ({ diagnosis }) => {
       called.push(diagnosis.cause)
       throw new Error('the log is full')
     })
@@ -96,7 +96,7 @@ describe('explained', () => {
   it('continues after 30 seconds if a report never settles', async () => {
     vi.useFakeTimers()
     const report = vi.fn(() => new Promise(() => {}))
-    const refused = explained({ signatureKey: KEY }, report)
+    const refused = explainRefusals({ signatureKey: KEY }, report)
     const receiver = createReceiver({ signatureKey: KEY, observer: { refused } }).on('*', () => {})
     const refuse = async (milliseconds: number, count: number) => {
       await deliver(receiver, payloadOf('A'), forged(`${KEY}\n`))
@@ -111,10 +111,10 @@ describe('explained', () => {
 
   it('rejects unknown options and a report that is not a function', () => {
     for (const call of [
-      () => explained({ signatureKey: KEY, signatureHeaders: 'x' } as never, () => {}),
-      () => explained({ signatureKey: KEY }, undefined as never),
+      () => explainRefusals({ signatureKey: KEY, signatureHeaders: 'x' } as never, () => {}),
+      () => explainRefusals({ signatureKey: KEY }, undefined as never),
     ])
       expect(call).toThrow(expect.objectContaining({ code: 'config_invalid' }))
-    expect(() => explained({ signatureKey: KEY }, 'log' as never)).toThrow(WebhookError)
+    expect(() => explainRefusals({ signatureKey: KEY }, 'log' as never)).toThrow(WebhookError)
   })
 })

@@ -1,5 +1,5 @@
 import { explain } from '../../explain/explain.ts'
-import type { ExplainedOptions } from '../../explain/explained.ts'
+import type { ExplainRefusalsOptions } from '../../explain/explain-refusals.ts'
 import type { Diagnosis } from '../../explain/types.ts'
 import type { HeaderBag } from '../../receiver/types.ts'
 import { toPairs } from '../../shared/headers.ts'
@@ -179,7 +179,7 @@ const MAX_BODY = 1024 * 1024
  * an explanation can take 50 ms. Resolves with undefined if the options of the receiver are invalid.
  */
 export function createExplainer(
-  options: ExplainedOptions,
+  options: ExplainRefusalsOptions,
 ): (recorded: Recorded) => Promise<Diagnosis | undefined> {
   let last: Promise<unknown> = Promise.resolve()
 
