@@ -4,7 +4,6 @@ export type { Cause } from './explain/causes.ts'
 export { explain } from './explain/explain.ts'
 export {
   type ExplainedRefusal,
-  type ExplainRefusalsOptions,
   explainRefusals,
 } from './explain/explain-refusals.ts'
 export type { Diagnosis, ExplainOptions, GivenRequest } from './explain/types.ts'
@@ -28,7 +27,6 @@ export { createReceiver } from './receiver/receiver.ts'
 export { closeOnSignal, type ShutdownOptions } from './receiver/shutdown.ts'
 export type {
   AttemptContext,
-  CommonReceiverOptions,
   Delivery,
   DuplicateStore,
   Ended,

@@ -1,12 +1,9 @@
 import { configInvalid, type WebhookError } from '../errors.ts'
 import { requireKnownOptions } from '../options.ts'
 import { OPTION_NAMES } from '../receiver/options.ts'
-import type { Observer, RequestHead } from '../receiver/types.ts'
+import type { Observer, ReceiverOptions, RequestHead } from '../receiver/types.ts'
 import { explain } from './explain.ts'
-import type { Diagnosis, ExplainOptions, GivenRequest } from './types.ts'
-
-/** The options of the receiver, which decide what it refuses. */
-export type ExplainRefusalsOptions = Omit<ExplainOptions, keyof GivenRequest | 'body' | 'code' | 'thorough'>
+import type { Diagnosis } from './types.ts'
 
 /** A refused request with the cause of its refusal. */
 export interface ExplainedRefusal {
@@ -47,7 +44,7 @@ const MAX_BODY = 1024 * 1024
  * ```
  */
 export function explainRefusals(
-  options: ExplainRefusalsOptions,
+  options: Partial<ReceiverOptions>,
   report: (refusal: ExplainedRefusal) => unknown,
 ): Refused {
   requireKnownOptions(options, OPTION_NAMES)

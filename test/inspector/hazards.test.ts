@@ -158,7 +158,7 @@ it('a partly hidden header is not sent again, and not in the curl command', asyn
     seen.push(req.headers['x-half']?.toString(), req.headers['x-whole']?.toString())
     res.end()
   })
-  const requestLog = createRequestLog({ signatureKey: KEY, resendTo: target.url })
+  const requestLog = createRequestLog({ signatureKey: KEY }, { resendTo: target.url })
   const receiver = createReceiver({ signatureKey: KEY, observer: requestLog.observer }).on('*', () => {})
   const body = payloads(1)[0] as string
   const headers = {

@@ -112,15 +112,21 @@ describe('a request log', () => {
   })
 
   it.each([
-    [{ signatureKeys: KEY }, 'unknown option signatureKeys: did you mean signatureKey?'],
     [{ maxRequests: 0 }, 'maxRequests must be an integer from 1 to 10,000'],
     [{ maxBytes: '1tb' }, /^maxBytes must be a number of bytes/],
     [{ ca: 'none' }, /^ca: a CA certificate must be a PEM text/],
     [{ resendTo: 'ftp://x/' }, 'resendTo must be a URL that begins with http:// or https://'],
     [{ title: '' }, 'title must be a string, and not empty'],
+    [{ signatureKey: KEY }, 'unknown option signatureKey'],
+  ])('refuses invalid options: %o', (options, message) => {
+    expect(() => createRequestLog({ signatureKey: KEY }, options as never)).toThrow(message)
+  })
+
+  it.each<[object, string | RegExp]>([
+    [{ signatureKeys: KEY }, 'unknown option signatureKeys: did you mean signatureKey?'],
     [{ observer: { handeld() {} } }, 'unknown observer function handeld: did you mean handled?'],
     [{ encoding: 'ascii' }, /^encoding must be/],
-  ])('refuses invalid options: %o', (options, message) => {
+  ])('refuses invalid options of the receiver: %o', (options, message) => {
     expect(() => createRequestLog({ signatureKey: KEY, ...options } as never)).toThrow(message)
   })
 })

@@ -2,7 +2,7 @@ import type * as http from 'node:http'
 import { setTimeout as delay } from 'node:timers/promises'
 import { type Command, Option } from 'commander'
 import { createReceiver, type Delivery, type ReceiverOptions } from '../../index.ts'
-import type { InspectorHandler, RequestLog, RequestLogOptions } from '../../inspector/index.ts'
+import type { InspectorHandler, RequestLog } from '../../inspector/index.ts'
 import { nearest } from '../../options.ts'
 import { KNOWN_CHANGE_TYPES, subscriptionsOf, WILDCARD } from '../../payload/events.ts'
 import { createTrust } from '../../shared/tls-trust.node.ts'
@@ -98,7 +98,7 @@ async function listen(io: Io, options: ListenOptions): Promise<void> {
       tls: credentials && { ...credentials, onError: createTlsReporter(io) },
     })
     const url = server.url + (path ?? '/')
-    inspection?.begin({ ...receiverOptions, title: `geohook listen ${url}`, resendTo: server.url, ca })
+    inspection?.begin(receiverOptions, { title: `geohook listen ${url}`, resendTo: server.url, ca })
     // At once, because a script may stop the listener when it has read the address.
     io.printAddress('listening on', url)
     inspection?.print()
@@ -269,8 +269,8 @@ async function startInspection(io: Io, port: number | true) {
   })
   return {
     /** Begins to record. Called when the listener's address is known, before its first request arrives. */
-    begin(options: RequestLogOptions) {
-      requestLog = createRequestLog(options)
+    begin(...options: Parameters<typeof createRequestLog>) {
+      requestLog = createRequestLog(...options)
       page = createInspector(requestLog)
     },
     add(request: ReceivedRequest) {

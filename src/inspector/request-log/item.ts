@@ -1,7 +1,6 @@
 import { explain } from '../../explain/explain.ts'
-import type { ExplainRefusalsOptions } from '../../explain/explain-refusals.ts'
 import type { Diagnosis } from '../../explain/types.ts'
-import type { HeaderBag } from '../../receiver/types.ts'
+import type { HeaderBag, ReceiverOptions } from '../../receiver/types.ts'
 import { toPairs } from '../../shared/headers.ts'
 import type { Redactor } from '../../shared/redact.ts'
 import { isSuccess } from '../../shared/status.ts'
@@ -179,7 +178,7 @@ const MAX_BODY = 1024 * 1024
  * an explanation can take 50 ms. Resolves with undefined if the options of the receiver are invalid.
  */
 export function createExplainer(
-  options: ExplainRefusalsOptions,
+  options: Partial<ReceiverOptions>,
 ): (recorded: Recorded) => Promise<Diagnosis | undefined> {
   let last: Promise<unknown> = Promise.resolve()
 

@@ -1,7 +1,7 @@
 import { configInvalid } from '../../errors.ts'
-import type { ExplainRefusalsOptions } from '../../explain/explain-refusals.ts'
 import { type OptionNames, readSize, requireKnownOptions } from '../../options.ts'
 import { OPTION_NAMES, readProofHeaders } from '../../receiver/options.ts'
+import type { ReceiverOptions } from '../../receiver/types.ts'
 import { type CaSource, createTrust, type Trust } from '../../shared/tls-trust.node.ts'
 import { type SignatureKey, type SignatureKeys, toKeyList } from '../../signature/keyring.ts'
 import { readProfile } from '../../signature/profiles.ts'
@@ -13,8 +13,8 @@ import {
 } from '../../signature/signature.ts'
 import { pathOf } from '../request.ts'
 
-/** Options of `createRequestLog`: those of the receiver, and those of the request log itself. */
-export interface RequestLogOptions extends ExplainRefusalsOptions {
+/** Options of `createRequestLog`. */
+export interface RequestLogOptions {
   /** Maximum number of recorded requests, 1 to 10,000. The oldest are dropped first. Default 1,000. */
   maxRequests?: number | undefined
   /**
@@ -40,7 +40,7 @@ export interface RequestLogOptions extends ExplainRefusalsOptions {
 /** The validated options. */
 export interface ResolvedOptions {
   /** The options of the receiver, for `explain`. */
-  receiver: ExplainRefusalsOptions
+  receiver: Partial<ReceiverOptions>
   /** All known keys, newest first; empty for a key function. */
   keys: readonly SignatureKey[]
   signatureHeader: string
@@ -56,7 +56,6 @@ export interface ResolvedOptions {
 }
 
 const NAMES: OptionNames<RequestLogOptions> = {
-  ...OPTION_NAMES,
   maxRequests: true,
   maxBytes: true,
   resendTo: true,
@@ -67,16 +66,13 @@ const NAMES: OptionNames<RequestLogOptions> = {
 const MAX_REQUESTS = 10_000
 
 /** @throws {WebhookError} `config_invalid` */
-export function readRequestLogOptions(options: RequestLogOptions = {}): ResolvedOptions {
+export function readRequestLogOptions(
+  receiver: Partial<ReceiverOptions>,
+  options: RequestLogOptions,
+): ResolvedOptions {
+  requireKnownOptions(receiver, OPTION_NAMES)
   requireKnownOptions(options, NAMES)
-  const {
-    maxRequests = 1000,
-    maxBytes = '64mb',
-    resendTo,
-    ca,
-    title = 'geohook receiver',
-    ...receiver
-  } = options
+  const { maxRequests = 1000, maxBytes = '64mb', resendTo, ca, title = 'geohook receiver' } = options
   const profile = readProfile(receiver.profile)
   if (!Number.isInteger(maxRequests) || maxRequests < 1 || maxRequests > MAX_REQUESTS)
     throw configInvalid(`maxRequests must be an integer from 1 to ${MAX_REQUESTS.toLocaleString('en')}`)
@@ -112,7 +108,7 @@ function toTrust(ca: CaSource): Trust {
 }
 
 /** Invalid keys are left out: the receiver reports them, and `explain` explains them. */
-function keysOf(signatureKey: ExplainRefusalsOptions['signatureKey']): readonly SignatureKey[] {
+function keysOf(signatureKey: Partial<ReceiverOptions>['signatureKey']): readonly SignatureKey[] {
   if (typeof signatureKey === 'function') return []
   const keys = toKeyList((signatureKey ?? []) as SignatureKeys)
   if (!Array.isArray(keys)) return []

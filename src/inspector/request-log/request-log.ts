@@ -1,6 +1,6 @@
 import { blameCaller } from '../../errors.ts'
 import { createLog, createNotifier, type Seen } from '../../receiver/observer.ts'
-import type { Observer } from '../../receiver/types.ts'
+import type { Observer, ReceiverOptions } from '../../receiver/types.ts'
 import { createRedactor } from '../../shared/redact.ts'
 import { type Inspectable, SOURCE } from '../source.ts'
 import { type RequestLogOptions, readRequestLogOptions } from './options.ts'
@@ -27,7 +27,7 @@ export interface RequestLog extends Inspectable {
  * Creates a request log, which records the requests of a receiver for `createInspector`: the newest 1,000, with 64 MiB of
  * bodies, URLs and headers. Recording copies and decodes nothing; a refusal is explained only when a page shows it.
  *
- * @param options the options that the receiver has, and those of the request log
+ * @param receiver the options that the receiver has
  * @throws {WebhookError} `config_invalid` for an invalid option
  * @example
  * ```ts
@@ -40,8 +40,11 @@ export interface RequestLog extends Inspectable {
  * const page = createInspector(requestLog)
  * ```
  */
-export function createRequestLog(options: RequestLogOptions): RequestLog {
-  const resolved = blameCaller(createRequestLog, () => readRequestLogOptions(options))
+export function createRequestLog(
+  receiver: Partial<ReceiverOptions>,
+  options: RequestLogOptions = {},
+): RequestLog {
+  const resolved = blameCaller(createRequestLog, () => readRequestLogOptions(receiver, options))
   const { clock } = resolved
   const store = new RequestStore(resolved)
   const redactor = createRedactor(resolved.keys, resolved)
@@ -71,7 +74,7 @@ const ENDS = ['handled', 'unhandled', 'duplicate', 'handshake', 'refused', 'fail
  * @throws {WebhookError} `config_invalid` for an invalid observer
  */
 function createRecordingObserver(
-  { observer: own }: Pick<RequestLogOptions, 'observer'>,
+  { observer: own }: Pick<ReceiverOptions, 'observer'>,
   clock: () => number,
   record: (seen: SeenRequest) => void,
 ): Observer {

@@ -77,7 +77,7 @@ export async function startInspected(
   const { maxRequests, maxBytes, resendTo, title, ...given } = options
   const receiverOptions = { signatureKey: KEY, observer: quiet, ...given } as ReceiverOptions
   const bounds = { maxRequests, maxBytes, resendTo, title }
-  const requestLog = createRequestLog({ ...receiverOptions, ...bounds })
+  const requestLog = createRequestLog(receiverOptions, bounds)
   const receiver = createReceiver({ ...receiverOptions, observer: requestLog.observer })
   prepare(receiver)
   const app = express()
