@@ -108,7 +108,7 @@ async function requestOnce(
   return 'answer' in found ? found : toEnding(received, found, shown)
 }
 
-/** Makes a failed connection the ending of a request. */
+/** Converts the error of a failed connection to the ending of the request. */
 function toNetworkEnding(error: unknown, url: URL, signal: AbortSignal): Ending<never> {
   signal.throwIfAborted()
   if (error instanceof ChangesError) throw error

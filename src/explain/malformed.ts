@@ -12,7 +12,7 @@ export function explainMalformed(refused: Refused): Finding | undefined {
   const { body, headers, message } = refused
   const bytes = explainBytes(refused)
   if (bytes) return bytes
-  // What the receiver says about a payload that is valid JSON does not quote the payload.
+  // For valid JSON, the message of the receiver never quotes the payload.
   if (/deeper/.test(message)) return found('payload_too_deep', toSentence(message))
   if (/forbidden key/.test(message)) return found('payload_forbidden_key', toSentence(message))
   const decoded = decodeAs(body) as string

@@ -125,7 +125,7 @@ function isCharset(label: string): boolean {
   }
 }
 
-/** Media types that may be named, because they are not chosen freely. */
+/** Media types that evidence may name. Any other text could be a forged log line. */
 const APPLICATIONS = [
   ...['javascript', 'xml', 'x-ndjson', 'jsonl', 'json5', 'jsonc', 'bson', 'ubjson', 'cson', 'yson', 'yaml'],
   ...['octet-stream', 'msgpack', 'cbor'],

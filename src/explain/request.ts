@@ -116,7 +116,7 @@ export const createDecoy = (): Uint8Array => utf8(crypto.randomUUID())
 
 /** The keys of the receiver that refused the request. */
 export interface KeySource {
-  /** Passed to the receiver that is asked. A key function is the caller's, and what it returns is recorded. */
+  /** Option of the receiver that `explain` asks. A key function calls that of the caller, and records its result. */
   signatureKey: readonly Uint8Array[] | KeyFunction
   /** The keys for the request. Empty without a key, or before the receiver calls the key function. */
   keys: readonly Uint8Array[]

@@ -17,7 +17,7 @@ const ORDERS = [
   ...['time url body', 'url time body', 'url body time', 'method url body', 'method url body time'],
   ...['method path body', 'time method path body', 'method path time body', 'method time path body'],
   ...['method body', 'type body', 'host path body', 'method host path body', 'method host path time body'],
-  // Texts without the body, so that anyone could change it.
+  // Texts without the body: with such a signature, anyone can change the body.
   ...['time', 'id time', 'time id', 'url', 'time url', 'method path', 'method path time'],
 ]
 const SEPARATORS = ['', '.', '\n', ':', '|', '-', '_', ',', ';']

@@ -77,7 +77,7 @@ export interface RootOperation extends Omit<Description, 'segment'> {
   scope: 'root'
   /** OpenAPI paths, for example `/sharing/rest/portals/{portalId}`. */
   paths: readonly string[]
-  /** The method of `auth` without which a service does not have the operation. */
+  /** Method of `auth` that the operation requires. Without it, the service does not have the operation. */
   needs?: 'generateToken'
   run(call: RootCall): Result
 }
