@@ -29,6 +29,16 @@ describe.each(MODES)('$mode', ({ javaScriptEnabled }: Mode) => {
     )
   })
 
+  it('lists each part of a delivery in its own column', async () => {
+    const { rows } = await open()
+    for (const part of ['.types', '.place', '.outcome']) {
+      const lefts = await rows
+        .locator(part)
+        .evaluateAll((elements) => elements.map((element) => element.getBoundingClientRect().left))
+      expect(new Set(lefts).size, part).toBe(1)
+    }
+  })
+
   it('filters by service, webhook, change type and outcome, and keeps the filter in the address', async () => {
     const { url, page, rows } = await open()
     for (const [name, value, part, pattern, count] of [

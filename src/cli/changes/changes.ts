@@ -3,9 +3,9 @@ import type {
   Attachment,
   Changes,
   ChangesError,
-  readEditor as editorFunction,
   Feature,
   LayerChanges,
+  readEditor,
 } from '../../changes/index.ts'
 import { parsePayload, type WebhookEvent } from '../../index.ts'
 import { parseChangesUrl, writeChangesUrl } from '../../payload/changes-url.ts'
@@ -213,7 +213,7 @@ const COLUMNS = ['layer', 'change', 'id', 'editor', 'when'] as const
 const ID_LENGTH = 40
 const EDITOR_LENGTH = 30
 
-type Editor = typeof editorFunction
+type Editor = typeof readEditor
 
 /** Prints changes as a table with a row for each edit, and a summary. */
 function printChanges(io: Io, changes: Changes, editor: Editor): void {
