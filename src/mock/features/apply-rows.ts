@@ -141,8 +141,10 @@ export function withSystemValues(
   { objectId, globalId }: Pick<Feature, 'objectId' | 'globalId'>,
   values: Attributes,
 ): Attributes {
-  const all: Attributes = { ...values, [systemFields.objectId]: objectId, [systemFields.globalId]: globalId }
-  return Object.fromEntries(fields.map(({ name }) => [name, all[name] ?? null]))
+  // A map, because a field may be called `constructor`.
+  const all = new Map(Object.entries(values))
+  all.set(systemFields.objectId, objectId).set(systemFields.globalId, globalId)
+  return Object.fromEntries(fields.map(({ name }) => [name, all.get(name) ?? null]))
 }
 
 function readRow(row: unknown): { attributes: Readonly<Record<string, unknown>>; geometry: unknown } {

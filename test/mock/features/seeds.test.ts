@@ -43,6 +43,16 @@ describe('a layer of a seed', () => {
     ])
   })
 
+  it('can have fields with the names of members of every object', async () => {
+    const fields = ['constructor', 'toString'].map((name) => ({ name, type: 'esriFieldTypeString' as const }))
+    const service = await startFeatures([
+      { name: 'Trees', fields, features: [{ attributes: { toString: 'x' } }] },
+    ])
+    const { features } = await get(service, `${LAYER}/query`)
+    expect(features).toMatchObject([{ attributes: { constructor: null, toString: 'x' } }])
+    expect(Object.hasOwn(features[0].attributes, 'constructor')).toBe(true)
+  })
+
   it('keeps ids and editor fields of its features', async () => {
     const GlobalID = '0b0d9f1e-53a5-4a2e-9d4e-7c0f6a1f2b3c'
     const service = await startFeatures([
