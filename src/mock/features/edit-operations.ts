@@ -60,12 +60,13 @@ const orNull = <T>(schema: z.ZodType<T>): z.ZodType<T | undefined> =>
 const list = <T>(item: z.ZodType<T>): z.ZodType<T[] | undefined> => orNull(z.array(item))
 
 const globalId = z.string('must be a text')
+const BASE64 = 'must be base64; the mock has no uploads'
 const file = {
   name: z.string().catch(''),
   contentType: z.string().catch('application/octet-stream'),
   data: z
-    .string()
-    .regex(/^[A-Za-z0-9+/]*={0,2}$/, 'must be base64; the mock has no uploads')
+    .string(BASE64)
+    .regex(/^[A-Za-z0-9+/]*={0,2}$/, BASE64)
     .transform((data) => Uint8Array.from(Buffer.from(data, 'base64'))),
 }
 const addedFile = z

@@ -77,6 +77,16 @@ it('applyEdits adds, replaces and deletes attachments by global ids', async () =
   expect(deleted.attachments.deleteResults).toEqual([{ objectId: 1, globalId: id, success: true }])
 })
 
+it.each([{}, { data: '!' }, { uploadId: 'x' }])(
+  'applyEdits refuses an attachment without its bytes: %o',
+  async (row) => {
+    const { service, parentGlobalId } = await startWithFeature()
+    const adds = [{ parentGlobalId, name: 'a.txt', contentType: 'text/plain', ...row }]
+    const { error } = await post(service, `${LAYER}/applyEdits`, { attachments: { adds } })
+    expect(error.message).toBe('attachments.adds.0.data: must be base64; the mock has no uploads')
+  },
+)
+
 it('an attachment belongs to its feature', async () => {
   const { service } = await startWithFeature()
   const url = `${service.url}/rest/services/${LAYER}`
