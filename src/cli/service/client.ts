@@ -63,7 +63,9 @@ export class ServiceClient {
     const headers: [string, string][] = [['accept', 'application/json']]
     if (token) headers.push(['authorization', `Bearer ${token}`])
     if (contentType) headers.push(['content-type', contentType])
-    const target = new URL(url.href.replace(/\/+$/, '') + path)
+    let base = url.href
+    while (base.endsWith('/')) base = base.slice(0, -1)
+    const target = new URL(base + path)
     const limits = { timeout: TIMEOUT, limit: MAX_RESPONSE, trust }
     const response = await sendRequest(target, { method, headers, body: Buffer.from(body) }, limits)
     return parseResponse(response.status, response.body.toString(), target)

@@ -136,11 +136,8 @@ const MAX_LENGTH = 4000
 const MAX_TOKENS = 1000
 
 /** In a string, two quotes are one escaped quote. */
-const TOKEN = new RegExp(
-  String.raw`\s*(?:'(?<string>(?:[^']|'')*)'|"(?<quoted>[^"]*)"|(?<symbol><>|[<>!]=|[=<>(),])|` +
-    String.raw`(?<number>-?(?:\d+(?:\.\d*)?|\.\d+)(?:e[+-]?\d+)?)|(?<word>[\p{L}\p{N}_.$#]+))\s*`,
-  'iuy',
-)
+const TOKEN =
+  /\s*(?:'(?<string>(?:[^']|'')*)'|"(?<quoted>[^"]*)"|(?<symbol><>|[<>!]=|[=<>(),])|(?<number>-?(?:\d+(?:\.\d*)?|\.\d+)(?:e[+-]?\d+)?)|(?<word>[\p{L}\p{N}_.$#]+))\s*/iuy
 
 /** An error in a condition. */
 class WhereError extends Error {}
