@@ -116,7 +116,7 @@ function describePage(kind: Kind, tags: string[] = []): void {
       expect(factIn(panel, 'Dead letters')).toBe('2')
       expect(factIn(panel, 'Pending')).toMatch(/^1 of at most [\d,]+: 0 % full$/)
       expect(factIn(panel, 'Oldest waiting')).toMatch(/^received \d+ \w+ ago$/)
-      expect(panel.text).toMatch(/<code>Error: the &lt;map&gt; is away<\/code><\/a><\/td><td>2<\/td>/)
+      expect(panel.text).toMatch(/<code>Error: the &lt;map&gt; is away<\/code><\/a><\/th><td>2<\/td>/)
     })
 
     it('retries or discards all dead letters, and removes done deliveries, after it has asked', async () => {
