@@ -1,10 +1,10 @@
 // `of` of geohook/changes returns changes of the documented shape, or throws a ChangesError with a documented code and a
 // hint. No error contains the token, nor does its cause. The token is sent only to an allowed origin. toGeoJson and
-// editor accept every feature, or throw changes_malformed.
+// readEditor accept every feature, or throw changes_malformed.
 //
 // An input is blocks with empty lines between them: the event as JSON, then the responses of the service. The first
 // character of a response selects its status, the rest is its body, or the target of a redirect.
-import { ChangesError, createChanges, editor, toGeoJson } from '../../../src/changes/index.ts'
+import { ChangesError, createChanges, readEditor, toGeoJson } from '../../../src/changes/index.ts'
 import { WebhookError } from '../../../src/errors.ts'
 import { require, requireNoPollution } from './support.mjs'
 
@@ -180,9 +180,9 @@ function requireChanges({ layers, layerServerGens }) {
 function requireFeature(feature) {
   require(typeof feature.attributes === 'object' &&
     feature.attributes !== null, 'the attributes of a feature')
-  const { createdAt, editedAt } = editor(feature)
+  const { createdAt, editedAt } = readEditor(feature)
   for (const date of [createdAt, editedAt])
-    require(!date || Number.isFinite(date.getTime()), 'a date of editor')
+    require(!date || Number.isFinite(date.getTime()), 'a date of readEditor')
   try {
     const { geometry } = toGeoJson(feature)
     require(geometry === null || typeof geometry === 'object', 'a geometry', geometry)
