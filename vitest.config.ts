@@ -37,7 +37,7 @@ const project = (
     hookTimeout: 120_000,
     // No isolation: starting a process and importing all modules for each file would take longer than most tests.
     isolate: false,
-    maxWorkers: cores * 3,
+    maxWorkers: cores * 2,
     // V8's background threads would take the cores from other tests: they optimise code that soon is not needed.
     execArgv: ['--single-threaded', '--max-semi-space-size=32'],
     tags: TAGS,
