@@ -52,6 +52,23 @@ async function generateToken({ context, parameters }: RootCall, place: 'server' 
   return requireIssued(token)
 }
 
+const tokenOperation = (
+  name: string,
+  place: 'server' | 'portal',
+  paths: readonly string[],
+): RootOperation => ({
+  name,
+  scope: 'root',
+  paths,
+  summary: 'Get a token for the other operations.',
+  ...READ,
+  methods: CHANGE_METHODS,
+  needs: 'generateToken',
+  parameters: TOKEN_PARAMETERS,
+  response: 'Token',
+  run: (call) => generateToken(call, place),
+})
+
 interface Given {
   username?: string
   password?: string
@@ -117,30 +134,8 @@ const toUserJson = ({ username }: User, orgId: string): object => ({
 
 /** The operations of the server and of the portal that the vendor's clients call before any other. */
 export const SIGN_IN_OPERATIONS: readonly RootOperation[] = [
-  {
-    name: 'generateToken',
-    scope: 'root',
-    paths: ['/generateToken', '/admin/generateToken'],
-    summary: 'Get a token for the other operations.',
-    ...READ,
-    methods: CHANGE_METHODS,
-    needs: 'generateToken',
-    parameters: TOKEN_PARAMETERS,
-    response: 'Token',
-    run: (call) => generateToken(call, 'server'),
-  },
-  {
-    name: 'portalGenerateToken',
-    scope: 'root',
-    paths: ['/sharing/rest/generateToken', '/sharing/generateToken'],
-    summary: 'Get a token for the other operations.',
-    ...READ,
-    methods: CHANGE_METHODS,
-    needs: 'generateToken',
-    parameters: TOKEN_PARAMETERS,
-    response: 'Token',
-    run: (call) => generateToken(call, 'portal'),
-  },
+  tokenOperation('generateToken', 'server', ['/generateToken', '/admin/generateToken']),
+  tokenOperation('portalGenerateToken', 'portal', ['/sharing/rest/generateToken', '/sharing/generateToken']),
   {
     name: 'oauthToken',
     scope: 'root',
