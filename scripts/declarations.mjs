@@ -1,13 +1,16 @@
-// Restores readable names in dist/*.d.ts: rollup exports the types of shared chunks under single letters
-// (`type ReceiverOptions as R`), and tsup has no option for that. `npm run build` runs this after tsup.
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
+// Completes the declaration files in dist. `npm run build` runs this after tsup, which has no options for these things:
+// - Types of shared chunks get readable names: rollup exports them under single letters (`type ReceiverOptions as R`).
+// - ES modules and CommonJS share one set of declarations, which makes the package smaller.
+import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import entries from './entries.json' with { type: 'json' }
 
-const LIST = /^((?:import|export)(?: type)? )\{ (.*) \}(?: from '\.\/(.+)(\.c?js)')?;$/gm
+const LIST = /^((?:import|export)(?: type)? )\{ (.*) \}(?: from '\.\/(.+)\.cjs')?;$/gm
 const MEMBER = /^(type )?(\S+?)(?: as (\S+))?$/
 
-const files = readdirSync('dist').filter((name) => /\.d\.c?ts$/.test(name))
-const chunkOf = (name) => name.replace(/\.d\.c?ts$/, '')
+const declarations = readdirSync('dist').filter((name) => /\.d\.c?ts$/.test(name))
+for (const name of declarations.filter((name) => name.endsWith('.d.ts'))) rmSync(`dist/${name}`)
+const files = declarations.filter((name) => name.endsWith('.d.cts'))
+const chunkOf = (name) => name.slice(0, -'.d.cts'.length)
 const isChunk = (name) => !Object.hasOwn(entries, chunkOf(name))
 const membersOf = (list) => list.split(', ').map((member) => MEMBER.exec(member).slice(1))
 const print = (type = '', name, alias) => `${type}${name}${alias && alias !== name ? ` as ${alias}` : ''}`
@@ -26,13 +29,13 @@ for (const name of files.filter(isChunk)) {
 
 for (const name of files) {
   const before = readFileSync(`dist/${name}`, 'utf8')
-  const after = before.replace(LIST, (line, keyword, list, from, extension) => {
+  const after = before.replace(LIST, (line, keyword, list, from) => {
     const names = declared.get(from)
     if (names) {
       const members = membersOf(list).map(([type, imported, local = imported]) =>
         print(type, names.get(imported) ?? imported, local),
       )
-      return `${keyword}{ ${members.join(', ')} } from './${from}${extension}';`
+      return `${keyword}{ ${members.join(', ')} } from './${from}.cjs';`
     }
     if (from || !keyword.startsWith('export') || !isChunk(name)) return line
     return `${keyword}{ ${membersOf(list)
@@ -42,4 +45,11 @@ for (const name of files) {
   const unreadable = /^(?:import|export)\b.*\bas [A-Za-z_$]{1,2}\b.*/m.exec(after)
   if (unreadable) throw new Error(`dist/${name} still has a short name: ${unreadable[0]}`)
   writeFileSync(`dist/${name}`, after)
+
+  // The types of another package may differ between its two formats, so each format refers to them itself.
+  const usesPackage = /^(?:import .* from|declare module) '(?!\.|node:)/m.test(after)
+  const entry = chunkOf(name)
+  if (!isChunk(name))
+    writeFileSync(`dist/${entry}.d.ts`, usesPackage ? after : `export * from './${entry}.cjs';\n`)
+  else if (usesPackage) throw new Error(`dist/${name} uses a package, which only an entry may do`)
 }
