@@ -168,7 +168,7 @@ export function createMockService(options: MockServiceOptions = {}): MockService
       mock.save().catch(warn)
     },
     async close() {
-      await listener.close(engine.close)
+      await listener.close(() => engine.close())
       await mock.save().catch(warn)
     },
   }

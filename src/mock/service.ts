@@ -2,7 +2,7 @@ import { configInvalid } from '../errors.ts'
 import { createSaveQueue } from '../shared/save-queue.ts'
 import type { Federation } from './admin/operation.ts'
 import type { Attempt } from './delivery/attempt.ts'
-import { collect, createEngine, type Engine } from './delivery/engine.ts'
+import { collect, Engine } from './delivery/engine.ts'
 import { createListeners, type Listeners, warn } from './event-listeners.ts'
 import { Extractions } from './features/extract/extractions.ts'
 import { FeatureStore } from './features/feature-data.ts'
@@ -99,7 +99,7 @@ export function createMock(
     settings: options.settings,
   }
   const save = createSaveQueue(() => options.save?.(toSnapshot(state)))
-  const engine = createEngine(state, { ...options, ownUrl }, { listeners, changes, save })
+  const engine = new Engine(state, { ...options, ownUrl }, { listeners, changes, save })
   const extractions = new Extractions(clock.now, options.extractChanges, engine.faults)
   restoreSnapshot(state, { services: options.services, webhooks: options.webhooks }, options.settings)
   // Includes the ids and times that were generated for the seeds, so that `reset` restores them too.
@@ -173,7 +173,7 @@ export function createMock(
     },
     deliver,
     attempts: () => engine.log.list(),
-    register: engine.register,
+    register: (webhook) => engine.register(webhook),
     restore,
     reset() {
       engine.clear()

@@ -2,14 +2,14 @@ import { randomBytes } from 'node:crypto'
 import { isObject, tryJson } from '../../shared/json.ts'
 import { arcgis, type Profile } from '../../signature/profiles.ts'
 import { sign } from '../../signature/signature.ts'
+import type { Clock } from '../clock.ts'
 import type { Notice } from '../event-listeners.ts'
-import type { ResolvedOptions } from '../options.ts'
 import type { HandshakeRecord } from '../state/records.ts'
 import { servicePath } from '../state/services.ts'
 import type { State } from '../state/snapshot.ts'
 import type { Webhook } from '../state/webhooks.ts'
 import { messageOf } from './attempt.ts'
-import { type Answer, MAX_ANSWER, type OutgoingRequest, type Target, toTarget } from './http-client.ts'
+import { type Answer, MAX_ANSWER, type OutgoingRequest } from './http-client.ts'
 import { CLOSED } from './retries.ts'
 
 /** Seconds that a receiver has to answer a handshake (docs/senders.md, "Handshake"). */
@@ -20,7 +20,7 @@ const MAX_REASON = 256
 const { parameter, member } = arcgis.handshake as NonNullable<Profile['handshake']>
 
 /** Sends a handshake request. Rejects without a response. */
-type SendRequest = (target: Target, request: OutgoingRequest, seconds: number) => Promise<Answer>
+type SendRequest = (url: URL, request: OutgoingRequest, seconds: number) => Promise<Answer>
 
 /**
  * Sends a handshake to a receiver: a GET request with a random token, which the receiver must sign with the key of the
@@ -29,16 +29,15 @@ type SendRequest = (target: Target, request: OutgoingRequest, seconds: number) =
  * @returns why it failed, in words that contain no key; undefined if it succeeded
  */
 async function makeHandshake(
-  { signatureKey }: Readonly<Webhook>,
-  target: Target,
+  { hookUrl, signatureKey }: Readonly<Webhook>,
   send: SendRequest,
 ): Promise<string | undefined> {
   const token = randomBytes(24).toString('base64url')
-  const path = `${target.path}${target.path.includes('?') ? '&' : '?'}${parameter}=${token}`
-  const headers = { accept: 'application/json' }
+  const url = new URL(hookUrl)
+  url.search += `${url.search ? '&' : '?'}${parameter}=${token}`
+  const headers = { host: url.host, accept: 'application/json' }
   try {
-    const body = new Uint8Array()
-    const answer = await send({ ...target, path }, { method: 'GET', headers, body }, SECONDS)
+    const answer = await send(url, { method: 'GET', headers, body: new Uint8Array() }, SECONDS)
     const signature = await sign({ body: token, signatureKey, encoding: 'base64', prefix: 'sha256=' })
     return findMistake(answer, signature)
   } catch (error) {
@@ -79,29 +78,6 @@ interface HandshakeListeners {
  */
 type HandshakeState = 'unsigned' | 'portal' | 'due' | 'in flight' | Readonly<HandshakeRecord>
 
-/** The handshakes of all webhooks (docs/mock.md, "Handshake"). Those without a key and those of a portal have none. */
-export interface Handshakes {
-  /**
-   * Waits for the first handshake of a webhook, and starts it if necessary.
-   *
-   * @param events number of events, which are counted as not sent if the handshake failed
-   * @returns false if the events must not be sent
-   */
-  allows(webhookId: string, events: number): Promise<boolean>
-  hasFailed(webhookId: string): boolean
-  /** Counts events that were not sent, if the handshake of the webhook failed. */
-  countNotSent(webhookId: string, events: number): void
-  stateOf(webhookId: string): HandshakeState
-  /** Makes a new handshake. Deliveries wait for it. */
-  repeat(webhookId: string): void
-  /** Called when a webhook was created, edited or deleted; without an id, when all were replaced. */
-  changed(webhookId?: string): void
-  /** Drops all deliveries that wait, and ignores handshakes in flight. */
-  clear(): void
-  /** Makes no handshakes from now on, except those that deliveries need. */
-  stop(): void
-}
-
 /** The latest handshake of a webhook, and the wait for the next one. */
 interface Handshake {
   webhook: Readonly<Webhook>
@@ -110,151 +86,172 @@ interface Handshake {
   readonly replaced: AbortController
 }
 
-/** Creates the handshakes of a service. Returns undefined if its options say that it makes none. */
-export function createHandshakes(
-  state: State,
-  { clock, handshake, allowHosts }: ResolvedOptions,
-  send: SendRequest,
-  { began, notify }: HandshakeListeners,
-): Handshakes | undefined {
-  if (handshake === false) return undefined
-  /** Milliseconds from the end of a handshake to the next one of the same webhook. */
-  const every = handshake
-  const { webhooks } = state
-  const lastOf = (webhookId: string): Readonly<HandshakeRecord> | undefined => state.handshakes.get(webhookId)
-  const current = new Map<string, Handshake>()
-  let round = 0
-  let isStopped = false
-  let isClosed = false
+/** The handshakes of all webhooks (docs/mock.md, "Handshake"). Those without a key and those of a portal have none. */
+export class Handshakes {
+  readonly #state: State
+  readonly #clock: Clock
+  readonly #every: number
+  readonly #send: SendRequest
+  readonly #listeners: HandshakeListeners
+  readonly #current = new Map<string, Handshake>()
+  /** Number of calls of `clear`. */
+  #round = 0
+  #isStopped = false
+  #isClosed = false
 
-  function replace(webhook: Readonly<Webhook>): Handshake {
-    forget(webhook.id)
+  /** @param every milliseconds from the end of a handshake to the next one of the same webhook */
+  constructor(state: State, clock: Clock, every: number, send: SendRequest, listeners: HandshakeListeners) {
+    this.#state = state
+    this.#clock = clock
+    this.#every = every
+    this.#send = send
+    this.#listeners = listeners
+  }
+
+  /**
+   * Waits for the first handshake of a webhook, and starts it if necessary.
+   *
+   * @param events number of events, which are counted as not sent if the handshake failed
+   * @returns false if the events must not be sent
+   */
+  async allows(webhookId: string, events: number): Promise<boolean> {
+    const begunIn = this.#round
+    for (;;) {
+      const webhook = this.#state.webhooks.get(webhookId)
+      const record = this.#lastOf(webhookId)
+      const inFlight = this.#current.get(webhookId)?.inFlight
+      if (!needsHandshake(webhook) || this.#isClosed || (record && record.reason === undefined)) return true
+      if (record && !inFlight) break
+      await (inFlight ?? this.#start(webhook))
+      if (this.#round !== begunIn) return false
+    }
+    this.countNotSent(webhookId, events)
+    return false
+  }
+
+  hasFailed(webhookId: string): boolean {
+    return this.#lastOf(webhookId)?.reason !== undefined
+  }
+
+  /** Counts events that were not sent, if the handshake of the webhook failed. */
+  countNotSent(webhookId: string, events: number): void {
+    const record = this.#lastOf(webhookId)
+    const webhook = this.#state.webhooks.get(webhookId)
+    if (record?.reason === undefined || !webhook) return
+    this.#state.handshakes.set(webhookId, { ...record, notSent: (record.notSent ?? 0) + events })
+    this.#listeners.notify({ type: 'not_sent', ...describe(webhook), events, reason: record.reason })
+  }
+
+  stateOf(webhookId: string): HandshakeState {
+    const webhook = this.#state.webhooks.get(webhookId)
+    if (webhook?.serviceType === 'Portal') return 'portal'
+    if (!needsHandshake(webhook)) return 'unsigned'
+    return this.#lastOf(webhookId) ?? (this.#current.get(webhookId)?.inFlight ? 'in flight' : 'due')
+  }
+
+  /** Makes a new handshake. Deliveries wait for it. */
+  repeat(webhookId: string): void {
+    const webhook = this.#state.webhooks.get(webhookId)
+    if (!needsHandshake(webhook) || this.#isStopped) return
+    this.#state.handshakes.delete(webhookId)
+    this.#start(webhook)
+  }
+
+  /** Called when a webhook was created, edited or deleted; without an id, when all were replaced. */
+  changed(webhookId?: string): void {
+    if (webhookId === undefined) {
+      this.#restored()
+      return
+    }
+    const webhook = this.#state.webhooks.get(webhookId)
+    const known = this.#current.get(webhookId)
+    if (!needsHandshake(webhook)) {
+      this.#forget(webhookId)
+      this.#state.handshakes.delete(webhookId)
+    } else if (!known || isNeeded(known.webhook, webhook, this.hasFailed(webhookId))) this.repeat(webhookId)
+    else known.webhook = webhook
+  }
+
+  /** Drops all deliveries that wait, and ignores handshakes in flight. */
+  clear(): void {
+    this.#round += 1
+    for (const id of [...this.#current.keys()]) this.#forget(id)
+  }
+
+  /** Makes no handshakes from now on, except those that deliveries need. */
+  stop(): void {
+    this.#isStopped = true
+    for (const { inFlight, replaced } of this.#current.values()) if (!inFlight) replaced.abort()
+  }
+
+  #lastOf(webhookId: string): Readonly<HandshakeRecord> | undefined {
+    return this.#state.handshakes.get(webhookId)
+  }
+
+  #replace(webhook: Readonly<Webhook>): Handshake {
+    this.#forget(webhook.id)
     const handshake = { webhook, inFlight: undefined, replaced: new AbortController() }
-    current.set(webhook.id, handshake)
+    this.#current.set(webhook.id, handshake)
     return handshake
   }
 
-  function forget(webhookId: string): void {
-    current.get(webhookId)?.replaced.abort()
-    current.delete(webhookId)
+  #forget(webhookId: string): void {
+    this.#current.get(webhookId)?.replaced.abort()
+    this.#current.delete(webhookId)
   }
 
-  function start(webhook: Readonly<Webhook>): Promise<void> {
-    const handshake = replace(webhook)
-    const inFlight = run(handshake)
+  #start(webhook: Readonly<Webhook>): Promise<void> {
+    const handshake = this.#replace(webhook)
+    const inFlight = this.#run(handshake)
     handshake.inFlight = inFlight
-    began(inFlight)
+    this.#listeners.began(inFlight)
     return inFlight
   }
 
-  async function run(handshake: Handshake): Promise<void> {
-    const reason = await makeHandshake(
-      handshake.webhook,
-      toTarget(handshake.webhook.hookUrl, allowHosts),
-      send,
-    )
+  async #run(handshake: Handshake): Promise<void> {
+    const reason = await makeHandshake(handshake.webhook, this.#send)
     handshake.inFlight = undefined
     if (handshake.replaced.signal.aborted) return
     if (reason === CLOSED) {
-      isClosed = true
+      this.#isClosed = true
       return
     }
     const { id: webhookId } = handshake.webhook
-    const notSent = reason === undefined ? undefined : lastOf(webhookId)?.notSent
-    state.handshakes.set(webhookId, {
+    const notSent = reason === undefined ? undefined : this.#lastOf(webhookId)?.notSent
+    this.#state.handshakes.set(webhookId, {
       webhookId,
-      when: clock.now(),
+      when: this.#clock.now(),
       ...(reason && { reason }),
       ...(notSent && { notSent }),
     })
-    notify({ type: 'handshake', ...describe(handshake.webhook), ok: reason === undefined, reason })
-    repeatAfter(handshake, every)
+    const ok = reason === undefined
+    this.#listeners.notify({ type: 'handshake', ...describe(handshake.webhook), ok, reason })
+    this.#repeatAfter(handshake, this.#every)
   }
 
   /** An inactive webhook has no further handshake until it is activated. */
-  async function repeatAfter({ webhook, replaced }: Handshake, milliseconds: number): Promise<void> {
-    if (isStopped) return
+  async #repeatAfter({ webhook, replaced }: Handshake, milliseconds: number): Promise<void> {
+    if (this.#isStopped) return
     try {
-      await clock.wait(milliseconds, replaced.signal)
+      await this.#clock.wait(milliseconds, replaced.signal)
     } catch {
       return // replaced or stopped
     }
-    const latest = webhooks.get(webhook.id)
-    if (latest?.active) start(latest)
+    const latest = this.#state.webhooks.get(webhook.id)
+    if (latest?.active) this.#start(latest)
   }
 
   /** Continues with the handshakes of a snapshot. One that is overdue is made before the next delivery. */
-  function restored(): void {
-    for (const id of [...current.keys()]) forget(id)
-    for (const { webhookId, when, reason } of [...state.handshakes.values()]) {
-      const webhook = webhooks.get(webhookId)
-      const remaining = Math.min(when + every - clock.now(), every)
+  #restored(): void {
+    for (const id of [...this.#current.keys()]) this.#forget(id)
+    for (const { webhookId, when, reason } of [...this.#state.handshakes.values()]) {
+      const webhook = this.#state.webhooks.get(webhookId)
+      const remaining = Math.min(when + this.#every - this.#clock.now(), this.#every)
       if (!needsHandshake(webhook) || (remaining <= 0 && reason === undefined))
-        state.handshakes.delete(webhookId)
-      else repeatAfter(replace(webhook), Math.max(remaining, 0))
+        this.#state.handshakes.delete(webhookId)
+      else this.#repeatAfter(this.#replace(webhook), Math.max(remaining, 0))
     }
   }
-
-  function repeat(webhookId: string): void {
-    const webhook = webhooks.get(webhookId)
-    if (!needsHandshake(webhook) || isStopped) return
-    state.handshakes.delete(webhookId)
-    start(webhook)
-  }
-
-  function countNotSent(webhookId: string, events: number): void {
-    const record = lastOf(webhookId)
-    const webhook = webhooks.get(webhookId)
-    if (record?.reason === undefined || !webhook) return
-    state.handshakes.set(webhookId, { ...record, notSent: (record.notSent ?? 0) + events })
-    notify({ type: 'not_sent', ...describe(webhook), events, reason: record.reason })
-  }
-
-  const handshakes: Handshakes = {
-    async allows(webhookId, events) {
-      const begunIn = round
-      for (;;) {
-        const webhook = webhooks.get(webhookId)
-        const record = lastOf(webhookId)
-        const inFlight = current.get(webhookId)?.inFlight
-        if (!needsHandshake(webhook) || isClosed || (record && record.reason === undefined)) return true
-        if (record && !inFlight) break
-        await (inFlight ?? start(webhook))
-        if (round !== begunIn) return false
-      }
-      countNotSent(webhookId, events)
-      return false
-    },
-    hasFailed: (webhookId) => lastOf(webhookId)?.reason !== undefined,
-    countNotSent,
-    stateOf(webhookId) {
-      const webhook = webhooks.get(webhookId)
-      if (webhook?.serviceType === 'Portal') return 'portal'
-      if (!needsHandshake(webhook)) return 'unsigned'
-      return lastOf(webhookId) ?? (current.get(webhookId)?.inFlight ? 'in flight' : 'due')
-    },
-    repeat,
-    changed(webhookId) {
-      if (webhookId === undefined) return restored()
-      const webhook = webhooks.get(webhookId)
-      const known = current.get(webhookId)
-      if (!needsHandshake(webhook)) {
-        forget(webhookId)
-        state.handshakes.delete(webhookId)
-      } else if (!known || isNeeded(known.webhook, webhook, handshakes.hasFailed(webhookId)))
-        repeat(webhookId)
-      else known.webhook = webhook
-    },
-    clear() {
-      round += 1
-      for (const id of [...current.keys()]) forget(id)
-    },
-    stop() {
-      isStopped = true
-      for (const { inFlight, replaced } of current.values()) if (!inFlight) replaced.abort()
-    },
-  }
-  return handshakes
 }
 
 /** True if an edit needs a new handshake: of the URL or the key, an activation, or any edit after a failure. */

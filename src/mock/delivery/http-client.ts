@@ -17,81 +17,50 @@ export interface Answer {
 
 type AnswerHeaders = Readonly<Record<string, string | string[] | undefined>>
 
-/** A parsed payload URL. */
-export interface Target {
-  hookUrl: string
-  origin: string
-  /** Path and query. */
-  path: string
-  /** Value of the `host` header. */
-  host: string
-  /** True if the host is this machine or one of `allowHosts`. */
-  isAllowed: boolean
-}
+/** True if the host of a URL is this machine or one of the option `allowHosts`. */
+export const isAllowed = ({ hostname }: URL, allowHosts: readonly string[]): boolean =>
+  isLoopback(hostname) || allowHosts.some((allowed) => toHostname(allowed) === hostname)
 
-export function toTarget(hookUrl: string, allowHosts: readonly string[]): Target {
-  const { origin, pathname, search, host, hostname } = new URL(hookUrl)
-  const isAllowed = isLoopback(hostname) || allowHosts.some((allowed) => toHostname(allowed) === hostname)
-  return { hookUrl, origin, path: pathname + search, host, isAllowed }
-}
-
-/** A delivery, or a handshake. */
+/** A delivery, or a handshake, with all its headers. */
 export type OutgoingRequest = Omit<RawRequest, 'method'> & { method: 'GET' | 'POST' }
 
-/**
- * Sends a request. Follows no redirects.
- *
- * @param seconds timeout
- * @param losesAnswer true to close the connection when the response begins
- */
-export async function sendRequest(
-  connections: Connections,
-  target: Target,
-  request: OutgoingRequest,
-  seconds: number,
-  losesAnswer = false,
-): Promise<Answer> {
-  // Two turns of the event loop let connections end that a receiver closes with its response.
-  await endOfTurn()
-  await endOfTurn()
-  const onResponse = losesAnswer ? loseAnswer : undefined
-  return sendOver(connections, target, request, { seconds, onResponse }, (req) => req.end(request.body))
-}
-
-function loseAnswer(): never {
-  throw new Error('the answer was lost')
-}
+/** Writes the body of a request, and ends the request. Never rejects. */
+export type BodyWriter = (req: ClientRequest, body: Uint8Array) => unknown
 
 /** Maximum number of bytes that are read of a response. */
 export const MAX_ANSWER: number = 64 * 1024
 
 /**
- * Sends a request with a body of any form.
+ * Sends a request. Follows no redirects.
  *
- * @param limits the timeout from connecting to the last byte of the response, and the value of `content-length`
- * @param write writes the body
+ * @param seconds timeout from connecting to the last byte of the response
  */
-export async function sendOver(
+export async function sendRequest(
   connections: Connections,
-  { origin, path, host }: Target,
+  url: URL,
   { method, headers, body }: OutgoingRequest,
+  seconds: number,
   {
-    seconds,
-    length = body.length,
+    write = (req, body) => req.end(body),
     onResponse,
-  }: { seconds: number; length?: number; onResponse?: Exchange['onResponse'] },
-  write: (req: ClientRequest) => unknown,
+  }: { write?: BodyWriter | undefined; onResponse?: Exchange['onResponse'] } = {},
 ): Promise<Answer> {
-  const url = new URL(origin + path)
-  const framed = { host, ...headers, ...(method === 'POST' && { 'content-length': String(length) }) }
-  const request = { method, headers: Object.entries(framed), agent: connections.agentFor(url), onResponse }
+  // Two turns of the event loop let connections end that a receiver closes with its response.
+  await endOfTurn()
+  await endOfTurn()
+  const request = { method, headers: Object.entries(headers), agent: connections.agentFor(url), onResponse }
   const limits = { timeout: seconds * 1000, limit: MAX_ANSWER, isCut: true }
+  let written: unknown
   try {
-    const { status, headers, body } = await exchange(url, { ...request, ...limits }, write)
-    return toAnswer(status, headers, body.toString())
+    const answer = await exchange(url, { ...request, ...limits }, (req) => {
+      written = write(req, body)
+    })
+    return toAnswer(answer.status, answer.headers, answer.body.toString())
   } catch (error) {
-    const problem = describeCertificateError(error, origin)
+    const problem = describeCertificateError(error, url.origin)
     throw problem === undefined ? error : new Error(problem, { cause: error })
+  } finally {
+    await written
   }
 }
 

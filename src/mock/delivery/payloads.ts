@@ -27,7 +27,7 @@ export function toPortalPayload({ id, name }: Readonly<Webhook>, events: readonl
 }
 
 /** Returns the bodies of the deliveries with which a webhook receives these events. */
-type PayloadWriter = (
+export type PayloadWriter = (
   webhook: Readonly<Webhook>,
   events: readonly ServiceEvent[],
 ) => Uint8Array<ArrayBuffer>[]

@@ -1,22 +1,25 @@
 import { randomUUID } from 'node:crypto'
 import { setMaxListeners } from 'node:events'
-import { createConnections } from '../../shared/http.node.ts'
+import { type Connections, createConnections } from '../../shared/http.node.ts'
 import type { RawRequest } from '../../testing/signer.ts'
 import type { Clock } from '../clock.ts'
+import type { Listeners } from '../event-listeners.ts'
 import type { Fault } from '../faults/faults.ts'
 import type { ResolvedOptions } from '../options.ts'
-import type { DeliverySettings } from '../schemas.ts'
-import { type Attempt, type DeliveryRecord, hasSucceeded, messageOf } from './attempt.ts'
-import { contentLengthOf, sendWithConnectionFault } from './connection-faults.ts'
-import { type Answer, type OutgoingRequest, sendRequest, type Target } from './http-client.ts'
+import type { State } from '../state/snapshot.ts'
+import { has } from '../versions.ts'
+import { type Attempt, AttemptLog, type DeliveryRecord, hasSucceeded, messageOf } from './attempt.ts'
+import { writerOf } from './connection-faults.ts'
+import { type Answer, isAllowed, type OutgoingRequest, sendRequest } from './http-client.ts'
 
 /** One delivery: a request with up to the maximum number of attempts. */
 export interface OutgoingDelivery {
   id: string
   webhookId: string
-  target: Target
+  hookUrl: string
+  /** Its headers `host` and `content-length` are set for each attempt. */
   request: RawRequest
-  fault: Readonly<Fault> | undefined
+  fault?: Readonly<Fault> | undefined
   record: DeliveryRecord | undefined
 }
 
@@ -58,47 +61,8 @@ const waitUnlessAborted = (clock: Clock, milliseconds: number, signal: AbortSign
     () => false,
   )
 
-/** The state of the service that deliveries depend on, and callbacks for their progress. */
-interface RetriesHost {
-  settings(): DeliverySettings
-  /** False for a webhook that was deleted or deactivated. Remaining attempts for such a webhook are skipped. */
-  isActive(webhookId: string): boolean
-  /** Called when an attempt begins. */
-  began(attempt: Attempt, delivery: OutgoingDelivery): void
-  /** Called when an attempt has ended. */
-  finished(attempt: Attempt): void
-  /** Called when a delivery has ended. */
-  ended(webhookId: string, result: DeliveryResult): void
-}
-
 /** Result of a delivery: `abandoned` if it has not succeeded and its remaining attempts are skipped. */
 export type DeliveryResult = 'succeeded' | 'failed' | 'abandoned'
-
-/** Sends deliveries, and retries those that fail. */
-export interface Retries {
-  /** @returns all attempts, once the last has ended */
-  deliver(delivery: Omit<OutgoingDelivery, 'request'>, request: Promise<RawRequest>): Promise<Attempt[]>
-  /**
-   * Makes one attempt, even if the webhook was changed, deactivated or deleted.
-   *
-   * @param number returns the number of the attempt. Called when the attempt begins, because other attempts of the same
-   *   delivery may begin before it
-   */
-  resend(delivery: OutgoingDelivery, number: () => number): Promise<Attempt>
-  /**
-   * Sends a request that is not a delivery, within the limit of attempts in flight.
-   *
-   * @throws {Error} if there is no response within this number of seconds, if the host is not allowed, or if the service
-   *   is closed ({@link CLOSED})
-   */
-  send(target: Target, request: OutgoingRequest, seconds: number): Promise<Answer>
-  /** Drops all current deliveries: those in flight are not retried, the others are not sent. */
-  abandon(): void
-  /** Ends all waits: sends deliveries that are held back, and stops all retries. */
-  stop(): void
-  /** Closes the connections. */
-  close(): void
-}
 
 const ABANDONED = 'abandoned'
 /** Errors of attempts whose request was not sent. Such attempts are not retried, because a retry would fail as well. */
@@ -106,150 +70,199 @@ export const CLOSED = 'the mock service is closed'
 const HOST_REFUSED = 'the host is not on this machine and not in allowHosts'
 const NEVER_SENT: readonly unknown[] = [HOST_REFUSED, CLOSED]
 
-export function createRetries(
-  { clock, concurrency, trust }: ResolvedOptions,
-  { settings, isActive, began, finished, ended }: RetriesHost,
-): Retries {
-  const connections = createConnections(trust)
-  const limit = createConcurrencyLimit(concurrency)
-  const holdBack = createHoldBack(clock)
+/** Sends deliveries, and retries those that fail. */
+export class Retries {
+  readonly log: AttemptLog = new AttemptLog()
+  readonly #state: State
+  readonly #options: ResolvedOptions
+  readonly #listeners: Listeners
+  readonly #changes: Listeners<string | undefined>
+  readonly #isActive: (webhookId: string) => boolean
+  readonly #connections: Connections
+  readonly #limit: <T>(task: () => Promise<T>) => Promise<T>
+  readonly #holdBack: ReturnType<typeof createHoldBack>
   /** Aborted to end the waits of all current deliveries; `abandon` then creates a new controller. */
-  let waits = createAbortController()
-  let isClosed = false
+  #waits = createAbortController()
+  #isClosed = false
 
-  const isDue = ({ webhookId }: OutgoingDelivery, signal: AbortSignal): boolean =>
-    signal.reason !== ABANDONED && isActive(webhookId)
+  /** @param isActive returns false for a webhook whose remaining attempts are skipped, because it gets no deliveries */
+  constructor(
+    state: State,
+    options: ResolvedOptions,
+    { listeners, changes }: { listeners: Listeners; changes: Listeners<string | undefined> },
+    isActive: (webhookId: string) => boolean,
+  ) {
+    this.#state = state
+    this.#options = options
+    this.#listeners = listeners
+    this.#changes = changes
+    this.#isActive = isActive
+    this.#connections = createConnections(options.trust)
+    this.#limit = createConcurrencyLimit(options.concurrency)
+    this.#holdBack = createHoldBack(options.clock)
+  }
 
-  function requireSendable({ isAllowed }: Target): void {
-    if (isClosed) throw new Error(CLOSED)
-    if (!isAllowed) throw new Error(HOST_REFUSED)
+  /** @returns all attempts, once the last has ended */
+  async deliver(
+    delivery: Omit<OutgoingDelivery, 'request'>,
+    request: Promise<RawRequest>,
+  ): Promise<{ attempts: Attempt[]; result: DeliveryResult }> {
+    const place = this.#holdBack.nextPlace()
+    const { signal } = this.#waits
+    const whole = { ...delivery, request: await request }
+    const attempts = await this.#sendFirst(whole, place, signal)
+    this.#holdBack.sent(delivery.webhookId, place)
+    const result = await this.#retry(whole, attempts, signal)
+    if (delivery.fault?.fault === 'duplicate' && result === 'succeeded')
+      attempts.push(...(await this.#attemptIfDue(whole, attempts.length + 1, signal)))
+    return { attempts, result }
+  }
+
+  /**
+   * Makes one attempt, even if the webhook was changed, deactivated or deleted.
+   *
+   * @param last number of the last known attempt; 0 for a new delivery
+   */
+  resend(delivery: OutgoingDelivery, last: number): Promise<Attempt> {
+    return this.#limit(() => {
+      // Other attempts of the same delivery may have begun while this one was queued.
+      const attempts = this.log.list().filter(({ deliveryId }) => deliveryId === delivery.id)
+      return this.#begin(delivery, Math.max(last, ...attempts.map(({ number }) => number)) + 1)
+    })
+  }
+
+  /**
+   * Sends a request that is not a delivery, within the limit of attempts in flight.
+   *
+   * @throws {Error} if there is no response within this number of seconds, if the host is not allowed, or if the service
+   *   is closed ({@link CLOSED})
+   */
+  send(url: URL, request: OutgoingRequest, seconds: number): Promise<Answer> {
+    return this.#limit(async () => {
+      this.#requireSendable(url)
+      return sendRequest(this.#connections, url, request, seconds)
+    })
+  }
+
+  /** Drops all current deliveries: those in flight are not retried, the others are not sent. */
+  abandon(): void {
+    this.#waits.abort(ABANDONED)
+    this.#waits = createAbortController()
+  }
+
+  /** Ends all waits: sends deliveries that are held back, and stops all retries. */
+  stop(): void {
+    this.#waits.abort()
+  }
+
+  /** Closes the connections. */
+  close(): void {
+    this.#isClosed = true
+    this.#connections.close()
+  }
+
+  #isDue({ webhookId }: OutgoingDelivery, signal: AbortSignal): boolean {
+    return signal.reason !== ABANDONED && this.#isActive(webhookId)
+  }
+
+  #requireSendable(url: URL): void {
+    if (this.#isClosed) throw new Error(CLOSED)
+    if (!isAllowed(url, this.#options.allowHosts)) throw new Error(HOST_REFUSED)
+  }
+
+  #begin(delivery: OutgoingDelivery, number: number): Promise<Attempt> {
+    const attempt = this.#makeAttempt(delivery, number)
+    this.#options.clock.during?.(attempt)
+    return attempt
   }
 
   /** Makes one attempt. Never rejects: failures are recorded in the attempt. */
-  async function makeAttempt(delivery: OutgoingDelivery, number: number): Promise<Attempt> {
-    const { id: deliveryId, webhookId, target, fault } = delivery
+  async #makeAttempt(delivery: OutgoingDelivery, number: number): Promise<Attempt> {
+    const { id: deliveryId, webhookId, hookUrl, record } = delivery
+    // Faults of the connection apply to the first attempt only, so that a retry can succeed.
+    const fault = number === 1 ? delivery.fault : undefined
+    const url = new URL(hookUrl)
+    const { method, headers, body } = delivery.request
+    const length = String(body.length + (fault?.fault === 'wrong_length' ? 1 : 0))
     const attempt: Attempt = {
       id: randomUUID(),
       deliveryId,
       webhookId,
       number,
-      hookUrl: target.hookUrl,
-      sentAt: clock.now(),
-      request: withConnectionHeaders(delivery, number),
+      hookUrl,
+      sentAt: this.#options.clock.now(),
+      request: { method, headers: { host: url.host, ...headers, 'content-length': length }, body },
     }
-    if (fault) attempt.fault = fault.fault
-    began(attempt, delivery)
+    if (delivery.fault) attempt.fault = delivery.fault.fault
+    this.log.add(attempt, record)
+    this.#changes.emit(deliveryId)
     const started = performance.now()
     try {
-      attempt.answer = await sendAttempt(delivery, attempt)
+      attempt.answer = await this.#sendAttempt(url, attempt, fault)
     } catch (error) {
       attempt.error = messageOf(error)
     }
     attempt.milliseconds = Math.round(performance.now() - started)
-    finished(attempt)
+    this.#listeners.emit({ type: 'attempt', attempt })
+    this.#changes.emit(deliveryId)
     return attempt
   }
 
-  /** Sends the request. Connection faults apply to the first attempt only, so that a retry can succeed. */
-  async function sendAttempt(
-    { target, request, fault }: OutgoingDelivery,
-    attempt: Attempt,
-  ): Promise<Answer> {
-    requireSendable(target)
-    const seconds = settings().notificationTimeOutInSeconds
-    if (attempt.number !== 1 || !fault) return sendRequest(connections, target, request, seconds)
+  async #sendAttempt(url: URL, attempt: Attempt, fault: Readonly<Fault> | undefined): Promise<Answer> {
+    this.#requireSendable(url)
     const onWrite = (bytes: number): void => {
       attempt.bytesSent = (attempt.bytesSent ?? 0) + bytes
     }
-    return (
-      sendWithConnectionFault(target, request, fault, seconds, trust, onWrite) ??
-      sendRequest(connections, target, request, seconds, fault.fault === 'answer_lost')
+    return sendRequest(
+      this.#connections,
+      url,
+      attempt.request,
+      this.#state.settings.notificationTimeOutInSeconds,
+      fault && {
+        write: writerOf(fault, onWrite),
+        onResponse: fault.fault === 'answer_lost' ? loseAnswer : undefined,
+      },
     )
   }
 
-  function begin(delivery: OutgoingDelivery, number: number): Promise<Attempt> {
-    const attempt = makeAttempt(delivery, number)
-    clock.during?.(attempt)
-    return attempt
+  /** @returns the attempt, or an empty list if the delivery was dropped while it was queued */
+  #attemptIfDue(delivery: OutgoingDelivery, number: number, signal: AbortSignal): Promise<Attempt[]> {
+    return this.#limit(async () =>
+      this.#isDue(delivery, signal) ? [await this.#begin(delivery, number)] : [],
+    )
   }
 
-  /** @returns the attempt, or an empty list if the delivery was dropped while it was queued */
-  const attemptIfDue = (
-    delivery: OutgoingDelivery,
-    number: number,
-    signal: AbortSignal,
-  ): Promise<Attempt[]> => limit(async () => (isDue(delivery, signal) ? [await begin(delivery, number)] : []))
-
   /** Makes the first attempt of a delivery. With the fault `two_at_once`, makes two attempts at the same time. */
-  async function sendFirst(
-    delivery: OutgoingDelivery,
-    place: number,
-    signal: AbortSignal,
-  ): Promise<Attempt[]> {
+  async #sendFirst(delivery: OutgoingDelivery, place: number, signal: AbortSignal): Promise<Attempt[]> {
     const { webhookId, fault } = delivery
-    if (fault) await holdBack.wait(webhookId, place, fault, signal)
-    const first = attemptIfDue(delivery, 1, signal)
+    if (fault) await this.#holdBack.wait(webhookId, place, fault, signal)
+    const first = this.#attemptIfDue(delivery, 1, signal)
     if (fault?.fault !== 'two_at_once') return first
-    const second = attemptIfDue(delivery, 2, signal)
+    const second = this.#attemptIfDue(delivery, 2, signal)
     return (await Promise.all([first, second])).flat()
   }
 
-  /** @returns undefined if the delivery must be retried */
-  function resultOf(
-    delivery: OutgoingDelivery,
-    attempts: readonly Attempt[],
-    signal: AbortSignal,
-  ): DeliveryResult | undefined {
-    if (attempts.some(hasSucceeded)) return 'succeeded'
-    if (!isDue(delivery, signal) || NEVER_SENT.includes(attempts.at(-1)?.error)) return 'abandoned'
-    return attempts.length < settings().notificationAttempts ? undefined : 'failed'
-  }
-
   /** Makes further attempts until the result of the delivery is known. Appends them to `attempts`. */
-  async function retry(
+  async #retry(
     delivery: OutgoingDelivery,
     attempts: Attempt[],
     signal: AbortSignal,
   ): Promise<DeliveryResult> {
-    for (;;) {
-      const result = resultOf(delivery, attempts, signal)
-      if (result) return result
-      const gap = settings().notificationElapsedTimeInSeconds * 1000
-      if (!(await waitUnlessAborted(clock, gap, signal))) return 'abandoned'
-      attempts.push(...(await attemptIfDue(delivery, attempts.length + 1, signal)))
+    const { clock, version } = this.#options
+    while (!attempts.some(hasSucceeded)) {
+      if (!this.#isDue(delivery, signal) || NEVER_SENT.includes(attempts.at(-1)?.error)) return 'abandoned'
+      const { notificationAttempts, notificationElapsedTimeInSeconds } = this.#state.settings
+      if (attempts.length >= (has(version, 'failures') ? notificationAttempts : 1)) return 'failed'
+      if (!(await waitUnlessAborted(clock, notificationElapsedTimeInSeconds * 1000, signal)))
+        return 'abandoned'
+      attempts.push(...(await this.#attemptIfDue(delivery, attempts.length + 1, signal)))
     }
+    return 'succeeded'
   }
+}
 
-  return {
-    async deliver(message, request) {
-      const place = holdBack.nextPlace()
-      const { signal } = waits
-      const delivery: OutgoingDelivery = { request: await request, ...message }
-      const { webhookId, fault } = delivery
-      const attempts = await sendFirst(delivery, place, signal)
-      holdBack.sent(webhookId, place)
-      const result = await retry(delivery, attempts, signal)
-      if (fault?.fault === 'duplicate' && result === 'succeeded')
-        attempts.push(...(await attemptIfDue(delivery, attempts.length + 1, signal)))
-      ended(webhookId, result)
-      return attempts
-    },
-    resend: (delivery, number) => limit(() => begin(delivery, number())),
-    send: (target, request, seconds) =>
-      limit(async () => {
-        requireSendable(target)
-        return sendRequest(connections, target, request, seconds)
-      }),
-    abandon() {
-      waits.abort(ABANDONED)
-      waits = createAbortController()
-    },
-    stop: () => waits.abort(),
-    close() {
-      isClosed = true
-      connections.close()
-    },
-  }
+function loseAnswer(): never {
+  throw new Error('the answer was lost')
 }
 
 /** Creates a controller without Node's limit of ten listeners, because any number of deliveries may listen. */
@@ -257,12 +270,6 @@ function createAbortController(): AbortController {
   const controller = new AbortController()
   setMaxListeners(0, controller.signal)
   return controller
-}
-
-function withConnectionHeaders({ target, request, fault }: OutgoingDelivery, number: number): RawRequest {
-  const { method, headers, body } = request
-  const length = contentLengthOf(body, number === 1 ? fault?.fault : undefined)
-  return { method, headers: { host: target.host, ...headers, 'content-length': String(length) }, body }
 }
 
 /** Returns a function that runs a task immediately if fewer than the maximum are running; otherwise it queues the task. */

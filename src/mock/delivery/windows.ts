@@ -12,20 +12,6 @@ export interface OpenWindow {
   remaining: number
 }
 
-/** Open windows, at most one for each webhook (docs/specification.md, "Schedule"). */
-export interface Windows {
-  /** @returns the result of `flush`, after the window has closed */
-  add(webhookId: string, events: readonly ServiceEvent[]): Promise<Attempt[]>
-  /** Applies the current schedule of a webhook to its open window; without an id, does so for all webhooks. */
-  changed(webhookId?: string): void
-  /** Returns the open windows, oldest first. */
-  list(): OpenWindow[]
-  /** Drops all gathered events. */
-  clear(): void
-  /** Closes all windows. Windows that open later close immediately. */
-  close(): void
-}
-
 interface Window {
   readonly openedAt: number
   readonly events: ServiceEvent[]
@@ -38,78 +24,96 @@ interface Window {
 /** Maximum number of events in a window; a full window closes early. */
 const MAX_EVENTS = 10_000
 
-/**
- * @param scheduleOf returns the webhook's current schedule; undefined if the webhook currently gathers no events
- * @param flush called when a window has closed
- */
-export function createWindows(
-  clock: Clock,
-  scheduleOf: (webhookId: string) => ScheduleInfo | undefined,
-  flush: (webhookId: string, events: readonly ServiceEvent[]) => Promise<Attempt[]>,
-): Windows {
-  const windows = new Map<string, Window>()
-  let isClosed = false
+/** Open windows, at most one for each webhook (docs/specification.md, "Schedule"). */
+export class Windows {
+  readonly #clock: Clock
+  readonly #scheduleOf: (webhookId: string) => ScheduleInfo | undefined
+  readonly #flush: (webhookId: string, events: readonly ServiceEvent[]) => Promise<Attempt[]>
+  readonly #windows = new Map<string, Window>()
+  #isClosed = false
+
+  /**
+   * @param scheduleOf returns the webhook's current schedule; undefined if the webhook currently gathers no events
+   * @param flush called when a window has closed
+   */
+  constructor(
+    clock: Clock,
+    scheduleOf: (webhookId: string) => ScheduleInfo | undefined,
+    flush: (webhookId: string, events: readonly ServiceEvent[]) => Promise<Attempt[]>,
+  ) {
+    this.#clock = clock
+    this.#scheduleOf = scheduleOf
+    this.#flush = flush
+  }
+
+  /** @returns the result of `flush`, after the window has closed */
+  add(webhookId: string, events: readonly ServiceEvent[]): Promise<Attempt[]> {
+    const open = this.#windows.get(webhookId)
+    // A timer may be late. Events that arrive after the end of the window belong to the next window.
+    const isOver = open && (open.events.length >= MAX_EVENTS || this.#remaining(webhookId, open) <= 0)
+    if (isOver) open.wake.abort()
+    else if (open) {
+      for (const event of events) open.events.push(event)
+      if (open.events.length >= MAX_EVENTS) open.wake.abort()
+      return open.flushed
+    }
+    const window: Window = {
+      openedAt: this.#clock.now(),
+      events: [...events],
+      flushed: Promise.resolve([]),
+      wake: new AbortController(),
+      isDropped: false,
+    }
+    this.#windows.set(webhookId, window)
+    window.flushed = this.#run(webhookId, window)
+    return window.flushed
+  }
+
+  /** Applies the current schedule of a webhook to its open window; without an id, does so for all webhooks. */
+  changed(webhookId?: string): void {
+    const changed = webhookId === undefined ? [...this.#windows.values()] : [this.#windows.get(webhookId)]
+    for (const window of changed) window?.wake.abort()
+  }
+
+  /** Returns the open windows, oldest first. */
+  list(): OpenWindow[] {
+    return [...this.#windows].map(([webhookId, window]) => ({
+      webhookId,
+      events: window.events.length,
+      remaining: Math.max(0, this.#remaining(webhookId, window)),
+    }))
+  }
+
+  /** Drops all gathered events. */
+  clear(): void {
+    for (const window of this.#windows.values()) {
+      window.isDropped = true
+      window.wake.abort()
+    }
+    this.#windows.clear()
+  }
+
+  /** Closes all windows. Windows that open later close immediately. */
+  close(): void {
+    this.#isClosed = true
+    this.changed()
+  }
 
   /** Milliseconds until the window ends: 0 or less if it is over. */
-  function remaining(webhookId: string, { openedAt }: Window): number {
-    const schedule = scheduleOf(webhookId)
-    return schedule ? windowEnd(schedule, openedAt) - clock.now() : 0
+  #remaining(webhookId: string, { openedAt }: Window): number {
+    const schedule = this.#scheduleOf(webhookId)
+    return schedule ? windowEnd(schedule, openedAt) - this.#clock.now() : 0
   }
 
-  async function run(webhookId: string, window: Window): Promise<Attempt[]> {
-    while (!isClosed && !window.isDropped && window.events.length < MAX_EVENTS) {
-      const milliseconds = remaining(webhookId, window)
+  async #run(webhookId: string, window: Window): Promise<Attempt[]> {
+    while (!this.#isClosed && !window.isDropped && window.events.length < MAX_EVENTS) {
+      const milliseconds = this.#remaining(webhookId, window)
       if (milliseconds <= 0) break
       window.wake = new AbortController()
-      await clock.wait(milliseconds, window.wake.signal).catch(() => {}) // aborted: check again
+      await this.#clock.wait(milliseconds, window.wake.signal).catch(() => {}) // aborted: check again
     }
-    if (windows.get(webhookId) === window) windows.delete(webhookId)
-    return window.isDropped ? [] : flush(webhookId, window.events)
-  }
-
-  return {
-    add(webhookId, events) {
-      const open = windows.get(webhookId)
-      // A timer may be late. Events that arrive after the end of the window belong to the next window.
-      const isOver = open && (open.events.length >= MAX_EVENTS || remaining(webhookId, open) <= 0)
-      if (isOver) open.wake.abort()
-      else if (open) {
-        for (const event of events) open.events.push(event)
-        if (open.events.length >= MAX_EVENTS) open.wake.abort()
-        return open.flushed
-      }
-      const window: Window = {
-        openedAt: clock.now(),
-        events: [...events],
-        flushed: Promise.resolve([]),
-        wake: new AbortController(),
-        isDropped: false,
-      }
-      windows.set(webhookId, window)
-      window.flushed = run(webhookId, window)
-      return window.flushed
-    },
-    changed(webhookId) {
-      const changed = webhookId === undefined ? [...windows.values()] : [windows.get(webhookId)]
-      for (const window of changed) window?.wake.abort()
-    },
-    list: () =>
-      [...windows].map(([webhookId, window]) => ({
-        webhookId,
-        events: window.events.length,
-        remaining: Math.max(0, remaining(webhookId, window)),
-      })),
-    clear() {
-      for (const window of windows.values()) {
-        window.isDropped = true
-        window.wake.abort()
-      }
-      windows.clear()
-    },
-    close() {
-      isClosed = true
-      for (const window of windows.values()) window.wake.abort()
-    },
+    if (this.#windows.get(webhookId) === window) this.#windows.delete(webhookId)
+    return window.isDropped ? [] : this.#flush(webhookId, window.events)
   }
 }
 

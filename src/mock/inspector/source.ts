@@ -6,7 +6,7 @@ import { bodyFormat } from '../../payload/parse.ts'
 import type { RawRequest } from '../../testing/signer.ts'
 import { canAdvance } from '../clock.ts'
 import type { Attempt, DeliveryRecord } from '../delivery/attempt.ts'
-import { toTarget } from '../delivery/http-client.ts'
+import { isAllowed } from '../delivery/http-client.ts'
 import { HOOK_URL_RULE, isHookUrl } from '../schemas.ts'
 import type { Mock } from '../service.ts'
 import { servicePath } from '../state/services.ts'
@@ -101,7 +101,7 @@ export function createActions(mock: Mock): Action<Item>[] {
       ],
       async run({ id }, { to = '' }) {
         if (!isHookUrl(to)) throw configInvalid(`the address ${HOOK_URL_RULE}`)
-        if (!toTarget(to, options.allowHosts).isAllowed)
+        if (!isAllowed(new URL(to), options.allowHosts))
           throw configInvalid('the host of the address is not on this machine and not in allowHosts')
         const { last, record } = find(id)
         return toDone(await engine.sendOnce(record, to, withoutConnection(last)))
