@@ -43,7 +43,10 @@ async function measure(body, smoke) {
   const calls = [
     () => createHmac('sha256', KEY).update(body).digest(),
     async () => {
-      const { cause } = await explain({ body, headers: HEADERS, signatureKey: KEY, url: '/hooks/parcels' })
+      const { cause } = await explain(
+        { body, headers: HEADERS, url: '/hooks/parcels' },
+        { signatureKey: KEY },
+      )
       if (cause !== 'unexplained') throw new Error(`explain says ${cause}`)
     },
   ]

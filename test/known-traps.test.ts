@@ -301,7 +301,7 @@ describe('signature', () => {
     const { body = '', error } = observed[0] ?? {}
     expect(error?.hint).toContain('geohook explain')
     const headers = { 'x-service': signatureOf(BODY) }
-    expect(await explain({ body, headers, signatureKey: KEY })).toMatchObject({
+    expect(await explain({ body, headers }, { signatureKey: KEY })).toMatchObject({
       cause: 'body_trailing_newline',
     })
   })

@@ -23,14 +23,17 @@ import {
   createKeySource,
   isComplete,
   type KeySource,
-  type Question,
+  type ReadRequest,
   readRequest,
 } from './request.ts'
 import type { Finding } from './types.ts'
 import { findMissingSignature } from './unmatched.ts'
 
 export interface Context {
-  question: Question
+  request: ReadRequest
+  /** Options of the receiver that refused the request. */
+  options: Partial<ReceiverOptions>
+  isThorough: boolean
   code: RefusalCode | undefined
   headers: ReadonlyMap<string, string>
   /** Name of the header or form field with the signature, or of the header with the key, in lower case. */
@@ -57,13 +60,11 @@ const NO_BODY = new Uint8Array()
 
 /** Passes a request to a receiver with the same options and these keys, but without handlers and stores. */
 export async function askReceiver(
-  { question, now }: Context,
+  { request, options, now }: Context,
   signatureKey: KeySource['signatureKey'],
   headers: ReadonlyMap<string, string>,
 ): Promise<Answer> {
-  const { code: _code, thorough: _thorough, method = 'POST', url = '/', ...others } = question
-  const { body: given, headers: _headers, params, remoteAddress, ...options } = others
-  const body = given ?? NO_BODY
+  const { body = NO_BODY, method = 'POST', url = '/', params, remoteAddress } = request
   let head: RequestHead = {
     method,
     url,
@@ -128,12 +129,13 @@ export const isOfReceiver = (code: RefusalCode | undefined): boolean =>
   code !== undefined && EXPLAIN[code] === undefined
 
 function explainRefusal(
-  { question, headers, field, now, parameter }: Context,
+  { request, options, headers, field, now, parameter }: Context,
   code: RefusalCode,
   { refusal, limit }: Pick<Answer, 'refusal' | 'limit'>,
   keys: readonly Uint8Array[] = [],
 ): Finding {
-  const { body = NO_BODY, method = 'POST', url = '/', maxAge } = question
+  const { body = NO_BODY, method = 'POST', url = '/' } = request
+  const { maxAge } = options
   const message = refusal?.message ?? ''
   const cause = refusal?.cause
   const refused = { message, cause, headers, body, keys, method, url, limit, maxAge, now, field, parameter }
@@ -180,7 +182,7 @@ export interface Scheme {
 
 /** Explains what a receiver does with a request whose signature is valid or was not checked. */
 export async function explainAnswer(context: Context, answer: Answer, proof: Proof): Promise<Finding> {
-  const { question, headers, code } = context
+  const { options, headers, code } = context
   const refused = answer.refusal?.code as RefusalCode | undefined
   if (code && isOfReceiver(code)) {
     const { cause, evidence } = code.startsWith('key_') ? withKey(code) : explainCode(code)
@@ -194,7 +196,7 @@ export async function explainAnswer(context: Context, answer: Answer, proof: Pro
     isComplete(headers) || refused === code || !/^content_type_|^payload_/.test(refused as string)
   if (refused && isCertain) return explainRefusal(context, refused, answer, proof.keys)
   const option = code === 'payload_invalid' ? 'schema' : 'maxAge'
-  if (code && ['payload_invalid', 'delivery_stale'].includes(code) && question[option] === undefined) {
+  if (code && ['payload_invalid', 'delivery_stale'].includes(code) && options[option] === undefined) {
     const { cause, evidence } = explainCode(code)
     const why = `The option ${option} was not given, so the reason is not known here.`
     return { cause, evidence: `${evidence} ${why}` }
@@ -207,25 +209,25 @@ export async function explainAnswer(context: Context, answer: Answer, proof: Pro
 
 /** Explains a code without the body: the receiver may refuse a request before it reads the body. */
 export async function explainHead(context: Context): Promise<Finding> {
-  const { question, headers } = context
+  const { request, options, headers } = context
   const code = context.code as RefusalCode
   const found = isComplete(headers) ? explainHeader(context, code) : undefined
   if (found) return found
-  if (code.startsWith('key_') && question.signatureKey) return withKey(code)
+  if (code.startsWith('key_') && options.signatureKey) return withKey(code)
   if (EXPLAIN[code]?.[0] !== 'head') return explainCode(code)
   const answer = await askReceiver(context, [createDecoy()], headers)
-  const isKnown = code !== 'handshake_invalid' || question.url !== undefined
+  const isKnown = code !== 'handshake_invalid' || request.url !== undefined
   if (answer.refusal?.code !== code || !isKnown) return explainCode(code)
   return explainRefusal(context, code, answer)
 }
 
 /** Explains a code that only one header shows. */
 function explainHeader(context: Context, code: RefusalCode): Finding | undefined {
-  const { question, headers, field, encoding } = context
+  const { options, headers, field, encoding } = context
   if (code === 'content_type_unsupported' && bodyFormat(headers.get('content-type')) === undefined)
     return explainRefusal(context, code, { limit: 0 })
   // Without the keys of a key function: they only hide names that contain one.
-  const request = readRequest(question, headers, NO_BODY, field, createKeySource(question).keys)
+  const request = readRequest(context.request, headers, NO_BODY, field, createKeySource(options).keys)
   if (code === 'signature_missing') return findMissingSignature(request, readClaims(request, encoding))
   const isMalformed = typeof decodeSignature(request.value, encoding) === 'string'
   if (code !== 'signature_malformed' || request.value === '' || !isMalformed) return undefined

@@ -1,4 +1,5 @@
 import { configInvalid } from '../errors.ts'
+import type { ReceiverOptions } from '../receiver/types.ts'
 import { readProfile } from '../signature/profiles.ts'
 import { DEFAULT_SIGNATURE_HEADER, decodeSignature, encodeSignature } from '../signature/signature.ts'
 import {
@@ -19,7 +20,7 @@ import {
   findEmptyKey,
   findRejectedKeys,
   isComplete,
-  type Question,
+  type ReadRequest,
   readHeaders,
   readRequest,
   withAssumedType,
@@ -34,14 +35,18 @@ import { explainSignature } from './unmatched.ts'
  * @throws {WebhookError} `config_invalid` for an unknown code, an invalid option, or a key that is neither a string nor
  *   bytes
  */
-export async function diagnose(question: Question): Promise<Diagnosis> {
+export async function diagnose(
+  request: ReadRequest,
+  options: Partial<ReceiverOptions>,
+  isThorough: boolean,
+): Promise<Diagnosis> {
   // The receiver checks the options too, but these are used before.
-  if (typeof (question.signatureHeader ?? '') !== 'string')
+  if (typeof (options.signatureHeader ?? '') !== 'string')
     throw configInvalid('signatureHeader must be a string')
-  if (typeof (question.clock ?? Date.now) !== 'function') throw configInvalid('clock must be a function')
-  if (question.code !== undefined && !Object.hasOwn(CODE_CAUSES, question.code))
+  if (typeof (options.clock ?? Date.now) !== 'function') throw configInvalid('clock must be a function')
+  if (request.code !== undefined && !Object.hasOwn(CODE_CAUSES, request.code))
     throw configInvalid('code is not a code that a request can cause')
-  const findings = await findCauses(readContext(question))
+  const findings = await findCauses(readContext(request, options, isThorough))
   const [cause, ...also] = [...new Set(findings.map((finding) => finding.cause))] as [Cause, ...Cause[]]
   return {
     ok: isAccepted(cause),
@@ -54,26 +59,29 @@ export async function diagnose(question: Question): Promise<Diagnosis> {
 
 const isAccepted = (cause: Cause): boolean => cause === 'ok' || cause === 'key_previous'
 
-function readContext(question: Question): Context {
-  const profile = readProfile(question.profile)
-  const header = question.signatureHeader ?? profile.signatureHeader ?? DEFAULT_SIGNATURE_HEADER
+function readContext(request: ReadRequest, options: Partial<ReceiverOptions>, isThorough: boolean): Context {
+  const profile = readProfile(options.profile)
+  const header = options.signatureHeader ?? profile.signatureHeader ?? DEFAULT_SIGNATURE_HEADER
   return {
-    question,
-    code: question.code as RefusalCode | undefined,
-    headers: readHeaders(question.headers),
+    request,
+    options,
+    isThorough,
+    code: request.code as RefusalCode | undefined,
+    headers: readHeaders(request.headers),
     field: (profile.secretHeader ?? header).toLowerCase(),
     isSecret: profile.secretHeader !== undefined,
-    encoding: question.encoding ?? profile.encoding ?? 'auto',
-    now: (question.clock ?? Date.now)(),
+    encoding: options.encoding ?? profile.encoding ?? 'auto',
+    now: (options.clock ?? Date.now)(),
     parameter: profile.handshake?.parameter,
   }
 }
 
 /** Returns the cause, or several if several mistakes were made at once. */
 async function findCauses(context: Context): Promise<readonly Finding[]> {
-  const { question, code, headers, field } = context
-  const { body, unsigned, signatureKey } = question
-  const keys = createKeySource(question)
+  const { request, options, code, headers, field } = context
+  const { body } = request
+  const { unsigned, signatureKey } = options
+  const keys = createKeySource(options, request.url)
   const scheme = context.isSecret ? secretScheme(context) : signatureScheme(context)
   const withProof = (given: ReadonlyMap<string, string>, value: string) => new Map([...given, [field, value]])
   if (!body) {
@@ -115,21 +123,21 @@ async function findCauses(context: Context): Promise<readonly Finding[]> {
   if (isMismatch && !isOfReceiver(code)) return scheme.explainMismatch(known)
   const proof = scheme.describe(known, isUnsigned)
   const finding = await explainAnswer({ ...context, headers: asked }, answer, proof)
-  return [(isComplete(headers) && isAccepted(finding.cause) && findRejectedKeys(question)) || finding]
+  return [(isComplete(headers) && isAccepted(finding.cause) && findRejectedKeys(options)) || finding]
 }
 
-function explainUnset({ question, field }: Context): Finding {
+function explainUnset({ request, field }: Context): Finding {
   const evidence =
-    question.method?.toUpperCase() === 'GET'
+    request.method?.toUpperCase() === 'GET'
       ? 'The request is a handshake, but this receiver has no key to answer it with.'
       : `The header or form field ${field} has a value, but this receiver has no key.`
   return { cause: 'key_unset', evidence }
 }
 
-function signatureScheme({ question, headers, field, encoding }: Context): Scheme {
-  const { body = new Uint8Array(), thorough = false } = question
+function signatureScheme({ request, isThorough, headers, field, encoding }: Context): Scheme {
+  const { body = new Uint8Array() } = request
   const read = (keys: readonly Uint8Array[]) =>
-    readRequest(question, headers, body, field, keys.length > 0 ? keys : [createDecoy()])
+    readRequest(request, headers, body, field, keys.length > 0 ? keys : [createDecoy()])
   return {
     placeholder: '0'.repeat(64),
     isHidden: false,
@@ -137,8 +145,8 @@ function signatureScheme({ question, headers, field, encoding }: Context): Schem
       encodeSignature(await hmacSha256(key, body), encoding === 'base64' ? encoding : 'hex', ''),
     explainCode: async () => undefined,
     async explainMismatch(keys) {
-      const request = read(keys)
-      return explainSignature(request, readClaims(request, encoding), thorough)
+      const received = read(keys)
+      return explainSignature(received, readClaims(received, encoding), isThorough)
     },
     describe(given, isUnsigned) {
       const { keys, value, body: signed } = read(given)

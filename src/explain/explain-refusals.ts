@@ -3,7 +3,7 @@ import { requireKnownOptions } from '../options.ts'
 import { OPTION_NAMES } from '../receiver/options.ts'
 import type { Observer, ReceiverOptions, RequestHead } from '../receiver/types.ts'
 import { explain } from './explain.ts'
-import type { Diagnosis } from './types.ts'
+import type { Diagnosis, GivenRequest } from './types.ts'
 
 /** A refused request with the cause of its refusal. */
 export interface ExplainedRefusal {
@@ -24,6 +24,14 @@ const MAX_WAIT = 30_000
 
 /** For a larger body, in bytes, only the code and the head of the request are explained. */
 const MAX_BODY = 1024 * 1024
+
+/** Explains a request that a receiver has refused at this time. */
+export const explainSeen = (
+  { body, ...request }: GivenRequest & { body?: Uint8Array | undefined },
+  options: Partial<ReceiverOptions>,
+  time: number,
+): Promise<Diagnosis> =>
+  explain(body && body.length <= MAX_BODY ? { ...request, body } : request, { ...options, clock: () => time })
 
 /**
  * Returns a function `refused` for the observer, which explains refusals: at most one at a time and one a second, after
@@ -55,18 +63,7 @@ export function explainRefusals(
   const explainRefusal: Refused = async ({ request, error, body }) => {
     const now = (options.clock ?? Date.now)()
     await new Promise((resolve) => setTimeout(resolve)) // lets the receiver respond first
-    const { method, url, headers, params, remoteAddress } = request
-    const diagnosis = await explain({
-      ...options,
-      method,
-      url,
-      headers,
-      params,
-      remoteAddress,
-      body: body && body.length <= MAX_BODY ? body : undefined,
-      code: error.code,
-      clock: () => now,
-    })
+    const diagnosis = await explainSeen({ ...request, body, code: error.code }, options, now)
     const count = skipped
     skipped = 0
     await report({ request, error, diagnosis, skipped: count })

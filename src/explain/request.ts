@@ -1,6 +1,6 @@
 import { configInvalid } from '../errors.ts'
 import { bodyFormat } from '../payload/parse.ts'
-import type { KeyFunction, RequestHead } from '../receiver/types.ts'
+import type { KeyFunction, ReceiverOptions, RequestHead } from '../receiver/types.ts'
 import { utf8 } from '../shared/bytes.ts'
 import {
   findKeyError,
@@ -13,10 +13,10 @@ import {
   toKeyList,
 } from '../signature/keyring.ts'
 import { percentDecode, splitSignedForm } from '../signature/signature.ts'
-import type { ExplainOptions, Finding, GivenRequest } from './types.ts'
+import type { Finding, GivenRequest } from './types.ts'
 
-/** What to explain: a request and options of the receiver. */
-export type Question = Omit<ExplainOptions, 'body'> & { body: Uint8Array | undefined }
+/** The request as the caller gives it, with the bytes of its body. */
+export type ReadRequest = GivenRequest & { body: Uint8Array | undefined }
 
 /** The request to explain, with the receiver's keys. */
 export interface ReceivedRequest {
@@ -128,7 +128,10 @@ export interface KeySource {
   read(head: RequestHead): Promise<readonly Uint8Array[]>
 }
 
-export function createKeySource({ signatureKey: given, unsigned, url = '/' }: Question): KeySource {
+export function createKeySource(
+  { signatureKey: given, unsigned }: Partial<ReceiverOptions>,
+  url = '/',
+): KeySource {
   if (typeof given !== 'function') {
     const keys = readKeys(given)
     // As the receiver does. The keys are bytes, because a receiver rejects text with white space around it.
@@ -189,7 +192,7 @@ export function findEmptyKey({ signatureKey }: KeySource): Finding | undefined {
 }
 
 /** Explains keys with which no receiver can be created, although a signature may match. */
-export function findRejectedKeys({ signatureKey }: Question): Finding | undefined {
+export function findRejectedKeys({ signatureKey }: Partial<ReceiverOptions>): Finding | undefined {
   if (typeof signatureKey === 'function' || signatureKey === undefined || signatureKey === null)
     return undefined
   const error = findKeyError(toKeyList(signatureKey), true)

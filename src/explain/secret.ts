@@ -55,13 +55,13 @@ const redactedEvidence = (field: string): string =>
 
 /** Finds out why the header is not the key. Returns undefined if no known mistake leads to its value. */
 async function findRefusal(
-  { headers, field, question, code }: Context,
+  { headers, field, request, code }: Context,
   value: string,
   keys: readonly Uint8Array[],
 ): Promise<Finding | undefined> {
   if (value === REDACTED)
     return { cause: 'secret_wrong', evidence: `The receiver reported ${code}. ${redactedEvidence(field)}` }
-  const signed = await findSignature(headers, field, keys, question.body)
+  const signed = await findSignature(headers, field, keys, request.body)
   if (signed) return { cause: 'sender_signs', evidence: signed }
   if (value === '') {
     const state = headers.has(field) ? 'is empty' : 'is missing'

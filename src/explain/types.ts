@@ -1,11 +1,12 @@
 import type { ErrorCode } from '../errors.ts'
-import type { CommonReceiverOptions, HeaderBag, KeyFunction, RequestHead } from '../receiver/types.ts'
+import type { HeaderBag, RequestHead } from '../receiver/types.ts'
 import type { Body } from '../shared/bytes.ts'
-import type { SignatureKeys } from '../signature/keyring.ts'
 import type { Cause } from './causes.ts'
 
-/** The request to explain, as the caller of `explain` gives it. */
+/** The request to explain, as the caller of `explain` gives it: for example, the members that an observer gets. */
 export interface GivenRequest {
+  /** The body as received; a string means its UTF-8 bytes. May be missing if `code` is given. */
+  body?: Body | undefined
   /**
    * The headers of the request. Names are case-insensitive. Without any of the headers
    * that every request has, such as host, the content type and the payload are not checked.
@@ -20,24 +21,12 @@ export interface GivenRequest {
   params?: RequestHead['params']
   /** The IP address of the peer, for a key function. */
   remoteAddress?: string | undefined
-}
-
-/**
- * Options of `explain`: a request, and the options of the receiver that refused it. Options of the receiver that do not
- * decide about a single request, such as `inbox`, are ignored.
- */
-export interface ExplainOptions extends GivenRequest, CommonReceiverOptions {
-  /** The body as received; a string means its UTF-8 bytes. May be missing if `code` is given. */
-  body?: Body | undefined
-  /**
-   * The key, or several, newest first, or the receiver's key function. An empty or missing key is reported as a cause,
-   * not thrown as an error.
-   */
-  signatureKey?: SignatureKeys | KeyFunction | null | undefined
-  /** As in the options of the receiver. Default `'reject'`. */
-  unsigned?: 'reject' | 'accept' | undefined
   /** The code of the receiver's error. Needed for causes that the request does not show, such as `body_timeout`. */
   code?: ErrorCode | undefined
+}
+
+/** Options of `explain` itself. */
+export interface ExplainOptions {
   /**
    * Does 64 times as much work, and tests the expensive hypotheses for bodies of up to 1 MiB, which can take ten seconds
    * and 0.5 GB of memory. Default `false`.

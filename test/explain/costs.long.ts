@@ -5,16 +5,15 @@ import { describe, expect, it } from 'vitest'
 import { CLI, createFolder } from '../helpers/cli.ts'
 import { expectTimes as compareTimes } from '../helpers/expect-times.ts'
 import { startNode } from '../helpers/process.ts'
+import { diagnosisOf, type Question } from './question.ts'
 import { hmac } from './table.ts'
 
 const KEY = 'Parcels2026'
 const BODY = '{"events":[]}'
 const WRONG = `${'a'.repeat(63)}b`
 
-type Options = Partial<Parameters<typeof explain>[0]>
-
-const diagnose = ({ headers, ...options }: Options & { headers?: Record<string, string> } = {}) =>
-  explain({
+const diagnose = ({ headers, ...options }: Question & { headers?: Record<string, string> } = {}) =>
+  diagnosisOf({
     body: BODY,
     signatureKey: KEY,
     headers: { host: 'x', 'content-type': 'application/json', 'x-service': WRONG, ...headers },
@@ -42,7 +41,7 @@ describe('explain takes about as long as for other requests', () => {
   it('for a header that is repeated 100,000 times', async () => {
     const repeated = Array.from({ length: 100_000 }, () => ['x-a', 'abcd'] as const)
     const headers = [['host', 'x'], ['x-service', WRONG], ...repeated] as const
-    await expectTimes(6, () => explain({ body: BODY, headers, signatureKey: KEY }))
+    await expectTimes(6, () => explain({ body: BODY, headers }, { signatureKey: KEY }))
   }, 60_000)
 
   it('for a long signature header with many digests of another algorithm', async () => {
@@ -86,12 +85,12 @@ describe('explain takes about as long as for other requests', () => {
       const code = `
         const { parentPort, workerData } = require('node:worker_threads')
         import(${JSON.stringify(import.meta.resolve('geohook'))})
-          .then(({ explain }) => explain(workerData))
+          .then(({ explain }) => explain(...workerData))
           .then(({ cause }) => parentPort.postMessage(cause))`
       for (const size of [1024 * 1024, 8 * 1024 * 1024]) {
-        const request = { body: bodyOf(size), signatureKey: KEY, headers: { 'x-service': WRONG }, limit }
+        const request = { body: bodyOf(size), headers: { 'x-service': WRONG } }
         const resourceLimits = { maxOldGenerationSizeMb: 512 }
-        const workerData = { ...request, thorough: true }
+        const workerData = [request, { signatureKey: KEY, limit }, { thorough: true }]
         const worker = new Worker(code, { eval: true, workerData, resourceLimits })
         expect(await once(worker, 'message')).toEqual(['unexplained'])
       }
@@ -146,7 +145,8 @@ describe('explain throws config_invalid', () => {
     ['a symbol as a value', { 'x-a': Symbol('a') }],
     ['a number as a name', [[1, 'a']]],
   ])('for headers that are %s', async (_, headers) => {
-    const request = { body: BODY, headers, signatureKey: KEY } as Parameters<typeof explain>[0]
-    await expect(explain(request)).rejects.toMatchObject({ code: 'config_invalid' })
+    await expect(
+      explain({ body: BODY, headers: headers as never }, { signatureKey: KEY }),
+    ).rejects.toMatchObject({ code: 'config_invalid' })
   })
 })

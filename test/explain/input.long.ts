@@ -1,13 +1,13 @@
 import { gzipSync } from 'node:zlib'
-import { type ExplainOptions, explain } from 'geohook'
 import { describe, expect, it } from 'vitest'
+import { diagnosisOf, type Question } from './question.ts'
 import { hmac, JSON_BODY, KEY } from './table.ts'
 
 const hex = hmac(KEY, JSON_BODY).toString('hex')
 
-const causeOf = async (options: Partial<ExplainOptions>): Promise<string> =>
+const causeOf = async (options: Partial<Question>): Promise<string> =>
   (
-    await explain({
+    await diagnosisOf({
       body: JSON_BODY,
       headers: { 'x-service': '0'.repeat(64) },
       signatureKey: KEY,

@@ -1,21 +1,22 @@
-import { type ExplainOptions, explain, sign, WebhookError } from 'geohook'
+import { explain, sign, WebhookError } from 'geohook'
 import { describe, expect, it } from 'vitest'
+import { diagnosisOf, type Question } from './question.ts'
 import { expectNoSecrets, hmac, JSON_BODY, KEY } from './table.ts'
 
 const hex = hmac(KEY, JSON_BODY).toString('hex')
 const WRONG = { 'x-service': '0'.repeat(64) }
 
-const causeOf = async (options: Partial<ExplainOptions>): Promise<string> =>
-  (await explain({ body: JSON_BODY, headers: WRONG, signatureKey: KEY, ...options })).cause
+const causeOf = async (options: Partial<Question>): Promise<string> =>
+  (await diagnosisOf({ body: JSON_BODY, headers: WRONG, signatureKey: KEY, ...options })).cause
 
 const codeOf = (options: object): Promise<unknown> =>
-  explain({ body: JSON_BODY, headers: WRONG, signatureKey: KEY, ...options }).then(
+  diagnosisOf({ body: JSON_BODY, headers: WRONG, signatureKey: KEY, ...options }).then(
     ({ cause }) => `no error, but ${cause}`,
     (error: unknown) => (error instanceof WebhookError ? error.code : error),
   )
 
 describe('explain accepts headers as', () => {
-  it.each<[string, ExplainOptions['headers']]>([
+  it.each<[string, Question['headers']]>([
     ['Headers', new Headers({ 'X-Service': hex })],
     ['a Map', new Map([['X-SERVICE', hex]])],
     ['pairs', [['X-Service', hex]]],
@@ -35,7 +36,7 @@ describe('explain accepts headers as', () => {
     expect(await causeOf({ headers })).toBe('ok')
   })
 
-  it.each<[string, ExplainOptions['headers']]>([
+  it.each<[string, Question['headers']]>([
     ['an empty record', {}],
     ['an empty Headers', new Headers()],
     ['an empty list of values', { 'x-service': [] }],
@@ -76,10 +77,24 @@ describe('explain', () => {
     expect(await codeOf({ limitt: 1 })).toBe('config_invalid')
   })
 
+  it('throws for unknown members of the request and unknown options', async () => {
+    const request = { body: JSON_BODY, headers: WRONG }
+    const calls: [Parameters<typeof explain>, string][] = [
+      [[{ ...request, signatureKey: KEY } as never], 'unknown member of the request signatureKey'],
+      [[request, { signatureKey: KEY, thorough: true } as never], 'unknown option thorough'],
+      [[request, { signatureKey: KEY }, { thorogh: true } as never], 'did you mean thorough?'],
+    ]
+    for (const [args, message] of calls)
+      await expect(explain(...args)).rejects.toMatchObject({
+        code: 'config_invalid',
+        message: expect.stringContaining(message),
+      })
+  })
+
   it('does not change the body or the key', async () => {
     const body = Buffer.from(JSON_BODY)
     const signatureKey = Buffer.from(KEY)
-    await explain({ body, headers: WRONG, signatureKey })
+    await explain({ body, headers: WRONG }, { signatureKey })
     expect([body.toString(), signatureKey.toString()]).toEqual([JSON_BODY, KEY])
   })
 })
@@ -92,12 +107,12 @@ describe('explain, invalid keys', () => {
     [[[KEY]], 'signatureKey must be a string or bytes'],
   ])('rejects %j', async (signatureKey, message) => {
     const options = { body: JSON_BODY, headers: {}, signatureKey: signatureKey as string }
-    await expect(explain(options)).rejects.toMatchObject({ code: 'config_invalid', message })
+    await expect(diagnosisOf(options)).rejects.toMatchObject({ code: 'config_invalid', message })
   })
 
   it.each([null, [null], [KEY, null]])('treats %j as a missing key', async (signatureKey) => {
     const options = { body: JSON_BODY, headers: {}, signatureKey: signatureKey as unknown as string }
-    expect((await explain(options)).cause).toBe('key_empty')
+    expect((await diagnosisOf(options)).cause).toBe('key_empty')
   })
 })
 
@@ -130,11 +145,11 @@ describe('evidence', () => {
   it('never repeats values from the request, so that a sender cannot forge log lines', async () => {
     const value = `${hex}\nERROR forged ${KEY}`
     const options = { body: JSON_BODY, headers: { 'x-service': value, 'x-hub': value }, signatureKey: KEY }
-    const diagnosis = await explain(options)
+    const diagnosis = await diagnosisOf(options)
     expect(JSON.stringify(diagnosis)).not.toContain('forged')
     expectNoSecrets(diagnosis, options)
     const body = `payload=${JSON_BODY}&a%0aforged\nforged=${hex}`
-    const inField = await explain({ body, headers: {}, signatureKey: KEY })
+    const inField = await diagnosisOf({ body, headers: {}, signatureKey: KEY })
     expect(JSON.stringify(inField)).not.toMatch(/\\n/)
   })
 })

@@ -1,6 +1,7 @@
-import { type ExplainOptions, explain, type StandardSchema } from 'geohook'
+import type { StandardSchema } from 'geohook'
 import { describe, expect, it } from 'vitest'
 import { isShown } from '../../src/explain/claims.ts'
+import { diagnosisOf, type Question } from './question.ts'
 import { hmac } from './table.ts'
 
 const KEY = '9f86d081884c7d659a2feaa0c55ad015'
@@ -8,8 +9,8 @@ const BODY = '{"events":[]}'
 const SECRET = 'whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD'
 const digest = (body: string, key: string | Buffer = KEY) => hmac(key, body).toString('hex')
 
-const evidenceOf = async (options: Partial<ExplainOptions>): Promise<string> =>
-  (await explain({ body: BODY, signatureKey: KEY, headers: { host: 'x' }, ...options })).evidence
+const evidenceOf = async (options: Partial<Question>): Promise<string> =>
+  (await diagnosisOf({ body: BODY, signatureKey: KEY, headers: { host: 'x' }, ...options })).evidence
 
 /** Names in which a key or a signature may be, with the key on this side. */
 const NAMES: [description: string, name: string, key?: string][] = [
@@ -36,7 +37,7 @@ it.each(NAMES)('evidence does not show %s as a name', (_, name, key = KEY) => {
 
 describe.each(NAMES.slice(0, 2))('evidence hides a name that is %s', (_, name, key = KEY) => {
   const signature = digest(BODY, key)
-  const expectHidden = async (options: Partial<ExplainOptions>, pattern: RegExp) => {
+  const expectHidden = async (options: Partial<Question>, pattern: RegExp) => {
     const evidence = await evidenceOf({ signatureKey: key, ...options })
     expect(evidence).toMatch(pattern)
     expect(evidence.toLowerCase()).not.toContain(name.toLowerCase())

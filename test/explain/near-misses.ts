@@ -1,7 +1,7 @@
-import type { ExplainOptions } from 'geohook'
+import type { Question } from './question.ts'
 
 /** A request that differs from a known mistake in one respect, so that nothing explains it. */
-export type NearMiss = readonly [name: string, options: ExplainOptions]
+export type NearMiss = readonly [name: string, options: Question]
 
 /** Evidence of signatures that do not depend on the key, or on the body. */
 const WITHOUT_KEY =
@@ -53,7 +53,7 @@ const changeTime = (text: string): string =>
   text.replace(/1730385704|(?<=:\d\d:)\d\d/g, (time) => time.slice(0, -1) + next(time.slice(-1)))
 
 /** Returns near misses of a request for which `explain` gave this evidence. */
-export function nearMisses(options: ExplainOptions, evidence: string): NearMiss[] {
+export function nearMisses(options: Question, evidence: string): NearMiss[] {
   const body = Buffer.from(options.body as string)
   const keys = [options.signatureKey].flat().map((key) => Buffer.from(key as string))
   const headers = options.headers as Record<string, string>
@@ -76,14 +76,14 @@ export function nearMisses(options: ExplainOptions, evidence: string): NearMiss[
   return misses.length < 2 ? [...misses, ...otherSignatures(options, headers)] : misses
 }
 
-const withOtherBytes = (options: ExplainOptions, bit: number): ExplainOptions => {
+const withOtherBytes = (options: Question, bit: number): Question => {
   const change = (value: unknown): Buffer =>
     Buffer.from(Buffer.from(value as string).map((byte) => byte ^ bit))
   return { ...options, body: change(options.body), signatureKey: [options.signatureKey].flat().map(change) }
 }
 
 /** Changes one digit of a signature in hex, at two places. */
-function otherSignatures(options: ExplainOptions, headers: Record<string, string>): NearMiss[] {
+function otherSignatures(options: Question, headers: Record<string, string>): NearMiss[] {
   const signature = headers['x-service'] ?? ''
   return [9, 20].flatMap((at) => {
     if (!/^[\da-f]{32,}$/.test(signature)) return []

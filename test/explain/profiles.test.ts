@@ -1,5 +1,6 @@
 import { type ErrorCode, explain, type Profile } from 'geohook'
 import { describe, expect, it } from 'vitest'
+import { diagnosisOf } from './question.ts'
 import { hmac, JSON_BODY, KEY } from './table.ts'
 
 const HEX_ONLY: Profile = { name: 'hex only', signatureHeader: 'x-service', encoding: 'hex' }
@@ -9,19 +10,19 @@ const JSON_TYPE = { 'content-type': 'application/json' }
 describe('explain, where its reading of a request could differ from that of the receiver', () => {
   it('uses the encoding of the profile', async () => {
     const request = { body: JSON_BODY, headers: { ...JSON_TYPE, 'x-service': BASE64 }, signatureKey: KEY }
-    const { cause, evidence } = await explain({ ...request, profile: HEX_ONLY })
+    const { cause, evidence } = await diagnosisOf({ ...request, profile: HEX_ONLY })
     expect([cause, evidence]).toEqual([
       'signature_encoding',
       'The signature is not in hex, the only encoding that the receiver accepts.',
     ])
     const code: ErrorCode = 'signature_malformed'
-    const head = await explain({ ...request, body: undefined, code, profile: HEX_ONLY })
+    const head = await diagnosisOf({ ...request, body: undefined, code, profile: HEX_ONLY })
     expect(head.evidence).toBe('The value of the header x-service is not a signature in hex.')
   })
 
   it('recommends the profile for a sender that also sends handshakes', async () => {
     const headers = { ...JSON_TYPE, 'x-esriHook-Signature': `sha256=${BASE64}` }
-    const { cause, fix } = await explain({ body: JSON_BODY, headers, signatureKey: KEY })
+    const { cause, fix } = await explain({ body: JSON_BODY, headers }, { signatureKey: KEY })
     expect([cause, fix]).toEqual([
       'signature_in_other_header',
       expect.stringMatching(/^For x-esriHook-Signature, set the option profile to 'arcgis'/),
@@ -30,7 +31,7 @@ describe('explain, where its reading of a request could differ from that of the 
 
   it('finds the signature field of a form whose charset the receiver does not support', async () => {
     const signed = '{"a":1}'
-    const { cause } = await explain({
+    const { cause } = await diagnosisOf({
       body: `payload=${signed}&x-service=${hmac(KEY, signed).toString('hex')}`,
       headers: { 'content-type': 'application/x-www-form-urlencoded; charset=iso-8859-1' },
       signatureKey: KEY,
@@ -40,12 +41,12 @@ describe('explain, where its reading of a request could differ from that of the 
 
   it('calls a key that the list has twice the newest one', async () => {
     const headers = { ...JSON_TYPE, 'x-service': BASE64 }
-    expect((await explain({ body: JSON_BODY, headers, signatureKey: [KEY, KEY] })).cause).toBe('ok')
+    expect((await explain({ body: JSON_BODY, headers }, { signatureKey: [KEY, KEY] })).cause).toBe('ok')
   })
 
   it('says that another media type is not supported, not that it is misspelt', async () => {
     const headers = { 'content-type': 'application/jsonl', 'x-service': BASE64 }
-    expect((await explain({ body: JSON_BODY, headers, signatureKey: KEY })).cause).toBe(
+    expect((await explain({ body: JSON_BODY, headers }, { signatureKey: KEY })).cause).toBe(
       'content_type_unsupported',
     )
   })
@@ -55,14 +56,14 @@ describe('explain, where its reading of a request could differ from that of the 
   })
 
   it('treats null as no headers, as it does for other options', async () => {
-    const { cause } = await explain({ body: JSON_BODY, headers: null as never, signatureKey: KEY })
+    const { cause } = await explain({ body: JSON_BODY, headers: null as never }, { signatureKey: KEY })
     expect(cause).toBe('signature_header_missing')
   })
 
   it('counts the length of a key as work', async () => {
     const signatureKey = Buffer.alloc(60_000, 'Parcels')
     const headers = { 'x-service': '0'.repeat(64) }
-    const { cause, evidence } = await explain({ body: '{}', headers, signatureKey })
+    const { cause, evidence } = await explain({ body: '{}', headers }, { signatureKey })
     expect(cause).toBe('unexplained')
     expect(evidence).toContain('the limit on the work was reached')
   })
@@ -74,7 +75,7 @@ describe('explain, where its reading of a request could differ from that of the 
     }
     process.on('warning', keep)
     const headers = { ...JSON_TYPE, 'x-service': BASE64 }
-    await explain({ body: JSON_BODY, headers, signatureKey: KEY })
+    await explain({ body: JSON_BODY, headers }, { signatureKey: KEY })
     await new Promise(setImmediate)
     process.off('warning', keep)
     expect(warnings).toEqual([])
@@ -83,7 +84,7 @@ describe('explain, where its reading of a request could differ from that of the 
   it('names three mistakes', async () => {
     const signature = hmac(`${KEY}\n`, `1730385704.${JSON_BODY}`).toString('hex')
     const headers = { ...JSON_TYPE, 'x-signature': `t=1730385704,v1=${signature}` }
-    const { cause, also } = await explain({ body: JSON_BODY, headers, signatureKey: KEY })
+    const { cause, also } = await explain({ body: JSON_BODY, headers }, { signatureKey: KEY })
     expect([cause, also]).toEqual(['signed_text', ['key_whitespace', 'signature_in_other_header']])
   })
 })

@@ -3,6 +3,7 @@ import fc from 'fast-check'
 import { explain, verify } from 'geohook'
 import { describe, expect, it } from 'vitest'
 import { character } from '../helpers/character.ts'
+import { diagnosisOf } from './question.ts'
 import { expectNoSecrets, hmac, KEY } from './table.ts'
 
 /** The seed of this run, shown in the title. To repeat a failure: `SEED=… npm run test:long -- test/explain/properties.long.ts`. */
@@ -69,7 +70,7 @@ describe(`explain, properties, seed ${seed}`, () => {
           signatures,
           async (body, signatureKey, value) => {
             const options = { body, signatureKey, headers: { 'x-service': value } }
-            const diagnosis = await explain(options)
+            const diagnosis = await diagnosisOf(options)
             expect(mayBe(body)).toContain(diagnosis.cause)
             expectNoSecrets(diagnosis, options)
           },
@@ -89,7 +90,7 @@ describe(`explain, properties, seed ${seed}`, () => {
             ? hmac(unknown, body)
             : hmac(key, Buffer.concat([Buffer.from(body as string), Buffer.from(unknown)]))
           const options = { body, signatureKey: key, headers: { 'x-service': write(digest) } }
-          const diagnosis = await explain(options)
+          const diagnosis = await diagnosisOf(options)
           expect(mayBe(body)).toContain(diagnosis.cause)
           expectNoSecrets(diagnosis, options, [unknown], [digest])
         }),
@@ -107,7 +108,7 @@ describe(`explain, properties, seed ${seed}`, () => {
           const signatureKey = [key, other]
           const verdict = await verify({ body, signature, signatureKey })
           const options = { body, signatureKey, headers: { 'x-service': signature } }
-          const diagnosis = await explain(options)
+          const diagnosis = await diagnosisOf(options)
           expect(diagnosis.ok).toBe(verdict.ok)
           if (verdict.ok) expect(diagnosis.cause).toBe(verdict.keyIndex === 0 ? 'ok' : 'key_previous')
           expectNoSecrets(diagnosis, options)
@@ -127,7 +128,7 @@ describe(`explain, properties, seed ${seed}`, () => {
           fc.dictionary(fc.string(), values),
           fc.constantFrom('x-service', 'X-Other', 'a'),
           async (body, headers, signatureHeader) => {
-            const { ok, cause } = await explain({ body, headers, signatureKey: KEY, signatureHeader })
+            const { ok, cause } = await explain({ body, headers }, { signatureKey: KEY, signatureHeader })
             expect(ok).toBe(false)
             expect(['signature_header_missing', ...mayBe(body)]).toContain(cause)
           },
@@ -163,7 +164,7 @@ it(`finds no cause for ${REQUESTS * SIGNATURES} random signatures, seed ${seed}`
     )
     const signatureKey = random(index, 'key').toString('base64')
     const request = { body, headers: { ...headers, 'x-service': headers['x-0'] }, signatureKey }
-    const { cause, evidence } = await explain(request)
+    const { cause, evidence } = await diagnosisOf(request)
     expect(cause, `request ${index}`).toBe('unexplained')
     expect(evidence).not.toContain(signatureKey)
   }

@@ -1,7 +1,8 @@
-import { arcgis, createReceiver, type ExplainOptions, explain, type ReceiverOptions } from 'geohook'
+import { arcgis, createReceiver, type ReceiverOptions } from 'geohook'
 import { describe, expect, it, vi } from 'vitest'
 import { receiverPort } from '../helpers/receiver-port.ts'
 import { createRecorder } from '../helpers/recorder.ts'
+import { diagnosisOf, type Question } from './question.ts'
 import { hmac, KEY } from './table.ts'
 
 const BODY = '{"events":[]}'
@@ -9,7 +10,7 @@ const JSON_TYPE = { host: 'gis.example', 'content-type': 'application/json' }
 const signature = (key: string, encoding: 'hex' | 'base64' = 'hex'): string =>
   hmac(key, BODY).toString(encoding)
 
-type Request = Pick<ExplainOptions, 'method' | 'url' | 'headers' | 'body'>
+type Request = Pick<Question, 'method' | 'url' | 'headers' | 'body'>
 type Row = [name: string, cause: string, code: string | undefined, options: object, request?: Request]
 
 const noKey = () => null
@@ -88,7 +89,7 @@ describe('explain agrees with a receiver that has the same options', () => {
   ])('%s: %s', async (_, cause, code, options, request = {}) => {
     const sent = { headers: JSON_TYPE, body: BODY, ...request }
     expect(await refusalOf(options, sent)).toBe(code)
-    const found = await explain({ ...options, ...sent } as ExplainOptions)
+    const found = await diagnosisOf({ ...options, ...sent } as Question)
     if (cause === 'signature_mismatch') expect(found.cause).not.toBe('ok')
     else expect(found.cause).toBe(cause)
   })
@@ -96,14 +97,14 @@ describe('explain agrees with a receiver that has the same options', () => {
   it('a key with white space around it, with which no receiver can be created', async () => {
     const signatureKey = ` ${KEY}`
     expect(() => createReceiver({ signatureKey })).toThrow('white space')
-    const found = await explain({ signatureKey, body: BODY, ...signed(signatureKey) } as ExplainOptions)
+    const found = await diagnosisOf({ signatureKey, body: BODY, ...signed(signatureKey) } as Question)
     expect(found).toMatchObject({ ok: false, cause: 'key_invalid' })
     expect(found.evidence).not.toContain(KEY)
   })
 
   it('calls a key function only if the receiver does', async () => {
     const signatureKey = vi.fn(() => new Promise<string>(() => {}))
-    const found = await explain({ signatureKey, method: 'PUT', headers: JSON_TYPE, body: BODY })
+    const found = await diagnosisOf({ signatureKey, method: 'PUT', headers: JSON_TYPE, body: BODY })
     expect([found.cause, signatureKey.mock.calls]).toEqual(['method_not_allowed', []])
   })
 })

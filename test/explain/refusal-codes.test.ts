@@ -117,7 +117,7 @@ describe('explain, codes that depend on the receiver', () => {
 
   it('says that the signature does not match', async () => {
     const headers = { ...JSON_TYPE, 'x-service': '0'.repeat(64) }
-    const { evidence } = await explain({ headers, body: '{}', signatureKey: KEY, code: 'handler_failed' })
+    const { evidence } = await explain({ headers, body: '{}', code: 'handler_failed' }, { signatureKey: KEY })
     expect(evidence).toMatch(/The signature does not match this body with this key\.$/)
   })
 
@@ -136,11 +136,12 @@ describe('explain, codes that depend on the receiver', () => {
 
 describe('explain, requests that are accepted', () => {
   const headers = { ...JSON_TYPE, ...signed('{"a":1}') }
-  const request = { headers, body: '{"a":1}', signatureKey: KEY }
+  const request = { headers, body: '{"a":1}' }
+  const options = { signatureKey: KEY }
 
   it('says that another receiver reported the code', async () => {
     for (const code of ['signature_mismatch', 'payload_malformed', 'content_type_unsupported'] as const) {
-      const { ok, evidence } = await explain({ ...request, code })
+      const { ok, evidence } = await explain({ ...request, code }, options)
       expect([ok, evidence]).toEqual([
         true,
         expect.stringMatching(`reported ${code} had other keys or options`),
@@ -153,24 +154,18 @@ describe('explain, requests that are accepted', () => {
       ['payload_invalid', 'schema'],
       ['delivery_stale', 'maxAge'],
     ] as const) {
-      const { ok, cause, evidence } = await explain({ ...request, code })
+      const { ok, cause, evidence } = await explain({ ...request, code }, options)
       expect([ok, cause]).toEqual([false, code])
       expect(evidence).toContain(`The option ${option} was not given`)
     }
   })
 
   it('accepts a handshake, an unsigned request and a request with few headers', async () => {
-    const get = {
-      headers: {},
-      method: 'GET',
-      url: '/hook?crc_token=abc',
-      body: '',
-      profile: 'arcgis',
-    } as const
-    expect((await explain({ ...get, signatureKey: KEY })).evidence).toMatch(/valid handshake/)
-    const unsigned = { headers: JSON_TYPE, body: '{}', unsigned: 'accept' } as const
-    expect((await explain(unsigned)).evidence).toMatch(/accepts unsigned requests/)
-    expect((await explain({ ...request, headers: signed('{"a":1}') })).cause).toBe('ok')
+    const get = { headers: {}, method: 'GET', url: '/hook?crc_token=abc', body: '' }
+    expect((await explain(get, { ...options, profile: 'arcgis' })).evidence).toMatch(/valid handshake/)
+    const unsigned = { headers: JSON_TYPE, body: '{}' }
+    expect((await explain(unsigned, { unsigned: 'accept' })).evidence).toMatch(/accepts unsigned requests/)
+    expect((await explain({ ...request, headers: signed('{"a":1}') }, options)).cause).toBe('ok')
   })
 })
 
@@ -182,12 +177,7 @@ describe('explain, codes of another receiver', () => {
     ['a function that returns a key', () => KEY],
   ])('does not claim a missing key for %s', async (_, signatureKey) => {
     for (const body of ['{}', undefined]) {
-      const { cause, evidence } = await explain({
-        ...request,
-        body,
-        signatureKey,
-        code: 'key_unknown',
-      } as never)
+      const { cause, evidence } = await explain({ ...request, body, code: 'key_unknown' }, { signatureKey })
       expect(cause).toBe('key_unknown')
       expect(evidence).toMatch(/reported key_unknown, but the options give a key for this request here\./)
     }
@@ -195,14 +185,12 @@ describe('explain, codes of another receiver', () => {
 
   it('does not call a signature valid whose encoding is excluded', async () => {
     const headers = { ...JSON_TYPE, 'x-service': hmac(KEY, '{}').toString('base64') }
-    const options = {
-      headers,
-      body: '{}',
-      signatureKey: KEY,
-      encoding: 'hex',
-      code: 'receiver_busy',
-    } as const
-    expect((await explain(options)).evidence).toMatch(/The request has no valid signature\.$/)
-    expect((await explain({ ...options, encoding: 'base64' })).evidence).toMatch(/The signature is valid\.$/)
+    const busy = { headers, body: '{}', code: 'receiver_busy' } as const
+    expect((await explain(busy, { signatureKey: KEY, encoding: 'hex' })).evidence).toMatch(
+      /The request has no valid signature\.$/,
+    )
+    expect((await explain(busy, { signatureKey: KEY, encoding: 'base64' })).evidence).toMatch(
+      /The signature is valid\.$/,
+    )
   })
 })

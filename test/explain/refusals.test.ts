@@ -364,6 +364,6 @@ describe('explain, requests of real clients', () => {
       string,
       string,
     ][]
-    expect((await explain({ headers, body, signatureKey: KEY })).cause).toBe(row.cause)
+    expect((await explain({ headers, body }, { signatureKey: KEY })).cause).toBe(row.cause)
   })
 })

@@ -88,9 +88,9 @@ export async function explainSeen(
   options: Partial<ReceiverOptions>,
 ): Promise<{ code: ErrorCode; diagnosis: Diagnosis }> {
   const { observer: _, ...rest } = options
-  const question = { signatureKey: KEY, clock: () => NOW, ...rest }
+  const receiver = { signatureKey: KEY, clock: () => NOW, ...rest }
   const { method, url, headers } = request
-  const diagnosis = await explain({ ...question, method, url, headers, body, code: error.code } as never)
+  const diagnosis = await explain({ method, url, headers, body, code: error.code }, receiver)
   const { cause, also } = diagnosis
   if (!also) expect(diagnosis.fix).toBe(FIXES[cause])
   expect(diagnosis.evidence).toMatch(/^[A-Z].{5,}\.$/)

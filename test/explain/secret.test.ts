@@ -1,18 +1,25 @@
-import { type Cause, type ExplainOptions, explain } from 'geohook'
+import type { Cause } from 'geohook'
 import { createPayload } from 'geohook/testing'
 import { describe, expect, it } from 'vitest'
 import { SECRET_CAUSES } from '../../src/explain/causes.ts'
 import { warningsOf } from '../helpers/warnings.ts'
+import { diagnosisOf, type Question } from './question.ts'
 import { hmac, KEY } from './table.ts'
 
 const BODY = JSON.stringify(createPayload('add', { dialect: 'organization', when: 1730385704000 }))
 const HEX = hmac(KEY, BODY).toString('hex')
 const TYPE = { 'content-type': 'application/json' }
 
-const ask = (headers: Record<string, string>, options: ExplainOptions = {}) =>
-  explain({ profile: 'portal', signatureKey: KEY, body: BODY, headers: { ...TYPE, ...headers }, ...options })
+const ask = (headers: Record<string, string>, options: Question = {}) =>
+  diagnosisOf({
+    profile: 'portal',
+    signatureKey: KEY,
+    body: BODY,
+    headers: { ...TYPE, ...headers },
+    ...options,
+  })
 
-type Row = [cause: Cause, evidence: RegExp, headers: Record<string, string>, options?: ExplainOptions]
+type Row = [cause: Cause, evidence: RegExp, headers: Record<string, string>, options?: Question]
 
 const ROWS: Row[] = [
   ['ok', /^The header secret contains the key\. The body is not signed\.$/, { secret: KEY }],

@@ -1,7 +1,8 @@
 import { execFileSync } from 'node:child_process'
-import { type Cause, type ExplainOptions, explain } from 'geohook'
+import type { Cause } from 'geohook'
 import { describe, expect, it } from 'vitest'
 import { nearMisses } from './near-misses.ts'
+import { diagnosisOf, type Question } from './question.ts'
 import { KEY } from './table.ts'
 
 /** What a program in senders/ prints for each request that it made and changed. Keys and bytes are in base64. */
@@ -18,7 +19,7 @@ interface Made {
   signature?: string
 }
 
-function make(program: string): [name: string, made: Made, options: ExplainOptions][] {
+function make(program: string): [name: string, made: Made, options: Question][] {
   const command = program.endsWith('.py') ? 'python3' : process.execPath
   const cwd = new URL('senders/', import.meta.url)
   const rows: Made[] = JSON.parse(
@@ -42,11 +43,11 @@ describe.each(['body.py', 'key.py', 'scheme.py', 'body.mjs', 'key.mjs', 'scheme.
   'requests of %s',
   (program) => {
     it.each(make(program))('are explained as %s', async (_, { name, cause, also }, options) => {
-      const diagnosis = await explain(options)
+      const diagnosis = await diagnosisOf(options)
       if (UNKNOWN.test(name)) return expect(['unexplained', cause]).toContain(diagnosis.cause)
       expect({ cause: diagnosis.cause, also: diagnosis.also }).toEqual({ cause, also: also && [also].flat() })
       for (const [miss, changed] of cause === 'unexplained' ? [] : nearMisses(options, diagnosis.evidence))
-        expect((await explain(changed)).cause, miss).toMatch(
+        expect((await diagnosisOf(changed)).cause, miss).toMatch(
           /^(unexplained|signature_header_missing|body_empty)$/,
         )
     })

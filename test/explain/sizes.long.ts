@@ -1,6 +1,7 @@
 import { gzipSync } from 'node:zlib'
 import { explain } from 'geohook'
 import { describe, expect, it } from 'vitest'
+import { diagnosisOf } from './question.ts'
 import { hmac, KEY } from './table.ts'
 
 const hex = (digest: Uint8Array): string => Buffer.from(digest).toString('hex')
@@ -14,7 +15,7 @@ describe('explain, sizes', () => {
   ])('a body that unpacks to %i bytes: %s', async (size, expected) => {
     const unpacked = Buffer.alloc(size, 'x')
     const headers = { 'x-service': hex(hmac(KEY, unpacked)) }
-    const { cause } = await explain({ body: gzipSync(unpacked), headers, signatureKey: KEY })
+    const { cause } = await explain({ body: gzipSync(unpacked), headers }, { signatureKey: KEY })
     expect(cause).toBe(expected)
   })
 
@@ -31,7 +32,7 @@ describe('explain, sizes', () => {
       [JSON.stringify(new Array(30_000).fill(1)), 'body_reserialized'],
     ] as const) {
       const headers = { 'x-service': hex(hmac(KEY, indented(body))) }
-      expect((await explain({ body, headers, signatureKey: KEY })).cause).toBe(expected)
+      expect((await explain({ body, headers }, { signatureKey: KEY })).cause).toBe(expected)
     }
   })
 
@@ -49,22 +50,22 @@ describe('explain, sizes', () => {
   it('tests expensive hypotheses for bodies of up to 64 KiB', async () => {
     const request = rewritten(65_000)
     expect(request.body.length).toBeLessThanOrEqual(64 * 1024)
-    expect((await explain(request)).cause).toBe('body_reserialized')
+    expect((await diagnosisOf(request)).cause).toBe('body_reserialized')
   })
 
   it('tests only cheap hypotheses for larger bodies, and all with the option thorough', async () => {
     const request = rewritten(70_000)
-    const { cause, evidence } = await explain(request)
+    const { cause, evidence } = await diagnosisOf(request)
     expect(cause).toBe('unexplained')
     expect(evidence).toMatch(
       /Only the cheap .* because the body is larger than 64 KiB\. The option thorough tests more\.$/,
     )
-    expect((await explain({ ...request, thorough: true })).cause).toBe('body_reserialized')
+    expect((await diagnosisOf({ ...request, thorough: true })).cause).toBe('body_reserialized')
   })
 
   it('tests only cheap hypotheses for bodies over 1 MiB, also with the option thorough', async () => {
     const { body, ...request } = rewritten(1_100_000)
-    const { cause, evidence } = await explain({ ...request, body, thorough: true, limit: '2mb' })
+    const { cause, evidence } = await diagnosisOf({ ...request, body, thorough: true, limit: '2mb' })
     expect(cause).toBe('unexplained')
     expect(evidence).toMatch(/Only the cheap .* because the body is larger than 1 MiB\.$/)
   })
@@ -72,7 +73,7 @@ describe('explain, sizes', () => {
   it('says if it has reached the limit on its work', async () => {
     const { body, headers, signatureKey } = rewritten(60_000)
     const request = { body: body.replace('1000000', '7'), headers, signatureKey }
-    expect((await explain(request)).evidence).toMatch(
+    expect((await diagnosisOf(request)).evidence).toMatch(
       /Not all .* limit on the work was reached\. The option thorough tests more\.$/,
     )
   })

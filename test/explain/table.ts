@@ -1,7 +1,8 @@
 import { createHash, createHmac } from 'node:crypto'
-import { type Cause, type Diagnosis, type ExplainOptions, explain } from 'geohook'
+import type { Cause, Diagnosis } from 'geohook'
 import { describe, expect, it } from 'vitest'
 import { FIXES } from '../../src/explain/causes.ts'
+import { diagnosisOf, type Question } from './question.ts'
 
 /** A request whose signature `explain` diagnoses: what the sender signed, and what the receiver received. */
 export interface Row {
@@ -13,15 +14,15 @@ export interface Row {
   /** Key that the sender signed with, and body that it signed. Default: {@link KEY} and {@link JSON_BODY}. */
   sent?: { key?: string | Uint8Array; body?: string | Uint8Array }
   /** Builds the headers from the digest. Default: hex in `x-service`. */
-  headers?: (digest: Buffer) => ExplainOptions['headers']
+  headers?: (digest: Buffer) => Question['headers']
   /** Builds the URL from the digest. */
   url?: (digest: Buffer) => string
   /** Key, body and header name on the receiver's side. Default: the same as the sender's. */
   got?: {
-    key?: ExplainOptions['signatureKey'] | undefined
+    key?: Question['signatureKey'] | undefined
     body?: string | Uint8Array | ((digest: Buffer) => string | Uint8Array)
     signatureHeader?: string
-    encoding?: ExplainOptions['encoding']
+    encoding?: Question['encoding']
   }
   /** Pattern that the evidence must match. */
   evidence?: RegExp
@@ -42,7 +43,7 @@ export function describeRows(title: string, rows: readonly Row[]): void {
   describe(title, () => {
     it.each(rows.map((row) => [`${row.cause}: ${row.name}`, row] as const))('says %s', async (_, row) => {
       const { options, digest } = toRequest(row)
-      const diagnosis = await explain(options)
+      const diagnosis = await diagnosisOf(options)
       expect(diagnosis).toMatchObject({
         cause: row.cause,
         ok: row.cause === 'ok' || row.cause === 'key_previous',
@@ -64,7 +65,7 @@ export function describeRows(title: string, rows: readonly Row[]): void {
   })
 }
 
-function toRequest({ sent = {}, headers, url, got = {} }: Row): { options: ExplainOptions; digest: Buffer } {
+function toRequest({ sent = {}, headers, url, got = {} }: Row): { options: Question; digest: Buffer } {
   const { key = KEY, body = JSON_BODY } = sent
   const digest = hmac(key, body)
   const received = typeof got.body === 'function' ? got.body(digest) : (got.body ?? body)
@@ -83,7 +84,7 @@ function toRequest({ sent = {}, headers, url, got = {} }: Row): { options: Expla
 const sha256 = (bytes: string | Uint8Array): string => createHash('sha256').update(bytes).digest('hex')
 
 /** Checks the fingerprints, with which both sides can compare keys without revealing them. */
-function expectFingerprints({ evidence }: Diagnosis, { body, signatureKey }: ExplainOptions): void {
+function expectFingerprints({ evidence }: Diagnosis, { body, signatureKey }: Question): void {
   expect(evidence).toMatch(
     /^The (body|payload field) has \d+ bytes and the SHA-256 [0-9a-f]{64}\. The SHA-256 of the key begins/,
   )
@@ -98,7 +99,7 @@ function expectFingerprints({ evidence }: Diagnosis, { body, signatureKey }: Exp
 /** Checks that a diagnosis reveals no keys or signatures, so that it can be written to a log or a ticket. */
 export function expectNoSecrets(
   diagnosis: Diagnosis,
-  { body, signatureKey }: ExplainOptions,
+  { body, signatureKey }: Question,
   otherKeys: readonly (string | Uint8Array)[] = [],
   otherDigests: readonly Buffer[] = [],
 ): void {

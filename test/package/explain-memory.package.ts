@@ -19,8 +19,9 @@ const program = (body: string): string => `
     return heapUsed + external
   }
   const body = ${body}
-  const request = { body, headers: { 'x-service': '0'.repeat(64), 'x-timestamp': '1730385704' }, signatureKey: 'Parcels2026' }
-  await explain(request) // loads the code
+  const request = { body, headers: { 'x-service': '0'.repeat(64), 'x-timestamp': '1730385704' } }
+  const options = { signatureKey: 'Parcels2026' }
+  await explain(request, options) // loads the code
   const before = used()
   let peak = 0
   let samples = 0
@@ -31,7 +32,7 @@ const program = (body: string): string => `
     if (!isDone) setImmediate(sample)
   }
   sample()
-  const { cause } = await explain(request)
+  const { cause } = await explain(request, options)
   isDone = true
   console.log(JSON.stringify({ cause, peak, samples, size: body.length }))`
 

@@ -219,7 +219,7 @@ describe('what a key function returns by mistake', () => {
   it('appears in the evidence of explain', async () => {
     const ask = async (value: unknown) => {
       const headers = { 'content-type': JSON_TYPE, 'x-service': signatureOf(BODY) }
-      return explain({ body: BODY, headers, signatureKey: returning(value) })
+      return explain({ body: BODY, headers }, { signatureKey: returning(value) })
     }
     expect(await ask({ keys: KEY, tenant: 'a' })).toMatchObject({ cause: 'ok' })
     expect(await ask({ keys: ['new', KEY], tenant: 'a' })).toMatchObject({ cause: 'key_previous' })
@@ -234,13 +234,10 @@ describe('what a key function returns by mistake', () => {
     expect(await ask(throwing('keys'))).toMatchObject({ cause: 'key_unavailable' })
 
     const askUnsigned = (value: unknown, profile: 'service' | 'portal') =>
-      explain({
-        body: BODY,
-        headers: { 'content-type': JSON_TYPE },
-        signatureKey: returning(value),
-        unsigned: 'accept',
-        profile,
-      })
+      explain(
+        { body: BODY, headers: { 'content-type': JSON_TYPE } },
+        { signatureKey: returning(value), unsigned: 'accept', profile },
+      )
     for (const profile of ['service', 'portal'] as const) {
       expect(await askUnsigned({ keys: null, tenant: 'a' }, profile)).toMatchObject({ cause: 'ok' })
       expect(await askUnsigned({ keys: null, tenant: '' }, profile)).toMatchObject({ cause: 'key_invalid' })

@@ -1,4 +1,4 @@
-import { type Diagnosis, type ExplainOptions, explain } from '../../index.ts'
+import { type Diagnosis, explain, type ReceiverOptions } from '../../index.ts'
 import { createRedactor } from '../../shared/redact.ts'
 import { count } from '../../shared/words.ts'
 import { EXIT } from '../errors.ts'
@@ -12,7 +12,7 @@ const MAX_PENDING = 20
 
 interface ReporterOptions {
   /** Options of the receiver, except those that decide about no single request. */
-  receiverOptions: Pick<ExplainOptions, 'signatureKey' | 'limit' | 'unsigned'> & ReceiverProof
+  receiverOptions: Pick<ReceiverOptions, 'signatureKey' | 'limit' | 'unsigned'> & ReceiverProof
   /** Folder for captures. Default: none are saved. */
   save: string | undefined
   /** Maximum number of requests to report. Default: unlimited. */
@@ -131,7 +131,7 @@ async function explainRefusal(
   const code = outcome.error?.code
   if (!code || (body && body.length > MAX_EXPLAINED)) return undefined
   const clock = (): number => receivedAt.getTime()
-  return explain({ ...receiverOptions, method, url, headers, body, code, clock })
+  return explain({ method, url, headers, body, code }, { ...receiverOptions, clock })
 }
 
 function toEvent(

@@ -243,12 +243,9 @@ export function createExplainCommand(io: Io): Command {
       await io.withProgress('explaining', async (progress) => {
         for (const { file, receivedAt = Date.now(), ...request } of requests) {
           progress.update(`explaining ${diagnoses.length + 1} of ${requests.length}`)
-          const diagnosis = await explain({
-            ...request,
-            ...(signatureKey.length > 0 ? { signatureKey } : {}),
-            ...receiverOptions(options),
-            clock: () => receivedAt,
-          })
+          const keys = signatureKey.length > 0 ? { signatureKey } : {}
+          const receiver = { ...keys, ...receiverOptions(options), clock: () => receivedAt }
+          const diagnosis = await explain(request, receiver, { thorough: options.thorough })
           diagnoses.push({ file, ...diagnosis, note: noteOnSecretHeader(diagnosis, request.headers) })
         }
       })
@@ -258,12 +255,11 @@ export function createExplainCommand(io: Io): Command {
     })
 }
 
-const receiverOptions = ({ limit, maxAge, unsigned, thorough, ...proof }: ExplainOptions) => ({
+const receiverOptions = ({ limit, maxAge, unsigned, ...proof }: ExplainOptions) => ({
   ...toReceiverProof(proof),
   limit: limit ?? MAX_EXPLAINED,
   maxAge,
   unsigned,
-  thorough,
 })
 
 async function explainCode(io: Io, code: ErrorCode, options: ExplainOptions): Promise<void> {

@@ -1,4 +1,4 @@
-import { explain } from '../../explain/explain.ts'
+import { explainSeen } from '../../explain/explain-refusals.ts'
 import type { Diagnosis } from '../../explain/types.ts'
 import type { HeaderBag, ReceiverOptions } from '../../receiver/types.ts'
 import { toPairs } from '../../shared/headers.ts'
@@ -170,9 +170,6 @@ function keyText(index: number, count: number): string {
   return `key ${index + 1}${of}${index === 0 ? ' (newest)' : ''}`
 }
 
-/** For a larger body, in bytes, only the code and the head of the request are explained. */
-const MAX_BODY = 1024 * 1024
-
 /**
  * Returns a function that explains a request: only when a page asks, once for each request, and one at a time, because
  * an explanation can take 50 ms. Resolves with undefined if the options of the receiver are invalid.
@@ -184,18 +181,8 @@ export function createExplainer(
 
   async function run({ request, body, code, decidedAt }: Recorded): Promise<Diagnosis | undefined> {
     if (code === undefined) return undefined
-    const { method, url, headers, params, remoteAddress } = request
-    return explain({
-      ...options,
-      method,
-      url,
-      headers: headers as HeaderBag, // or pairs, which `explain` takes too
-      params,
-      remoteAddress,
-      body: body && body.length <= MAX_BODY ? body : undefined,
-      code,
-      clock: () => decidedAt,
-    })
+    const headers = request.headers as HeaderBag // or pairs, which `explain` takes too
+    return explainSeen({ ...request, headers, body, code }, options, decidedAt)
   }
 
   return (recorded) => {

@@ -124,17 +124,14 @@ async function explainRefused(mock: Mock, attempts: Attempts): Promise<Explanati
   if (known) return withAnswer(known)
   const { body, headers, method } = request
   const code = codeOf(attempt)
-  const diagnosis = await explain({
-    body,
-    headers,
-    method,
-    url: new URL(hookUrl).pathname,
-    signatureKey: webhook.signatureKey,
-    unsigned: webhook.signatureKey === '' ? 'accept' : 'reject',
-    signatureHeader: signature.signatureHeader,
-    encoding: signature.encoding,
-    code: isCodeOf(code, answer.status) ? code : undefined,
-  })
+  const { signatureKey } = webhook
+  const unsigned = signatureKey === '' ? 'accept' : 'reject'
+  const { signatureHeader, encoding } = signature
+  const url = new URL(hookUrl).pathname
+  const diagnosis = await explain(
+    { body, headers, method, url, code: isCodeOf(code, answer.status) ? code : undefined },
+    { signatureKey, unsigned, signatureHeader, encoding },
+  )
   if (!diagnosis.ok) return diagnosis
   return withAnswer([
     'the receiver itself',

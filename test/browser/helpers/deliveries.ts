@@ -79,7 +79,7 @@ export function createDelivery(number: number, changes: Partial<Item> = {}): Ite
         },
     ...(isRefused && {
       code: 'signature_mismatch',
-      explain: () => explain({ body, headers: { [HEADER]: signature }, signatureKey: KEY }),
+      explain: () => explain({ body, headers: { [HEADER]: signature } }, { signatureKey: KEY }),
     }),
     ...changes,
   }

@@ -8,7 +8,7 @@ export async function uses(entries) {
   const signature = await geohook.sign({ body, signatureKey: 'k' })
   assert.deepEqual(await geohook.verify({ body, signature, signatureKey: 'k' }), { ok: true, keyIndex: 0 })
   const headers = { 'x-service': signature }
-  const diagnosis = await geohook.explain({ body: `${body}\n`, headers, signatureKey: 'k' })
+  const diagnosis = await geohook.explain({ body: `${body}\n`, headers }, { signatureKey: 'k' })
   assert.equal(diagnosis.cause, 'body_trailing_newline')
 
   const received = []
