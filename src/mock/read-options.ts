@@ -4,7 +4,7 @@ import { type CaCertificates, type CaSource, createTrust, INVALID, toPems } from
 import { arcgis } from '../signature/profiles.ts'
 import type { Auth } from './admin/tokens.ts'
 import { type Clock, createRunningClock } from './clock.ts'
-import { extractChangesSchema, resolveExtractOptions } from './features/extract/options.ts'
+import { extractChangesSchema } from './features/extract/options.ts'
 import { toHostname } from './http/server.ts'
 import type {
   Behavior,
@@ -155,7 +155,7 @@ const optionsSchema = z.strictObject({
     .string()
     .refine((url) => isHookUrl(url) && !/[?#]/.test(url), 'must be an http or https URL, without a query')
     .optional(),
-  extractChanges: extractChangesSchema.default({}),
+  extractChanges: extractChangesSchema.prefault({}),
   concurrency: z.int().min(1).max(1000).default(50),
   allowHosts: z.array(host).default([]),
   ca: ca.optional(),
@@ -213,7 +213,10 @@ export function toOptions(given: MockServiceOptions): ResolvedOptions {
     ...options,
     ...behavior,
     trust: ca === undefined ? undefined : createTrust(ca),
-    extractChanges: resolveExtractOptions(given.extractChanges ?? {}, isHosted),
+    extractChanges: {
+      ...options.extractChanges,
+      redirect: given.extractChanges?.redirect ?? isHosted,
+    },
     settings: { ...(isHosted ? HOSTED_SETTINGS : DEFAULT_SETTINGS), ...withoutUndefined(options.settings) },
   }
 }

@@ -1,10 +1,9 @@
-import type { ServerResponse } from 'node:http'
 import type { z } from 'zod'
 import { tryJson } from '../../shared/json.ts'
 import type { Context } from '../admin/operation.ts'
 import type { User } from '../admin/tokens.ts'
 import { AdminError } from '../http/errors.ts'
-import type { OperationDescription, ParameterDescription, Parameters } from '../http/operation.ts'
+import type { Answer, OperationDescription, ParameterDescription, Parameters } from '../http/operation.ts'
 import { readAll, readBoolean, readInteger, single, type UploadedFile } from '../http/request.ts'
 import { check } from '../schemas.ts'
 import type { ServiceEvent } from '../state/events.ts'
@@ -37,16 +36,13 @@ export interface FeatureCall {
   serviceUrl: string
 }
 
-/** The result of an operation: JSON, or a response that the operation sends itself. */
-export type FeatureAnswer =
-  | {
-      body: object
-      /** Whether the state must be saved before the response. Default false. */
-      changed?: boolean
-      /** The events to deliver. Default: none. */
-      events?: readonly ServiceEvent[]
-    }
-  | { send(res: ServerResponse): void }
+/** The result of an operation. */
+export type FeatureAnswer = Answer & {
+  /** Whether the state must be saved before the response. Default false. */
+  changed?: boolean
+  /** The events to deliver. Default: none. */
+  events?: readonly ServiceEvent[]
+}
 
 /** An operation of a feature service. */
 export interface FeatureOperation extends OperationDescription {

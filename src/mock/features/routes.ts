@@ -68,12 +68,11 @@ async function run(
   const data = context.state.features.of(service)
   const serviceUrl = serviceUrlOf(req, operation)
   const call: FeatureCall = { context, service, data, user, parameters, files, path, serviceUrl }
-  const answer = operation.run(call)
-  if ('send' in answer) return answer
+  const { events = [], changed, ...answer } = operation.run(call)
   // Before the save: the change is made, even if it cannot be saved.
-  if (answer.events && answer.events.length > 0) context.publish(service, answer.events)
-  if (answer.changed) await waitForSave(context.save)
-  return { body: answer.body }
+  if (events.length > 0) context.publish(service, events)
+  if (changed) await waitForSave(context.save)
+  return answer
 }
 
 /** The URL of the service as the client wrote it, without a slash at its end. */

@@ -1,6 +1,6 @@
 import { AdminError } from '../../http/errors.ts'
 import type { FeatureData } from '../feature-data.ts'
-import { findAttachment, type LayerData } from '../layer-data.ts'
+import { findAttachment, findByGlobalId, type LayerData } from '../layer-data.ts'
 import { type Change, type Feature, findField, toBase64 } from '../model.ts'
 
 /** Object ids of the current features of a layer that match the request. */
@@ -36,7 +36,7 @@ export interface ExtractRequest {
 
 /** What the changes of a window come to for one feature or attachment. */
 interface NetChange<T> {
-  /** The feature or attachment as it is now; undefined if it does not exist. */
+  /** What exists now; undefined if it was deleted. */
   current: T | undefined
   /** The last deletion of the window; undefined without a deletion, or if the feature or attachment exists. */
   deletion: Change | undefined
@@ -78,103 +78,70 @@ function netChanges<T>(
   })
 }
 
+const netFeatures = (layer: LayerData, changes: readonly Change[]): NetChange<Feature>[] =>
+  netChanges(changes, 'feature', (globalId) => findByGlobalId(layer, globalId))
+
 const netAttachments = (layer: LayerData, changes: readonly Change[]): NetChange<OwnedAttachment>[] =>
   netChanges(changes, 'attachment', (globalId) => findAttachment(layer, globalId))
 
-/** The changes of one layer that a request wants. */
-interface LayerChanges {
-  adds: Feature[]
-  updates: Feature[]
+/** The features or attachments of a layer that a request wants. */
+interface Selection<T> {
+  adds: T[]
+  updates: T[]
   deletions: Change[]
-  /** Object ids of the updates that changed one of the fields to compare. */
-  fieldUpdates: number[]
-  hasGeometryUpdates: boolean
+  /** The updates of what is not among the adds, whether or not the request wants them. */
+  changes: Change[]
 }
 
-/** Selects the changes of features. A feature that was inserted and updated is among the adds, if these are wanted. */
-function selectFeatures(
-  layer: LayerData,
-  changes: readonly Change[],
-  { inserts, updates: wantsUpdates, deletes, filters, fieldsToCompare = [] }: ExtractRequest,
-): LayerChanges {
-  const filter = filters.get(layer.id)
-  const compared = new Set(fieldsToCompare.map((name) => findField(layer, name)?.name))
-  const selected: LayerChanges = {
-    adds: [],
-    updates: [],
-    deletions: [],
-    fieldUpdates: [],
-    hasGeometryUpdates: false,
-  }
-  const find = (globalId: string): Feature | undefined =>
-    layer.features.get(layer.globalIds.get(globalId) ?? -1)
-  for (const { current, deletion, isInserted, updates } of netChanges(changes, 'feature', find)) {
-    if (deletion && deletes) selected.deletions.push(deletion)
-    if (!current || (filter && !filter.has(current.objectId))) continue
-    if (isInserted && inserts) {
+/** Selects changes. What was inserted and updated is among the adds, if these are wanted. */
+function select<T>(
+  net: readonly NetChange<T>[],
+  passesFilter: (current: T) => boolean,
+  wanted: ExtractRequest,
+): Selection<T> {
+  const selected: Selection<T> = { adds: [], updates: [], deletions: [], changes: [] }
+  for (const { current, deletion, isInserted, updates } of net) {
+    if (deletion && wanted.deletes) selected.deletions.push(deletion)
+    if (!current || !passesFilter(current)) continue
+    if (isInserted && wanted.inserts) {
       selected.adds.push(current)
     } else if (updates.length > 0) {
-      selected.hasGeometryUpdates ||= updates.some(({ movesGeometry }) => movesGeometry)
-      if (!wantsUpdates) continue
-      selected.updates.push(current)
-      if (updates.some(({ fields = [] }) => fields.some((name) => compared.has(name))))
-        selected.fieldUpdates.push(current.objectId)
+      for (const change of updates) selected.changes.push(change)
+      if (wanted.updates) selected.updates.push(current)
     }
   }
   return selected
 }
 
 /** The edits of a layer in a change document. */
-function toFeatureEdits(changes: LayerChanges, request: ExtractRequest): object {
-  const { adds, updates, deletions, fieldUpdates } = changes
-  const compared = request.fieldsToCompare ? { fieldUpdates } : {}
-  if (request.idsOnly)
+function toFeatureEdits(
+  layer: LayerData,
+  { adds, updates, deletions, changes }: Selection<Feature>,
+  { fieldsToCompare, updates: wantsUpdates, idsOnly, deletedFeatures }: ExtractRequest,
+): object {
+  const names = new Set(fieldsToCompare?.map((name) => findField(layer, name)?.name))
+  const isCompared = ({ fields = [] }: Change): boolean => fields.some((name) => names.has(name))
+  const fieldUpdates = wantsUpdates ? idsOf(changes.filter(isCompared)) : []
+  const compared = fieldsToCompare ? { fieldUpdates: [...new Set(fieldUpdates)] } : {}
+  if (idsOnly)
     return {
-      objectIds: {
-        adds: adds.map(({ objectId }) => objectId),
-        updates: updates.map(({ objectId }) => objectId),
-        deletes: deletions.map(({ objectId }) => objectId),
-        ...compared,
-      },
+      objectIds: { adds: idsOf(adds), updates: idsOf(updates), deletes: idsOf(deletions), ...compared },
     }
   return {
     features: {
       adds: adds.map(toRow),
       updates: updates.map(toRow),
       deleteIds: deletions.map(({ globalId }) => globalId),
-      ...(request.deletedFeatures
-        ? { deletes: deletions.flatMap(({ row }) => (row ? [toRow(row)] : [])) }
-        : {}),
+      ...(deletedFeatures ? { deletes: deletions.flatMap(({ row }) => (row ? [toRow(row)] : [])) } : {}),
       ...compared,
     },
   }
 }
 
+const idsOf = (list: readonly Pick<Feature, 'objectId'>[]): number[] => list.map(({ objectId }) => objectId)
+
 const toRow = ({ attributes, geometry }: Pick<Feature, 'attributes' | 'geometry'>): object =>
   geometry ? { geometry, attributes } : { attributes }
-
-/**
- * The edits of the attachments of a layer.
- *
- * @param layerUrl the URL of the layer
- */
-function toAttachmentEdits(
-  layer: LayerData,
-  changes: readonly Change[],
-  { inserts, updates, deletes, filters, attachmentsByUrl }: ExtractRequest,
-  layerUrl: string,
-): Record<'adds' | 'updates' | 'deleteIds', unknown[]> {
-  const filter = filters.get(layer.id)
-  const edits: ReturnType<typeof toAttachmentEdits> = { adds: [], updates: [], deleteIds: [] }
-  for (const { current, deletion, isInserted, updates: changed } of netAttachments(layer, changes)) {
-    if (deletion && deletes) edits.deleteIds.push(deletion.attachmentGlobalId)
-    if (!current || (filter && !filter.has(current.feature.objectId))) continue
-    const file = toAttachment(current, attachmentsByUrl ? layerUrl : undefined)
-    if (isInserted && inserts) edits.adds.push(file)
-    else if (changed.length > 0 && updates) edits.updates.push(file)
-  }
-  return edits
-}
 
 /** @param layerUrl undefined for the bytes instead of a URL */
 function toAttachment({ feature, attachment }: OwnedAttachment, layerUrl: string | undefined): object {
@@ -216,11 +183,12 @@ export function createDocument({
   serviceUrl,
   isEmpty = false,
 }: DocumentOptions): ChangeDocument {
-  const changed = request.windows.map((window): ChangedLayer => {
-    const layer = data.layers.get(window.id) as LayerData
-    const changes = isEmpty ? [] : data.changes(window, window.id)
-    return { layer, changes, features: selectFeatures(layer, changes, request) }
-  })
+  const changed = request.windows.map(
+    (window): ChangedLayer => ({
+      layer: data.layers.get(window.id) as LayerData,
+      changes: isEmpty ? [] : data.changes(window, window.id),
+    }),
+  )
   requireSmallAttachments(changed, request)
   const edits = changed.map((layer) => toEdits(layer, request, serviceUrl))
   const hasEdits = edits.some((layer) => layer.hasEdits)
@@ -239,24 +207,33 @@ export const responseType = (hasEdits: boolean): string =>
 interface ChangedLayer {
   layer: LayerData
   changes: readonly Change[]
-  features: LayerChanges
 }
 
 function toEdits(
-  { layer, changes, features }: ChangedLayer,
+  { layer, changes }: ChangedLayer,
   request: ExtractRequest,
   serviceUrl: string,
 ): ChangeDocument {
-  const { adds, updates, deletions, hasGeometryUpdates } = features
-  const attachments =
-    request.attachments && toAttachmentEdits(layer, changes, request, `${serviceUrl}/${layer.id}`)
-  const lists = [adds, updates, deletions, ...Object.values(attachments || {})]
+  const filter = request.filters.get(layer.id)
+  const passesFilter = ({ objectId }: Feature): boolean => !filter || filter.has(objectId)
+  const features = select(netFeatures(layer, changes), passesFilter, request)
+  const netFiles = request.attachments ? netAttachments(layer, changes) : []
+  const files = select(netFiles, ({ feature }) => passesFilter(feature), request)
+  const toFile = (file: OwnedAttachment): object =>
+    toAttachment(file, request.attachmentsByUrl ? `${serviceUrl}/${layer.id}` : undefined)
+  const attachments = {
+    adds: files.adds.map(toFile),
+    updates: files.updates.map(toFile),
+    deleteIds: files.deletions.map(({ attachmentGlobalId }) => attachmentGlobalId),
+  }
+  const hasGeometryUpdates = features.changes.some(({ movesGeometry }) => movesGeometry)
   const body = {
     id: layer.id,
-    ...toFeatureEdits(features, request),
-    ...(attachments && { attachments }),
+    ...toFeatureEdits(layer, features, request),
+    ...(request.attachments && { attachments }),
     ...(request.hasGeometryUpdates && { hasGeometryUpdates }),
   }
+  const lists = [features, files].flatMap(({ adds, updates, deletions }) => [adds, updates, deletions])
   return { body, hasEdits: lists.some((list) => list.length > 0) }
 }
 

@@ -10,6 +10,8 @@ import {
   type JobFaultName,
 } from '../../faults/faults.ts'
 import { AdminError } from '../../http/errors.ts'
+import type { Answer } from '../../http/operation.ts'
+import { type Service, servicePath } from '../../state/services.ts'
 import type { FeatureData } from '../feature-data.ts'
 import { createDocument, type ExtractRequest, MAX_DOCUMENT, responseType, toBytes } from './document.ts'
 import type { ResolvedExtractOptions } from './options.ts'
@@ -17,14 +19,10 @@ import type { ResolvedExtractOptions } from './options.ts'
 /** A request of a change extraction. */
 export interface ExtractionCall {
   data: FeatureData
-  /** Path of the service. */
-  service: string
+  service: Readonly<Service>
   /** The URL of the service, without a slash at its end. */
   serviceUrl: string
 }
-
-/** JSON, or a function that writes the response. */
-type ExtractionAnswer = { body: object } | { send(res: ServerResponse): void }
 
 /** A job that writes changes to a file. */
 interface Job {
@@ -75,7 +73,7 @@ export class Extractions {
     this.#files = new ChangeFiles(now, options.fileLifetime)
   }
 
-  submit({ data, service, serviceUrl }: ExtractionCall, request: ExtractRequest): ExtractionAnswer {
+  submit({ data, service, serviceUrl }: ExtractionCall, request: ExtractRequest): Answer {
     const fault = this.#faults.takeAt('submit', [
       ...EVERY_STEP_FAULTS,
       'window_purged',
@@ -94,7 +92,7 @@ export class Extractions {
     this.#files.add(id, bytes)
     this.#jobs.set(id, {
       id,
-      service,
+      service: servicePath(service),
       hasEdits: document.hasEdits,
       fault: fault && isJobFault(fault) ? fault : undefined,
       submitted,
@@ -107,9 +105,9 @@ export class Extractions {
     return { body: { statusUrl: `${serviceUrl}/jobs/${id}` } }
   }
 
-  poll({ service, serviceUrl }: ExtractionCall, jobId: string): ExtractionAnswer {
+  poll({ service, serviceUrl }: ExtractionCall, jobId: string): Answer {
     const job = this.#jobs.get(jobId)
-    if (job?.service !== service) throw new AdminError(404, 'the job does not exist')
+    if (job?.service !== servicePath(service)) throw new AdminError(404, 'the job does not exist')
     const status = this.#statusOf(job)
     if (status !== job.status) job.updated = this.#now()
     job.status = status
@@ -140,7 +138,7 @@ export class Extractions {
   }
 
   /** @param id id of the job that wrote the file */
-  result({ serviceUrl }: ExtractionCall, id: string): ExtractionAnswer {
+  result({ serviceUrl }: ExtractionCall, id: string): Answer {
     const { redirect } = this.options
     const bytes = this.#files.get(id)
     if (!bytes) throw gone()
@@ -167,7 +165,7 @@ export class Extractions {
    * Sends a file as a host for files does: the HTTP status is that of the error, and a token is an error, because it must
    * not leave the service.
    */
-  signedResult(id: string, { expires, signature, hasToken }: SignedQuery): ExtractionAnswer {
+  signedResult(id: string, { expires, signature, hasToken }: SignedQuery): Answer {
     const bytes = this.#files.get(id)
     const isSigned = this.#files.verify(id, expires, signature)
     return {
@@ -325,7 +323,7 @@ function sendError(res: ServerResponse, code: number, message: string): void {
 const PAGE = '<!doctype html><html lang="en"><title>Sign in</title><p>Sign in to see this page.</p></html>'
 
 /** Answers a request with a fault of every step; undefined for another fault. */
-function answerFault(fault: ExtractionFaultName | undefined): ExtractionAnswer | undefined {
+function answerFault(fault: ExtractionFaultName | undefined): Answer | undefined {
   if (fault === 'token_expired') throw new AdminError(498, 'Invalid token.')
   if (fault === 'error_with_200') throw new AdminError(500, 'Unable to complete operation.')
   if (fault !== 'html_answer') return undefined

@@ -3,11 +3,9 @@ import { AdminError } from '../../http/errors.ts'
 import { CHANGE_METHODS, type Parameters, READ_METHODS } from '../../http/operation.ts'
 import { single } from '../../http/request.ts'
 import { check } from '../../schemas.ts'
-import { servicePath } from '../../state/services.ts'
 import type { FeatureData } from '../feature-data.ts'
 import { findField, type Layer } from '../model.ts'
 import {
-  type FeatureCall,
   type FeatureOperation,
   flag,
   INTEGER,
@@ -28,7 +26,7 @@ import {
 } from '../operation.ts'
 import { findFeatures } from '../query.ts'
 import type { ExtractRequest, Filter, LayerWindow } from './document.ts'
-import { type ExtractionCall, purgedError } from './extractions.ts'
+import { purgedError } from './extractions.ts'
 import { extractsSince, type ResolvedExtractOptions } from './options.ts'
 
 const generation = z.int()
@@ -245,12 +243,6 @@ const DOCUMENT_SCHEMA = object({
   edits: listOf(object({ id: INTEGER })),
 })
 
-const toCall = ({ data, service, serviceUrl }: FeatureCall): ExtractionCall => ({
-  data,
-  service: servicePath(service),
-  serviceUrl,
-})
-
 const extractChanges = operation({
   name: 'extractChanges',
   path: 'extractChanges',
@@ -260,7 +252,7 @@ const extractChanges = operation({
   response: { anyOf: [object({ statusUrl: TEXT }), DOCUMENT_SCHEMA] },
   run(call, values) {
     const { extractions } = call.context
-    return extractions.submit(toCall(call), readRequest(values, call.data, extractions.options))
+    return extractions.submit(call, readRequest(values, call.data, extractions.options))
   },
 })
 
@@ -271,7 +263,7 @@ const getJob = operation({
   methods: READ_METHODS,
   parameters: {},
   response: JOB_SCHEMA,
-  run: (call) => call.context.extractions.poll(toCall(call), call.path.jobId ?? ''),
+  run: (call) => call.context.extractions.poll(call, call.path.jobId ?? ''),
 })
 
 const getFile = operation({
@@ -288,7 +280,7 @@ const getFile = operation({
   run(call, { expires = '', signature }) {
     const id = (call.path.fileName ?? '').replace(/\.json$/, '')
     const { extractions } = call.context
-    if (signature === undefined) return extractions.result(toCall(call), id)
+    if (signature === undefined) return extractions.result(call, id)
     return extractions.signedResult(id, { expires, signature, hasToken: call.parameters.has('token') })
   },
 })

@@ -45,35 +45,15 @@ const state = z
   .max(64)
   .refine((name) => !['completed', 'failed'].includes(name.toLowerCase()), 'is the end of a job')
 
+/** Adds the defaults, except that of `redirect`. */
 export const extractChangesSchema: z.ZodObject = z.strictObject({
-  answer: z.enum(['auto', 'job', 'embedded']).optional(),
-  states: z.array(state).min(1).max(20).optional(),
-  polls: z.int().min(0).max(1000).optional(),
-  duration: z.int().min(0).max(86_400_000).optional(),
-  fileLifetime: z.int().min(1_000).max(604_800_000).optional(),
+  answer: z.enum(['auto', 'job', 'embedded']).default('auto'),
+  states: z.array(state).min(1).max(20).default(['ExportChanges', 'ExportAttachments']),
+  polls: z.int().min(0).max(1000).default(2),
+  duration: z.int().min(0).max(86_400_000).default(0),
+  fileLifetime: z.int().min(1_000).max(604_800_000).default(600_000),
   redirect: z.boolean().optional(),
-  version: z.enum(EXTRACT_VERSIONS).optional(),
-})
-
-export const resolveExtractOptions = (
-  {
-    answer = 'auto',
-    states = ['ExportChanges', 'ExportAttachments'],
-    polls = 2,
-    duration = 0,
-    fileLifetime = 600_000,
-    redirect,
-    version = '11.1',
-  }: ExtractChangesOptions,
-  isHosted: boolean,
-): ResolvedExtractOptions => ({
-  answer,
-  states: [...states],
-  polls,
-  duration,
-  fileLifetime,
-  redirect: redirect ?? isHosted,
-  version,
+  version: z.enum(EXTRACT_VERSIONS).default('11.1'),
 })
 
 /** True if a service with these options supports the features added in version `since`. */
