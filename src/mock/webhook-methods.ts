@@ -1,7 +1,8 @@
 import { configInvalid } from '../errors.ts'
 import { requireKnownOptions } from '../options.ts'
 import { webhookParameters } from './admin/parameters.ts'
-import { createAdministration, type Values } from './admin/routes.ts'
+import { create, edit, type Values } from './admin/routes.ts'
+import { removeWebhook } from './admin/webhook-operations.ts'
 import { warn } from './event-listeners.ts'
 import { toConfigInvalid } from './http/errors.ts'
 import { withoutUndefined } from './schemas.ts'
@@ -51,7 +52,6 @@ const NOT_OF_PORTALS = ['contentType', 'payloadFormat', 'scheduleInfo']
 /** The operations on webhooks as methods, which run the operations of the administration. */
 export function createWebhookMethods(mock: Mock): WebhookMethods {
   const { services, webhooks } = mock.state
-  const administration = createAdministration(mock)
 
   async function save<T>(change: Promise<T>): Promise<T> {
     const result = await change.catch((error) => {
@@ -72,17 +72,18 @@ export function createWebhookMethods(mock: Mock): WebhookMethods {
       requireKnownOptions(webhook ?? null, MEMBERS, 'member')
       const { serviceName, serviceType, folderName, ...values } = webhook
       const service = services.resolve({ serviceName, serviceType, folderName })
-      return save(administration.create(service, toValues(values, service)))
+      return save(create(mock, service, toValues(values, service)))
     },
     async edit(id, changes) {
       requireKnownOptions(changes ?? null, CHANGES, 'member')
       const webhook = find(id)
       const { name, hookUrl, changeTypes } = webhook
       const values = { name, hookUrl, changeTypes, ...withoutUndefined(changes) }
-      return save(administration.edit(webhook, toValues(values, webhook)))
+      return save(edit(mock, webhook, toValues(values, webhook)))
     },
     async delete(id) {
-      await save(administration.delete(find(id)))
+      removeWebhook(mock.state, find(id).id)
+      mock.save().catch(warn)
     },
     list(reference) {
       const name = typeof reference === 'string' ? { serviceName: reference } : reference

@@ -63,8 +63,8 @@ type Result = object | Promise<object>
 interface Description extends OperationDescription {
   /** Unique name within its scope. */
   name: string
-  /** End of the path; empty for operations that list or read webhooks. */
-  segment: string
+  /** End of the path; empty for operations that list or read webhooks. Default: the name. */
+  segment?: string
   since: ServiceVersion
   /** True if POST requests can change the state. */
   changes: boolean

@@ -175,10 +175,9 @@ function routesOfFamily(family: Family, operations: typeof SERVER_OPERATIONS): R
   )
 }
 
-function pathsOf(
-  { name, site, webhooks }: Family,
-  { scope, segment }: (typeof SERVER_OPERATIONS)[number],
-): string[] {
+function pathsOf(family: Family, operation: (typeof SERVER_OPERATIONS)[number]): string[] {
+  const { name, site, webhooks } = family
+  const { scope, segment = operation.name } = operation
   const last = segment === '' ? '' : `/${segment}`
   if (scope === 'site') return site === undefined ? [] : [site + last]
   const below = (scope === 'webhook' ? '/{webhookId}' : '') + last

@@ -13,13 +13,8 @@ import {
   requirePrivileges,
 } from './operation.ts'
 import { errorsOf, routesOf, toAddressedService, toKnownPath } from './operations.ts'
-import {
-  activatePortalWebhook,
-  createPortalWebhook,
-  deactivatePortalWebhook,
-  updatePortalWebhook,
-} from './portal/operations.ts'
-import { createWebhook, editWebhook, removeWebhook, settings } from './webhook-operations.ts'
+import { createPortalWebhook, updatePortalWebhook } from './portal/operations.ts'
+import { createWebhook, editWebhook, settings, switchWebhook } from './webhook-operations.ts'
 
 /** Handles the administration of webhooks (docs/specification.md, "Endpoints"), and responds with 404 to unknown paths. */
 export function adminHandler(context: Context, hasInspector: boolean): Handler {
@@ -75,52 +70,44 @@ export async function runOperation(
 /** Values of parameters, by name. Absent and empty ones are left out. */
 export type Values = Readonly<Record<string, string | undefined>>
 
-/**
- * Runs operations as POST requests would, for a user with every privilege. They throw the same errors, and do not save
- * the change. The webhooks of a portal have parameters of their own.
- */
-export interface Administration {
-  create(service: Service, values: Values): Promise<Readonly<Webhook>>
-  edit(webhook: Readonly<Webhook>, values: Values): Promise<Readonly<Webhook>>
-  delete(webhook: Readonly<Webhook>): Promise<void>
-  changeSettings(values: Values): Promise<void>
+/** The arguments of a POST request of a user with every privilege. */
+const toCall = (context: Context, values: Values): Call => ({
+  context,
+  user: ANONYMOUS,
+  method: 'POST',
+  parameters: new Map(
+    Object.entries(values).flatMap(([name, value]) => (value === undefined ? [] : [[name, [value]]])),
+  ),
+  origin: '',
+})
+
+// These functions run operations as POST requests would, and throw the same errors. They do not save the change. The
+// webhooks of a portal have parameters of their own.
+
+export async function create(context: Context, service: Service, values: Values): Promise<Readonly<Webhook>> {
+  const { state } = context
+  const isPortal = service.serviceType === 'Portal'
+  const { run } = isPortal ? createPortalWebhook : createWebhook
+  const { id } = (await run({ ...toCall(context, values), service })) as { id: string }
+  const webhook = state.webhooks.get(id) as Webhook
+  if (isPortal && values.active === 'false') switchWebhook(state, webhook, false, ANONYMOUS.username)
+  return state.webhooks.get(id) as Webhook
 }
 
-export function createAdministration(context: Context): Administration {
-  const { webhooks } = context.state
-  const toCall = (values: Values): Call => ({
-    context,
-    user: ANONYMOUS,
-    method: 'POST',
-    parameters: new Map(
-      Object.entries(values).flatMap(([name, value]) => (value === undefined ? [] : [[name, [value]]])),
-    ),
-    origin: '',
-  })
-  return {
-    async create(service, values) {
-      const isPortal = service.serviceType === 'Portal'
-      const create = isPortal ? createPortalWebhook : createWebhook
-      const { id } = (await create.run({ ...toCall(values), service })) as { id: string }
-      const webhook = webhooks.get(id) as Webhook
-      if (isPortal && values.active === 'false') await deactivatePortalWebhook.run({ ...toCall({}), webhook })
-      return webhooks.get(id) as Webhook
-    },
-    async edit(webhook, { active, ...values }) {
-      if (webhook.serviceType !== 'Portal') {
-        await editWebhook.run({ ...toCall({ active, ...values }), webhook })
-      } else {
-        await updatePortalWebhook.run({ ...toCall(values), webhook })
-        const switchTo = active === 'true' ? activatePortalWebhook : deactivatePortalWebhook
-        if (active !== undefined) await switchTo.run({ ...toCall({}), webhook })
-      }
-      return webhooks.get(webhook.id) as Webhook
-    },
-    async delete(webhook) {
-      removeWebhook(context.state, webhook.id)
-    },
-    async changeSettings(values) {
-      await settings.run(toCall(values))
-    },
-  }
+export async function edit(
+  context: Context,
+  webhook: Readonly<Webhook>,
+  values: Values,
+): Promise<Readonly<Webhook>> {
+  const { state } = context
+  const isPortal = webhook.serviceType === 'Portal'
+  const { run } = isPortal ? updatePortalWebhook : editWebhook
+  await run({ ...toCall(context, values), webhook })
+  if (isPortal && values.active !== undefined)
+    switchWebhook(state, webhook, values.active === 'true', ANONYMOUS.username)
+  return state.webhooks.get(webhook.id) as Webhook
+}
+
+export async function changeSettings(context: Context, values: Values): Promise<void> {
+  await settings.run(toCall(context, values))
 }

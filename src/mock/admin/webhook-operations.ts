@@ -2,7 +2,6 @@ import { AdminError } from '../http/errors.ts'
 import { READ_METHODS } from '../http/operation.ts'
 import { readAll } from '../http/request.ts'
 import type { DeliverySettings } from '../schemas.ts'
-import type { Service } from '../state/services.ts'
 import type { State } from '../state/snapshot.ts'
 import { shownSchedule, type Webhook, type WebhookSeed } from '../state/webhooks.ts'
 import { SETTINGS_PARAMETERS } from './fields.ts'
@@ -40,7 +39,6 @@ export function removeWebhook({ webhooks, failures }: State, id: string): void {
 export const editWebhook: WebhookOperation = {
   name: 'edit',
   scope: 'webhook',
-  segment: 'edit',
   summary: 'Edit a webhook. The edit applies to the next delivery.',
   ...CHANGE,
   parameters: webhookParameters('edit'),
@@ -70,7 +68,6 @@ export const WEBHOOK_OPERATIONS: readonly WebhookOperation[] = [
   {
     name: 'delete',
     scope: 'webhook',
-    segment: 'delete',
     summary: 'Delete a webhook permanently.',
     ...CHANGE,
     response: 'Status',
@@ -82,7 +79,6 @@ export const WEBHOOK_OPERATIONS: readonly WebhookOperation[] = [
   {
     name: 'notificationStatus',
     scope: 'webhook',
-    segment: 'notificationStatus',
     summary: 'List the failed deliveries of a webhook.',
     ...READ,
     since: '11.2',
@@ -99,7 +95,6 @@ export const WEBHOOK_OPERATIONS: readonly WebhookOperation[] = [
 export const createWebhook: ServiceOperation = {
   name: 'create',
   scope: 'service',
-  segment: 'create',
   summary: 'Create a webhook.',
   ...CHANGE,
   parameters: webhookParameters('create'),
@@ -116,17 +111,31 @@ export const createWebhook: ServiceOperation = {
 }
 
 /**
- * Edits only the webhooks that are not yet in the requested state, so that the others keep their `modified`. Activating a
- * webhook whose handshake failed repeats the handshake.
+ * Activates or deactivates a webhook. If it already is, it keeps its `modified`. An activation resets its failures, and
+ * repeats a handshake that failed.
  */
-function switchAll({ state }: Context, service: Service, active: boolean, username: string): object {
-  for (const webhook of state.webhooks.list(service)) {
-    const isStopped = active && state.handshakes.get(webhook.id)?.reason !== undefined
-    if (webhook.active !== active || isStopped) state.webhooks.edit(webhook.id, { active }, username)
-    if (active) state.failures.delete(webhook.id)
-  }
-  return SUCCESS
+export function switchWebhook(
+  { webhooks, failures, handshakes }: State,
+  { id, active: wasActive }: Readonly<Webhook>,
+  active: boolean,
+  username: string,
+): void {
+  const isStopped = active && handshakes.get(id)?.reason !== undefined
+  if (wasActive !== active || isStopped) webhooks.edit(id, { active }, username)
+  if (active) failures.delete(id)
 }
+
+const switchAll = (name: string, active: boolean, summary: string): ServiceOperation => ({
+  name,
+  scope: 'service',
+  summary,
+  ...CHANGE,
+  response: 'Status',
+  run({ context: { state }, user, service }) {
+    for (const webhook of state.webhooks.list(service)) switchWebhook(state, webhook, active, user.username)
+    return SUCCESS
+  },
+})
 
 export const SERVICE_OPERATIONS: readonly ServiceOperation[] = [
   {
@@ -142,7 +151,6 @@ export const SERVICE_OPERATIONS: readonly ServiceOperation[] = [
   {
     name: 'deleteAll',
     scope: 'service',
-    segment: 'deleteAll',
     summary: 'Delete all webhooks of a service permanently.',
     ...CHANGE,
     response: 'Status',
@@ -151,30 +159,13 @@ export const SERVICE_OPERATIONS: readonly ServiceOperation[] = [
       return SUCCESS
     },
   },
-  {
-    name: 'activateAll',
-    scope: 'service',
-    segment: 'activateAll',
-    summary: 'Switch all webhooks of a service on, and forget their failures.',
-    ...CHANGE,
-    response: 'Status',
-    run: ({ context, user, service }) => switchAll(context, service, true, user.username),
-  },
-  {
-    name: 'deactivateAll',
-    scope: 'service',
-    segment: 'deactivateAll',
-    summary: 'Switch all webhooks of a service off.',
-    ...CHANGE,
-    response: 'Status',
-    run: ({ context, user, service }) => switchAll(context, service, false, user.username),
-  },
+  switchAll('activateAll', true, 'Switch all webhooks of a service on, and forget their failures.'),
+  switchAll('deactivateAll', false, 'Switch all webhooks of a service off.'),
 ]
 
 export const settings: SiteOperation = {
   name: 'settings',
   scope: 'site',
-  segment: 'settings',
   summary: 'Read the delivery settings; with parameters, change them.',
   ...CHANGE,
   methods: READ_METHODS,

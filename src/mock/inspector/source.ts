@@ -25,12 +25,12 @@ import {
 import { toItem } from './item.ts'
 import { createFeaturesPanel } from './panels/features.ts'
 import { createClockPanel, createFaultsPanel, createSettingsPanel } from './panels/settings.ts'
-import { createRunOperation, createWebhooksPanel } from './panels/webhooks.ts'
+import { createWebhooksPanel } from './panels/webhooks.ts'
 
 const CONTENT_TYPES = ['application/json', 'application/x-www-form-urlencoded'] as const
 
 /** The actions on a delivery. Each makes one attempt and waits for it. */
-export function createActions(mock: Mock): Action<Item>[] {
+function createActions(mock: Mock): Action<Item>[] {
   const { engine, options, state } = mock
 
   function find(id: string): { last: Attempt; record: DeliveryRecord } {
@@ -123,7 +123,6 @@ function withoutConnection({ request }: Attempt): RawRequest {
  */
 export function createMockSource(mock: Mock, urlOf: () => string): Source {
   const { clock, version } = mock.options
-  const runOperation = createRunOperation(mock)
 
   return {
     get title() {
@@ -145,10 +144,10 @@ export function createMockSource(mock: Mock, urlOf: () => string): Source {
     },
     actions: createActions(mock),
     panels: [
-      createWebhooksPanel(mock, runOperation),
+      createWebhooksPanel(mock),
       createFeaturesPanel(mock),
       createFaultsPanel(mock),
-      ...(has(version, 'failures') ? [createSettingsPanel(mock, runOperation)] : []),
+      ...(has(version, 'failures') ? [createSettingsPanel(mock)] : []),
       ...(canAdvance(clock) ? [createClockPanel(clock)] : []),
     ],
     async clear() {

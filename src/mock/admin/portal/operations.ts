@@ -31,7 +31,7 @@ import {
   type WebhookOperation,
 } from '../operation.ts'
 import { readUrl, requireFreeName } from '../parameters.ts'
-import { removeWebhook } from '../webhook-operations.ts'
+import { removeWebhook, switchWebhook } from '../webhook-operations.ts'
 
 const DEFAULT_NUM = 25
 const MAX_NUM = 100
@@ -204,7 +204,6 @@ async function requireRegistered(context: Context, webhook: Readonly<Webhook>): 
 export const createPortalWebhook: ServiceOperation = {
   name: 'createWebhook',
   scope: 'service',
-  segment: 'createWebhook',
   summary: 'Create a webhook of the portal, and announce it to its URL.',
   ...CHANGE,
   parameters: CREATE_PARAMETERS,
@@ -279,7 +278,6 @@ export const PORTAL_SERVICE_OPERATIONS: readonly ServiceOperation[] = [
 export const updatePortalWebhook: WebhookOperation = {
   name: 'update',
   scope: 'webhook',
-  segment: 'update',
   summary: 'Update a webhook of the portal, and announce it to a new URL.',
   ...CHANGE,
   parameters: UPDATE_PARAMETERS,
@@ -297,30 +295,17 @@ export const updatePortalWebhook: WebhookOperation = {
   },
 }
 
-/** Activates or deactivates a webhook. An activation resets its failures. */
-const switchOperation = (name: 'activate' | 'deactivate', summary: string): WebhookOperation => ({
+const switchOperation = (name: string, active: boolean, summary: string): WebhookOperation => ({
   name,
   scope: 'webhook',
-  segment: name,
   summary,
   ...CHANGE,
   response: 'PortalStatus',
   run({ context: { state }, user, webhook }) {
-    const active = name === 'activate'
-    if (webhook.active !== active) state.webhooks.edit(webhook.id, { active }, user.username)
-    if (active) state.failures.delete(webhook.id)
+    switchWebhook(state, webhook, active, user.username)
     return SUCCESS
   },
 })
-
-export const activatePortalWebhook: WebhookOperation = switchOperation(
-  'activate',
-  'Activate a webhook of the portal, and reset its failures.',
-)
-export const deactivatePortalWebhook: WebhookOperation = switchOperation(
-  'deactivate',
-  'Deactivate a webhook of the portal.',
-)
 
 export const PORTAL_WEBHOOK_OPERATIONS: readonly WebhookOperation[] = [
   {
@@ -336,7 +321,6 @@ export const PORTAL_WEBHOOK_OPERATIONS: readonly WebhookOperation[] = [
   {
     name: 'delete',
     scope: 'webhook',
-    segment: 'delete',
     summary: 'Delete a webhook of the portal permanently.',
     ...CHANGE,
     response: 'PortalStatus',
@@ -345,12 +329,11 @@ export const PORTAL_WEBHOOK_OPERATIONS: readonly WebhookOperation[] = [
       return SUCCESS
     },
   },
-  activatePortalWebhook,
-  deactivatePortalWebhook,
+  switchOperation('activate', true, 'Activate a webhook of the portal, and reset its failures.'),
+  switchOperation('deactivate', false, 'Deactivate a webhook of the portal.'),
   {
     name: 'notificationStatus',
     scope: 'webhook',
-    segment: 'notificationStatus',
     summary: 'List the recorded attempts of a webhook of the portal, oldest first.',
     ...READ,
     parameters: PAGING,

@@ -2,6 +2,7 @@ import { configInvalid } from '../../../errors.ts'
 import { html, renderTable, toCount } from '../../../inspector/html/template.ts'
 import type { Field, Panel, Values } from '../../../inspector/source.ts'
 import { settingsFields } from '../../admin/fields.ts'
+import { changeSettings } from '../../admin/routes.ts'
 import type { Clock, ManualClock } from '../../clock.ts'
 import {
   EXTRACTION_STEPS,
@@ -13,25 +14,25 @@ import {
   unitOf,
 } from '../../faults/faults.ts'
 import type { Mock } from '../../service.ts'
-import { type RunOperation, webhookChoices, webhookName } from './webhooks.ts'
+import { afterOperation, webhookChoices, webhookName } from './webhooks.ts'
 
 /** How deliveries are retried, and when a webhook is deactivated. */
-export const createSettingsPanel = ({ state }: Mock, runOperation: RunOperation): Panel => ({
+export const createSettingsPanel = (mock: Mock): Panel => ({
   name: 'settings',
   title: 'Settings',
-  summary: async () => toCount(state.settings.notificationAttempts, 'attempt'),
+  summary: async () => toCount(mock.state.settings.notificationAttempts, 'attempt'),
   render: async () =>
     renderTable(
       ['Setting', 'Value', 'Meaning'],
-      settingsFields(state.settings).map(({ label, value, hint }) => [label, value, hint]),
+      settingsFields(mock.state.settings).map(({ label, value, hint }) => [label, value, hint]),
     ),
   actions: [
     {
       name: 'change',
       label: 'Change',
-      fields: () => settingsFields(state.settings),
+      fields: () => settingsFields(mock.state.settings),
       run: (_entry, values) =>
-        runOperation((administration) => administration.changeSettings(values), 'The settings are changed.'),
+        afterOperation(mock, changeSettings(mock, values), 'The settings are changed.'),
     },
   ],
 })

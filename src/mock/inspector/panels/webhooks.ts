@@ -4,35 +4,32 @@ import { InspectorError } from '../../../inspector/http.ts'
 import type { Done, Field, Panel, PanelTools, Values } from '../../../inspector/source.ts'
 import { JOB_CHANGE_TYPES } from '../../../payload/events.ts'
 import { count } from '../../../shared/words.ts'
-import { createFields, editFields } from '../../admin/fields.ts'
-import { type Administration, createAdministration } from '../../admin/routes.ts'
+import { webhookFields } from '../../admin/fields.ts'
+import { create, edit } from '../../admin/routes.ts'
+import { removeWebhook, switchWebhook } from '../../admin/webhook-operations.ts'
 import { needsHandshake } from '../../delivery/handshakes.ts'
 import type { OpenWindow } from '../../delivery/windows.ts'
 import { warn } from '../../event-listeners.ts'
-import { AdminError, waitForSave } from '../../http/errors.ts'
+import { AdminError, toConfigInvalid, waitForSave } from '../../http/errors.ts'
 import type { Mock } from '../../service.ts'
 import type { MockEvent } from '../../state/events.ts'
 import { type Service, servicePath } from '../../state/services.ts'
-import type { Webhook } from '../../state/webhooks.ts'
+import { ANYONE, type Webhook } from '../../state/webhooks.ts'
 import { featureChangeTypesOf } from '../../versions.ts'
 import { redactAll } from '../deliveries.ts'
 
-/** Runs an operation of the administration as an action of the page, and saves the change. */
-export type RunOperation = (
-  operation: (administration: Administration) => Promise<unknown>,
+/** Waits for an operation of the administration, and saves its change. */
+export async function afterOperation(
+  mock: Mock,
+  operation: Promise<unknown>,
   message: string,
-) => Promise<Done>
-
-export function createRunOperation(mock: Mock): RunOperation {
-  const administration = createAdministration(mock)
-  return async (operation, message) => {
-    try {
-      await operation(administration)
-    } catch (error) {
-      throw error instanceof AdminError ? configInvalid(error.message) : error
-    }
-    return afterSave(mock, message)
+): Promise<Done> {
+  try {
+    await operation
+  } catch (error) {
+    throw toConfigInvalid(error)
   }
+  return afterSave(mock, message)
 }
 
 /** Saves a change. If that fails, the message says so, because the change is made. */
@@ -61,21 +58,13 @@ function handshakeText({ engine }: Mock, webhookId: string): string | undefined 
 }
 
 /** Services with their webhooks. Its actions are operations of the administration, and events to trigger. */
-export function createWebhooksPanel(mock: Mock, runOperation: RunOperation): Panel {
+export function createWebhooksPanel(mock: Mock): Panel {
   const { state, options } = mock
 
   const find = (id: string): Readonly<Webhook> =>
     state.webhooks.get(id) ?? notFound('This webhook does not exist. It may have been deleted.')
   const findService = (path: string): Service =>
     state.services.find(path) ?? notFound('This service does not exist.')
-
-  /** Edits a webhook. `omitted: 'reset'` would reset the other fields, so all of them are sent. */
-  function setActive(id: string, active: boolean) {
-    const webhook = find(id)
-    const values = { ...(webhook.serviceType === 'Portal' ? {} : valuesOf(webhook)), active: String(active) }
-    const message = `The webhook ${webhook.name} is ${active ? 'activated' : 'deactivated'}.`
-    return runOperation((administration) => administration.edit(webhook, values), message)
-  }
 
   return {
     name: 'webhooks',
@@ -91,10 +80,11 @@ export function createWebhooksPanel(mock: Mock, runOperation: RunOperation): Pan
         name: 'create',
         label: 'Create a webhook',
         isOnEntry: true,
-        fields: (path) => createFields(findService(path).serviceType, options),
-        run: (path, values) =>
-          runOperation(
-            (administration) => administration.create(findService(path), values),
+        fields: (path) => webhookFields(findService(path), options),
+        run: async (path, values) =>
+          afterOperation(
+            mock,
+            create(mock, findService(path), values),
             `The webhook ${values.name} is created.`,
           ),
       },
@@ -109,11 +99,12 @@ export function createWebhooksPanel(mock: Mock, runOperation: RunOperation): Pan
         name: 'edit',
         label: 'Edit',
         isOnEntry: true,
-        fields: (id) => editFields(find(id), options),
-        run: (id, values) =>
-          runOperation(
+        fields: (id) => webhookFields(find(id), options),
+        run: async (id, values) =>
+          afterOperation(
+            mock,
             // An empty secret would remove that of a portal's webhook; the form does not show it.
-            ({ edit }) => edit(find(id), { ...values, secret: values.secret || undefined }),
+            edit(mock, find(id), { ...values, secret: values.secret || undefined }),
             `The webhook ${values.name} is edited.`,
           ),
       },
@@ -122,7 +113,11 @@ export function createWebhooksPanel(mock: Mock, runOperation: RunOperation): Pan
         label: active ? 'Activate' : 'Deactivate',
         isOnEntry: true,
         isAvailable: (id: string) => state.webhooks.get(id)?.active !== active,
-        run: (id: string) => setActive(id, active),
+        async run(id: string) {
+          const webhook = find(id)
+          switchWebhook(state, webhook, active, ANYONE)
+          return afterSave(mock, `The webhook ${webhook.name} is ${active ? 'activated' : 'deactivated'}.`)
+        },
       })),
       {
         name: 'handshake',
@@ -139,11 +134,11 @@ export function createWebhooksPanel(mock: Mock, runOperation: RunOperation): Pan
         label: 'Delete',
         isOnEntry: true,
         question: (id) => `Delete the webhook ${find(id).name}? It cannot be restored.`,
-        run: (id) =>
-          runOperation(
-            (administration) => administration.delete(find(id)),
-            `The webhook ${find(id).name} is deleted.`,
-          ),
+        async run(id) {
+          const { name } = find(id)
+          removeWebhook(state, id)
+          return afterSave(mock, `The webhook ${name} is deleted.`)
+        },
       },
     ],
   }
@@ -151,21 +146,6 @@ export function createWebhooksPanel(mock: Mock, runOperation: RunOperation): Pan
 
 function notFound(message: string): never {
   throw new InspectorError(404, message)
-}
-
-/** The parameters with which an edit changes nothing. */
-function valuesOf(webhook: Readonly<Webhook>): Values {
-  const { name, changeTypes, signatureKey, hookUrl, contentType, payloadFormat, scheduleInfo } = webhook
-  const hasSchedule = Object.keys(scheduleInfo).length > 0
-  return {
-    name,
-    changeTypes: JSON.stringify(changeTypes),
-    signatureKey,
-    hookUrl,
-    contentType,
-    payloadFormat,
-    ...(hasSchedule ? { scheduleInfo: JSON.stringify(scheduleInfo) } : {}),
-  }
 }
 
 function renderServices(mock: Mock, tools: PanelTools): Html {
