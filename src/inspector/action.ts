@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { configInvalid, type WebhookError } from '../errors.ts'
-import { type Context, form, hiddenFields, type Pane, renderFields } from './html/page.ts'
+import { type Context, form, hiddenFields, type Pane, renderField } from './html/page.ts'
 import { html } from './html/template.ts'
 import { InspectorError, type InspectorResponse } from './http.ts'
 import { isText, textOf } from './request.ts'
@@ -48,7 +48,7 @@ export async function actionPane<Subject>(
       form(context, path, [
         // The action runs only if the question is still the same.
         ...hiddenFields(question ? { asked: questionId(question), ...hidden } : hidden),
-        ...renderFields(fields, rejected?.values),
+        ...fields.map((field) => renderField(field, rejected?.values)),
         html`<p class="buttons"><button>${action.label}</button> <a href="${context.href(path.replace(/\/[^/]*$/, '') || '/')}">Cancel</a></p>`,
       ]),
     ],

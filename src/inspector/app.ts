@@ -17,7 +17,7 @@ import {
   toWeb,
 } from './http.ts'
 import { createInboxSource, isInbox } from './inbox/source.ts'
-import { Notices, readFilters, toParameters } from './list.ts'
+import { Notices, readFilters } from './list.ts'
 import { type InspectorOptions, type ResolvedOptions, readOptions } from './options.ts'
 import { errorPage, logIn, loginPage } from './pages.ts'
 import { findAsset, findRoute } from './routes.ts'
@@ -106,7 +106,7 @@ function createApp(source: Source, options: ResolvedOptions): App {
     const { query, base, headers } = request
     const filters = readFilters(query)
     const href: Context['href'] = (path, parameters = {}) => {
-      const all = new URLSearchParams([...toParameters(filters), ...Object.entries(parameters)])
+      const all = new URLSearchParams({ ...filters, ...parameters })
       return base + path + (all.size > 0 ? `?${all}` : '')
     }
     const context: Context = {

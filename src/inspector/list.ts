@@ -1,38 +1,36 @@
 import { randomBytes } from 'node:crypto'
 import { InspectorError } from './http.ts'
-import type { FilterChoices, Filters, Notice, Row, RowPage, Source } from './source.ts'
+import type { FilterChoices, FilterName, Filters, Notice, Row, RowPage, Source } from './source.ts'
 
-/** Names of the filters in URLs. */
-const PARAMETERS: readonly (readonly [name: string, filter: keyof Filters])[] = [
-  ['text', 'text'],
-  ['service', 'service'],
-  ['webhook', 'webhook'],
-  ['type', 'changeType'],
-  ['outcome', 'outcome'],
-]
+/** The labels of the filters with a choice of values. Their names are those in URLs. */
+export const CHOICES: Readonly<Record<FilterName, string>> = {
+  service: 'Service',
+  webhook: 'Webhook',
+  type: 'Change type',
+  outcome: 'Outcome',
+}
 
 const MAX_FILTER = 256
 
 export function readFilters(query: URLSearchParams): Filters {
-  const filters: Filters = {}
-  for (const [name, filter] of PARAMETERS) {
-    const value = query.get(name)?.slice(0, MAX_FILTER)
-    if (value) filters[filter] = value
-  }
-  return filters
+  const given = ['text', ...Object.keys(CHOICES)].map((name) => [name, query.get(name)?.slice(0, MAX_FILTER)])
+  return Object.fromEntries(given.filter(([, value]) => value))
 }
 
-/** The filters as parameters of a URL. */
-export const toParameters = (filters: Filters): [string, string][] =>
-  PARAMETERS.flatMap(([name, filter]) => (filters[filter] === undefined ? [] : [[name, filters[filter]]]))
-
-function matches(row: Row, { service, webhook, changeType, outcome, text }: Filters): boolean {
-  if (service !== undefined && row.service !== service) return false
-  if (webhook !== undefined && row.webhook !== webhook) return false
-  if (changeType !== undefined && !row.changeTypes.includes(changeType)) return false
-  if (outcome !== undefined && row.outcome.word !== outcome) return false
+function matches(row: Row, { text, ...chosen }: Filters): boolean {
+  const values = valuesOf(row)
+  const isChosen = ([name, value]: [string, string]): boolean => values[name as FilterName].includes(value)
+  if (!Object.entries(chosen).every(isChosen)) return false
   return text === undefined || textOf(row).includes(text.toLowerCase())
 }
+
+/** The values of a row that the filters with a choice compare. */
+const valuesOf = (row: Row): Record<FilterName, readonly (string | undefined)[]> => ({
+  service: [row.service],
+  webhook: [row.webhook],
+  type: row.changeTypes,
+  outcome: [row.outcome.word],
+})
 
 const textOf = ({ id, changeTypes, service, webhook, target, outcome, note }: Row): string =>
   [id, ...changeTypes, service, webhook, target, outcome.word, outcome.status, note].join('\n').toLowerCase()
@@ -41,26 +39,21 @@ const textOf = ({ id, changeTypes, service, webhook, target, outcome, note }: Ro
 const MAX_CHOICES = 200
 
 /** Choices for the filters: the values in the rows, and other values that a source knows. */
-export function choicesOf(rows: readonly Row[], known: Partial<FilterChoices> = {}): FilterChoices {
-  const sorted = (values: readonly (string | undefined)[], more: readonly string[] = []): string[] =>
-    [...new Set([...more, ...values])]
+export function choicesOf(
+  rows: readonly Row[],
+  { outcome, ...known }: Partial<FilterChoices> = {},
+): FilterChoices {
+  const all = rows.map(valuesOf)
+  const sorted = (name: FilterName, more: readonly string[] = []): string[] =>
+    [...new Set([...more, ...all.flatMap((values) => values[name])])]
       .filter((value) => value !== undefined)
       .slice(0, MAX_CHOICES)
       .sort()
   return {
-    services: sorted(
-      rows.map(({ service }) => service),
-      known.services,
-    ),
-    webhooks: sorted(
-      rows.map(({ webhook }) => webhook),
-      known.webhooks,
-    ),
-    changeTypes: sorted(
-      rows.flatMap(({ changeTypes }) => changeTypes),
-      known.changeTypes,
-    ),
-    outcomes: known.outcomes ?? sorted(rows.map(({ outcome }) => outcome.word)),
+    service: sorted('service', known.service),
+    webhook: sorted('webhook', known.webhook),
+    type: sorted('type', known.type),
+    outcome: outcome ?? sorted('outcome'),
   }
 }
 

@@ -41,23 +41,13 @@ export interface ListQuery {
   filters: Filters
 }
 
-/** Filters; a missing one matches every row. */
-export interface Filters {
-  service?: string | undefined
-  webhook?: string | undefined
-  changeType?: string | undefined
-  /** The word of an outcome. */
-  outcome?: string | undefined
-  /** Text that any member of a row contains, in any case. */
-  text?: string | undefined
-}
+/** A filter with a choice of values. `outcome` is the word of an outcome. */
+export type FilterName = 'service' | 'webhook' | 'type' | 'outcome'
 
-export interface FilterChoices {
-  services: readonly string[]
-  webhooks: readonly string[]
-  changeTypes: readonly string[]
-  outcomes: readonly string[]
-}
+/** Filters; a missing one matches every row. `text` is text that any member of a row contains, in any case. */
+export type Filters = Partial<Record<FilterName | 'text', string>>
+
+export type FilterChoices = Readonly<Record<FilterName, readonly string[]>>
 
 export interface RowPage {
   rows: readonly Row[]

@@ -1,7 +1,9 @@
 import type { InspectorRequest } from '../http.ts'
+import { CHOICES } from '../list.ts'
 import type {
   Action,
   Field,
+  FilterName,
   Filters,
   Item,
   Notice,
@@ -48,7 +50,7 @@ ${tools(context)}
 <section class="list" aria-label="Deliveries" id="list" tabindex="0">
 <ol id="rows">
 ${rows}</ol>
-<p id="empty"${rows.length > 0 ? html` hidden` : ''}>No deliveries${hasFilter(context) ? ' match the filters' : ' yet'}.</p>
+<p id="empty"${rows.length > 0 ? html` hidden` : ''}>No deliveries${Object.keys(context.filters).length > 0 ? ' match the filters' : ' yet'}.</p>
 ${otherRows(context, page)}
 </section>
 ${await panelLinks(context)}
@@ -72,25 +74,16 @@ const otherRows = ({ href, request }: Context, { next, note }: RowPage): Html =>
     next === undefined ? '' : html`<a href="${href('/', { after: next })}">Older deliveries</a>`
   }</p>`
 
-const hasFilter = ({ filters }: Context): boolean =>
-  Object.values(filters).some((value) => value !== undefined)
-
 const notice = ({ notice }: Context): Html =>
   notice
     ? html`<p class="notice ${notice.ok ? 'good' : 'bad'}" role="status" tabindex="-1" autofocus>${notice.message}</p>
 `
     : html``
 
-function tools(context: Context): Html {
-  const { source, href, formSecret, hasLogin } = context
-  const post = (path: string, label: string): Html => html`<form method="post" action="${href(path)}">
-<input type="hidden" name="form-secret" value="${formSecret}"><button>${label}</button></form>
-`
-  return html`<div class="tools">
+const tools = (context: Context): Html => html`<div class="tools">
 <button type="button" class="scripted-only" id="pause" aria-pressed="false">Pause</button>
-${source.clear ? post('/clear', 'Clear') : ''}
-${hasLogin ? post('/logout', 'Log out') : ''}</div>`
-}
+${context.source.clear ? form(context, '/clear', html`<button>Clear</button>`) : ''}
+${context.hasLogin ? form(context, '/logout', html`<button>Log out</button>`) : ''}</div>`
 
 async function panelLinks({ source, href, request }: Context): Promise<Html> {
   if (source.panels.length === 0) return html``
@@ -106,28 +99,23 @@ ${links}</ul></nav>`
 }
 
 const document = (base: string, title: string, body: Html): string =>
-  renderDocument({
+  renderDocument(
     title,
-    base,
-    head: html`<link rel="stylesheet" href="${base}/assets/inspector.css">
+    body,
+    html`<link rel="stylesheet" href="${base}/assets/inspector.css">
 <link rel="icon" href="${base}/assets/icon.svg" type="image/svg+xml">
 <script type="module" src="${base}/assets/inspector.js"></script>`,
-    body,
-  })
+    base,
+  )
 
-/** A page before the elements that all pages share are added. */
-interface Document {
-  title: string
-  /** Further elements of the head: styles, icon, script. */
-  head: Html
-  /** Address that the script of the page prepends to its requests. */
-  base?: string
-  body: Html
-}
-
-/** Renders a complete HTML document. */
-export function renderDocument({ title, head, base, body }: Document): string {
-  return html`<!doctype html>
+/**
+ * Renders a complete HTML document.
+ *
+ * @param head further elements of the head: styles, icon, script
+ * @param base address that the script of the page prepends to its requests
+ */
+export const renderDocument = (title: string, body: Html, head?: Html, base?: string): string =>
+  html`<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
@@ -141,7 +129,6 @@ ${body}
 </body>
 </html>
 `.markup
-}
 
 /** What pages need to know about the request and the inspector. */
 export interface Context {
@@ -159,8 +146,8 @@ export interface Context {
 }
 
 /** A form that is submitted to a page of the inspector. */
-export const form = (context: Context, path: string, content: Html | readonly Html[], label?: string): Html =>
-  html`<form method="post" action="${context.href(path)}"${label ? html` aria-label="${label}"` : ''}>
+export const form = (context: Context, path: string, content: Html | readonly Html[]): Html =>
+  html`<form method="post" action="${context.href(path)}">
 <input type="hidden" name="form-secret" value="${context.formSecret}">
 ${content}
 </form>
@@ -253,75 +240,58 @@ ${renderFacts([
 
 /** The filters. Their values are in the URL, so that an address can be shared. The script submits them on change. */
 async function filterForm({ source, filters, href }: Context): Promise<Html> {
-  const { services, webhooks, changeTypes, outcomes } = await source.filters()
-  const choice = (
-    name: string,
-    label: string,
-    values: readonly string[],
-    current: string | undefined,
-  ): Html => {
+  const choices = await source.filters()
+  const selects = Object.entries(CHOICES).map(([name, label]) => {
+    const values = choices[name as FilterName]
+    const current = filters[name as FilterName]
     if (values.length === 0 && current === undefined) return html``
     const all = current === undefined || values.includes(current) ? values : [current, ...values]
     return html`<select name="${name}" aria-label="${label}"><option value="">${label.toLowerCase()}</option>${all.map(
-      (value) => html`<option${value === current ? html` selected` : ''} value="${value}">${value}</option>`,
+      (value) => renderOption(value, value, current),
     )}</select>
 `
-  }
+  })
   return html`<form class="filters" id="filters" role="search" action="${href('/').split('?')[0]}">
 <input type="search" name="text" value="${filters.text}" placeholder="filter" title="Searches ids, change types, services, webhooks, addresses, outcomes and errors" aria-label="Text" autocomplete="off" spellcheck="false">
-${choice('service', 'Service', services, filters.service)}${choice('webhook', 'Webhook', webhooks, filters.webhook)}${choice('type', 'Change type', changeTypes, filters.changeType)}${choice('outcome', 'Outcome', outcomes, filters.outcome)}<button>Filter</button>
+${selects}<button>Filter</button>
 </form>`
 }
 
-/**
- * The fields of a form with their labels. Submitted values replace the initial ones, except those of secrets.
- *
- * @param prefix makes the ids unique if a page has several forms
- */
-export const renderFields = (fields: readonly Field[], values?: Values, prefix = ''): Html[] =>
-  fields.map((field) => renderField(field, values, prefix))
+const renderOption = (value: string, title: string, selected?: string): Html =>
+  html`<option value="${value}"${value === selected ? html` selected` : ''}>${title}</option>`
 
-function renderField(field: Field, values: Values | undefined, prefix: string): Html {
-  const { name, label, kind = 'text', hint, value } = field
-  const id = prefix + name
-  const hintId = `${id}-hint`
+/** A field of a form with its label. Submitted values replace the initial one, except that of a secret. */
+export function renderField(field: Field, values?: Values): Html {
+  const { name, label, kind = 'text', hint, value, isRequired } = field
+  const hintId = `${name}-hint`
   const current = values ? (values[name] ?? '') : (value ?? '')
-  const control = CONTROLS[kind](field, current, id, hint ? html` aria-describedby="${hintId}"` : html``)
-  const text = html`<label for="${id}">${label}</label>`
+  const described = hint ? html` aria-describedby="${hintId}"` : ''
+  const attributes = html`${isRequired ? html` required` : ''}${described} id="${name}" name="${name}"`
+  const control = CONTROLS[kind](attributes, current, field)
+  const text = html`<label for="${name}">${label}</label>`
   return html`<div class="field ${kind}">${kind === 'checkbox' ? [control, text] : [text, control]}${
     hint ? html`<small id="${hintId}">${hint}</small>` : ''
   }</div>
 `
 }
 
-type Control = (field: Field, value: string, id: string, described: Html) => Html
-
-const CONTROLS: Readonly<Record<NonNullable<Field['kind']>, Control>> = {
-  text: ({ name, choices, isRequired }, value, id, described) => {
-    const list = `${id}-choices`
-    return html`<input id="${id}" name="${name}" value="${value}"${required(isRequired)}${described}${
-      choices ? html` list="${list}"` : ''
-    } autocomplete="off" spellcheck="false">${
-      choices
-        ? html`<datalist id="${list}">${choices.map(([text, title]) => html`<option value="${text}">${title}</option>`)}</datalist>`
-        : ''
-    }`
+const CONTROLS: Readonly<
+  Record<NonNullable<Field['kind']>, (attributes: Html, value: string, field: Field) => Html>
+> = {
+  text: (attributes, value, { name, choices }) => {
+    const input = html`<input${attributes} value="${value}"${choices ? html` list="${name}-choices"` : ''} autocomplete="off" spellcheck="false">`
+    const options = choices?.map(([text, title]) => renderOption(text, title))
+    return options ? html`${input}<datalist id="${name}-choices">${options}</datalist>` : input
   },
-  number: ({ name, isRequired }, value, id, described) =>
-    html`<input id="${id}" name="${name}" value="${value}" inputmode="decimal"${required(isRequired)}${described} autocomplete="off">`,
+  number: (attributes, value) =>
+    html`<input${attributes} value="${value}" inputmode="decimal" autocomplete="off">`,
   // The first line break after <textarea> is not part of the value.
-  multiline: ({ name, isRequired }, value, id, described) =>
-    html`<textarea id="${id}" name="${name}" rows="12"${required(isRequired)}${described} autocomplete="off" spellcheck="false">
+  multiline: (attributes, value) =>
+    html`<textarea${attributes} rows="12" autocomplete="off" spellcheck="false">
 ${value}</textarea>`,
-  choice: ({ name, choices = [], isRequired }, value, id, described) =>
-    html`<select id="${id}" name="${name}"${required(isRequired)}${described}>${choices.map(
-      ([text, title]) =>
-        html`<option value="${text}"${text === value ? html` selected` : ''}>${title}</option>`,
-    )}</select>`,
-  checkbox: ({ name }, value, id, described) =>
-    html`<input id="${id}" name="${name}" type="checkbox" value="true"${value === 'true' ? html` checked` : ''}${described}>`,
-  secret: ({ name, isRequired }, _value, id, described) =>
-    html`<input id="${id}" name="${name}" type="password" autocomplete="off"${required(isRequired)}${described}>`,
+  choice: (attributes, value, { choices = [] }) =>
+    html`<select${attributes}>${choices.map(([text, title]) => renderOption(text, title, value))}</select>`,
+  checkbox: (attributes, value) =>
+    html`<input${attributes} type="checkbox" value="true"${value === 'true' ? html` checked` : ''}>`,
+  secret: (attributes) => html`<input${attributes} type="password" autocomplete="off">`,
 }
-
-const required = (isRequired: boolean | undefined): Html => (isRequired ? html` required` : html``)

@@ -35,7 +35,7 @@ export function createInboxSource(inbox: DurableInbox): Source {
 
   return {
     title: 'geohook inbox',
-    filters: async () => ({ services: [], webhooks: [], changeTypes, outcomes: STATES }),
+    filters: async () => ({ service: [], webhook: [], type: changeTypes, outcome: STATES }),
     async list(query) {
       const page = await listInbox(store, query)
       const all = new Set(page.rows.flatMap((row) => row.changeTypes))

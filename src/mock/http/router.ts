@@ -288,11 +288,7 @@ const SECRETS: readonly string[] = ['signatureKey', 'secret']
 function toPage(body: object, panel: string | undefined): string {
   const json = JSON.stringify(body, (name, value) => (value && SECRETS.includes(name) ? '***' : value), 2)
   const link = panel === undefined ? html`` : html`<p><a href="${panel}">Inspector</a></p>\n`
-  return renderDocument({
-    title: 'geohook mock service',
-    head: html``,
-    body: html`${link}<pre>${json}</pre>`,
-  })
+  return renderDocument('geohook mock service', html`${link}<pre>${json}</pre>`)
 }
 
 /** Relative path from a page to the address of the mock, so that links work wherever the mock is mounted. */

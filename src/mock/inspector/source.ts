@@ -130,9 +130,9 @@ export function createMockSource(mock: Mock, urlOf: () => string): Source {
     },
     filters: async () =>
       choicesOf(rowsOf(mock), {
-        services: mock.state.services.list().map(servicePath),
-        webhooks: mock.state.webhooks.list().map(({ name }) => name),
-        outcomes: Object.values(OUTCOMES),
+        service: mock.state.services.list().map(servicePath),
+        webhook: mock.state.webhooks.list().map(({ name }) => name),
+        outcome: Object.values(OUTCOMES),
       }),
     // The log has no more than a page of attempts.
     async list() {

@@ -151,10 +151,10 @@ export function createFake({
   const source: Source = {
     title: 'geohook mock',
     filters: async () => ({
-      services: unique(({ service }) => [service]),
-      webhooks: unique(({ webhook }) => [webhook]),
-      changeTypes: unique(({ changeTypes }) => changeTypes),
-      outcomes: unique(({ outcome }) => [outcome.word]),
+      service: unique(({ service }) => [service]),
+      webhook: unique(({ webhook }) => [webhook]),
+      type: unique(({ changeTypes }) => changeTypes),
+      outcome: unique(({ outcome }) => [outcome.word]),
     }),
     async list({ limit, after }) {
       const start = Number(after ?? 0)

@@ -58,10 +58,10 @@ export function createFakeSource(items: Item[] = [createItem('d1')]): FakeSource
       for (const listener of listeners) listener(ids)
     },
     filters: async () => ({
-      services: ['Parcels.FeatureServer'],
-      webhooks: ['edits'],
-      changeTypes: ['FeaturesUpdated'],
-      outcomes: ['handled', 'refused'],
+      service: ['Parcels.FeatureServer'],
+      webhook: ['edits'],
+      type: ['FeaturesUpdated'],
+      outcome: ['handled', 'refused'],
     }),
     list: async () => ({ rows: items }),
     get: async (id) => items.find((item) => item.id === id),
