@@ -2,7 +2,7 @@ import { version } from '../../package.json'
 import { describeCertificateError } from '../shared/certificate-errors.ts'
 import { CONNECTION_ERRORS } from '../shared/connection-errors.ts'
 import { inspectTls, openConnection, type Target } from './connection.ts'
-import { createProbe, type Probe } from './probe.ts'
+import { Probe } from './probe.ts'
 import { readOptions } from './read-options.ts'
 import { ALL, type GroupedScenario } from './scenarios/all.ts'
 import type { Sender } from './sender.ts'
@@ -36,7 +36,8 @@ import {
  * ```
  */
 export async function checkReceiver(options: CheckOptions): Promise<CheckReport> {
-  const { target, sender, headers, unknownPath } = readOptions(options)
+  const settings = readOptions(options)
+  const { target, sender } = settings
   const started = performance.now()
   const head = {
     format: 1,
@@ -58,8 +59,7 @@ export async function checkReceiver(options: CheckOptions): Promise<CheckReport>
 
   const problem = await whyUnreachable(target)
   if (problem !== undefined) return toReport('unreachable', problem)
-  const { observer, failHandler } = options
-  const probe = createProbe(target, sender, { headers, observer, failHandler, unknownPath })
+  const probe = new Probe(settings)
   try {
     const results = await runScenarios(probe, options)
     return toReport(...conclude(results, head.strict), results)

@@ -1,5 +1,6 @@
 import { connect as connectTcp, isIP, type Socket } from 'node:net'
 import { type ConnectionOptions, checkServerIdentity, connect as connectTls, type TLSSocket } from 'node:tls'
+import type { HeaderPairs } from '../shared/headers.ts'
 import type { Redactor } from '../shared/redact.ts'
 import type { Trust } from '../shared/tls-trust.node.ts'
 import { ByteReader, type Reply, readResponse } from './response.ts'
@@ -10,47 +11,50 @@ export interface Target {
   /** Milliseconds to wait for a connection, and for each response. */
   readonly timeout: number
   readonly trust: Trust
+  /** Added to each request. */
+  readonly headers: HeaderPairs
   /** Hides the key in what the receiver sends. */
   readonly hide: Redactor['text']
 }
 
 /** How to read a response. */
 export interface ReadOptions {
-  /** The method of the request. Default POST. */
-  readonly method?: string | undefined
+  /** The request, if scenarios judge it together with the response. Default: a POST without a record. */
+  readonly request?: RequestParts
   /** Milliseconds to wait. Default: the timeout of the target. */
-  readonly timeout?: number | undefined
+  readonly timeout?: number
   /** True to return 1xx responses too. Default false. */
-  readonly interim?: boolean | undefined
+  readonly interim?: boolean
+}
+
+/** A reply, and the request if a scenario judges them together. */
+export interface RecordedReply {
+  readonly reply: Reply
+  readonly request?: RequestParts | undefined
 }
 
 /** A connection to the receiver. It sends exactly the given bytes. */
-export interface Connection {
-  /** Resolves when the bytes are written, or when the receiver has closed the connection. */
-  write(bytes: string | Uint8Array): Promise<void>
-  /** Ends the sending half of the connection. */
-  end(): void
-  /** Reads the next response. */
-  read(options?: ReadOptions): Promise<Reply>
+export class Connection {
   /** True if another request can be sent, as far as the last response says. */
-  isReusable(): boolean
-  /** Closes the connection at once. */
-  destroy(): void
-}
+  isReusable = true
+  #lastWritten = performance.now()
+  readonly #target: Target
+  readonly #socket: Socket
+  readonly #reader: ByteReader
+  readonly #replies: RecordedReply[]
 
-/** Opens a connection. Rejects with Node's error if the receiver is unreachable or its certificate is not trusted. */
-export async function openConnection(target: Target): Promise<Connection> {
-  const isTls = target.url.protocol === 'https:'
-  const socket = await (isTls
-    ? openTls(target, { secureContext: target.trust(), ALPNProtocols: ['http/1.1'] })
-    : untilOpen(target, connectTcp(addressOf(target.url)), 'connect'))
-  socket.setNoDelay()
-  const reader = new ByteReader(socket)
-  let isReusable = true
-  let lastWritten = performance.now()
+  constructor(target: Target, socket: Socket, replies: RecordedReply[]) {
+    socket.setNoDelay()
+    this.#target = target
+    this.#socket = socket
+    this.#reader = new ByteReader(socket)
+    this.#replies = replies
+  }
 
-  async function write(bytes: string | Uint8Array): Promise<void> {
-    lastWritten = performance.now()
+  /** Resolves when the bytes are written, or when the receiver has closed the connection. */
+  async write(bytes: string | Uint8Array): Promise<void> {
+    const socket = this.#socket
+    this.#lastWritten = performance.now()
     if (socket.destroyed || !socket.writable) return
     await new Promise<void>((resolve) => {
       socket.once('close', resolve)
@@ -59,32 +63,48 @@ export async function openConnection(target: Target): Promise<Connection> {
         resolve()
       })
     })
-    lastWritten = performance.now()
+    this.#lastWritten = performance.now()
   }
 
-  async function read(options: ReadOptions = {}): Promise<Reply> {
-    const { method, timeout = target.timeout, interim = false } = options
+  /** Ends the sending half of the connection. */
+  end(): void {
+    this.#socket.end()
+  }
+
+  /** Reads the next response, and records it for the scenarios that judge all of them. */
+  async read({ request, timeout = this.#target.timeout, interim = false }: ReadOptions = {}): Promise<Reply> {
     const deadline = performance.now() + timeout
     for (;;) {
-      const result = await readResponse(reader, {
-        started: lastWritten,
+      const { reply, isReusable } = await readResponse(this.#reader, {
+        started: this.#lastWritten,
         deadline,
-        hasBody: method !== 'HEAD',
-        hide: target.hide,
+        hasBody: request?.method !== 'HEAD',
+        hide: this.#target.hide,
       })
-      isReusable = result.isReusable
-      const { status } = result.reply
-      if (interim || status === undefined || status >= 200) return result.reply
+      this.isReusable = isReusable
+      if (!interim && reply.status !== undefined && reply.status < 200) continue
+      this.#replies.push({ reply, request })
+      return reply
     }
   }
 
-  return {
-    write,
-    end: () => void socket.end(),
-    read,
-    isReusable: () => isReusable,
-    destroy: () => void socket.destroy(),
+  /** Closes the connection at once. */
+  destroy(): void {
+    this.#socket.destroy()
   }
+}
+
+/**
+ * Opens a connection. Rejects with Node's error if the receiver is unreachable or its certificate is not trusted.
+ *
+ * @param replies where the connection records what it reads
+ */
+export async function openConnection(target: Target, replies: RecordedReply[] = []): Promise<Connection> {
+  const isTls = target.url.protocol === 'https:'
+  const socket = await (isTls
+    ? openTls(target, { secureContext: target.trust(), ALPNProtocols: ['http/1.1'] })
+    : untilOpen(target, connectTcp(addressOf(target.url)), 'connect'))
+  return new Connection(target, socket, replies)
 }
 
 /** Resolves when the connection is open. */
@@ -123,27 +143,25 @@ export interface RequestParts {
   /** Path and query. Default: those of the payload URL. */
   readonly path?: string
   /** Headers in this order, also repeated ones. */
-  readonly headers?: readonly (readonly [name: string, value: string])[]
+  readonly headers?: HeaderPairs
   readonly body?: Uint8Array
   /** The value of content-length. Default: the length of the body. `null` leaves the header out. */
   readonly length?: number | null
 }
 
 /** Returns the head of a request as bytes, ending with the empty line. Values are written as Latin-1. */
-export function writeHead(
-  url: URL,
-  { method = 'POST', path = url.pathname + url.search, headers = [], body, length }: RequestParts,
-): Buffer {
+export function writeHead({ url, headers: added }: Target, request: RequestParts): Buffer {
+  const { method = 'POST', path = url.pathname + url.search, headers = [], body, length } = request
   const lines = [`${method} ${path} HTTP/1.1`, `host: ${url.host}`]
-  for (const [name, value] of headers) lines.push(`${name}: ${value}`)
+  for (const [name, value] of [...added, ...headers]) lines.push(`${name}: ${value}`)
   const contentLength = length === undefined ? body?.length : length
   if (contentLength !== undefined && contentLength !== null) lines.push(`content-length: ${contentLength}`)
   return Buffer.from(`${lines.join('\r\n')}\r\n\r\n`, 'latin1')
 }
 
 /** Returns a whole request as bytes. */
-export const writeRequest = (url: URL, request: RequestParts): Buffer =>
-  Buffer.concat([writeHead(url, request), request.body ?? Buffer.alloc(0)])
+export const writeRequest = (target: Target, request: RequestParts): Buffer =>
+  Buffer.concat([writeHead(target, request), request.body ?? Buffer.alloc(0)])
 
 /** Returns one chunk of a body with `transfer-encoding: chunked`. No bytes make the last chunk. */
 export const writeChunk = (bytes: Uint8Array): Buffer =>

@@ -41,25 +41,10 @@ export const refuses = (reply: Reply, sent: string): Finding =>
 export const answers = (reply: Reply, sent: string): Finding =>
   isSuccess(reply) ? accepts(reply, sent) : refuses(reply, sent)
 
-/** A request to judge: a new valid delivery, or what is changed in one. */
-export interface Attempt extends Omit<DeliveryParts, 'credential'> {
+/** A delivery to judge. */
+export interface Attempt extends DeliveryParts {
   /** What is sent, as the object of `sent …`. */
   readonly sent: string
-  /** The body, or what makes it from that of the valid delivery. */
-  readonly body?: Uint8Array | ((valid: Buffer) => Uint8Array)
-  /** The value of the signature header, or what makes it from the body of the valid delivery. */
-  readonly credential?: string | null | ((valid: Buffer) => string)
-}
-
-/** Sends a request, and returns the response. */
-export function deliver(probe: Probe, { sent: _, body, credential, ...parts }: Attempt): Promise<Reply> {
-  const valid = probe.sender.create().body
-  return probe.deliver(typeof body === 'function' ? body(valid) : (body ?? valid), {
-    ...parts,
-    ...(credential !== undefined && {
-      credential: typeof credential === 'function' ? credential(valid) : credential,
-    }),
-  })
 }
 
 /** Runs a step for one item after another until one does not pass. Returns its finding, or the last one. */
@@ -83,7 +68,7 @@ export const each =
   async (probe) => {
     const attempts = toAttempts(probe.sender)
     const finding = await untilProblem(attempts, async (attempt) =>
-      toFinding(await deliver(probe, attempt), attempt.sent),
+      toFinding(await probe.deliver(attempt), attempt.sent),
     )
     return attempts.length > 1 && finding.verdict === 'passed'
       ? passed(`${attempts.length} requests; the last one: ${finding.evidence}`)

@@ -1,10 +1,12 @@
 import { configInvalid } from '../errors.ts'
 import { nearest, requireKnownOptions } from '../options.ts'
-import { isHeaderValue } from '../shared/headers.ts'
+import { type HeaderPairs, isHeaderValue } from '../shared/headers.ts'
 import { createRedactor } from '../shared/redact.ts'
+import { DIALECTS, PROFILES } from '../shared/senders.ts'
 import { createTrust } from '../shared/tls-trust.node.ts'
 import { createKeyring } from '../signature/keyring.ts'
 import { requireEncoding, requireHeaderName } from '../signature/signature.ts'
+import { requireOneOf } from '../testing/signer.ts'
 import type { Target } from './connection.ts'
 import type { Probe } from './probe.ts'
 import { ALL } from './scenarios/all.ts'
@@ -34,17 +36,13 @@ const OPTIONS: Readonly<Record<keyof CheckOptions, 'string' | 'boolean' | 'funct
   onResult: 'function',
 }
 
-type Headers = readonly (readonly [name: string, value: string])[]
-
 /** @throws {WebhookError} `config_invalid` */
-export function readOptions(
-  options: CheckOptions,
-): Pick<Probe, 'target' | 'sender' | 'unknownPath'> & { headers: Headers } {
+export function readOptions(options: CheckOptions): ConstructorParameters<typeof Probe>[0] {
   requireKnownOptions(options, OPTIONS)
   requireNames(options)
   createKeyring([options.signatureKey])
-  requireChoice('profile', options.profile, ['service', 'arcgis', 'portal'])
-  requireChoice('dialect', options.dialect, ['service', 'hosted', 'organization'])
+  if (options.profile !== undefined) requireOneOf('profile', options.profile, PROFILES)
+  if (options.dialect !== undefined) requireOneOf('dialect', options.dialect, DIALECTS)
   if (options.encoding !== undefined) requireEncoding(options.encoding, ['hex', 'base64'])
   if (options.signatureHeader !== undefined) requireHeaderName(options.signatureHeader)
   for (const [name, type] of Object.entries(OPTIONS))
@@ -67,10 +65,11 @@ export function readOptions(
   ] as const)
     if (!isHeaderValue(value)) throw configInvalid(`${name} contains characters that a header cannot have`)
   return {
-    target: { url, timeout: readTimeout(options.timeout), trust, hide },
+    target: { url, timeout: readTimeout(options.timeout), trust, headers, hide },
     sender,
+    observer: options.observer,
+    failHandler: options.failHandler,
     unknownPath: unknownUrl && pathOf(unknownUrl),
-    headers,
   }
 }
 
@@ -78,16 +77,11 @@ export function readOptions(
 const MIN_SECRET = 8
 
 /** Returns what may be a secret besides the key: values of headers and of the query, and credentials in headers. */
-function secretsIn(urls: readonly URL[], headers: Headers): string[] {
+function secretsIn(urls: readonly URL[], headers: HeaderPairs): string[] {
   const values = headers.flatMap(([, value]) => [value, value.slice(value.indexOf(' ') + 1)])
   return [...urls.flatMap(({ searchParams }) => [...searchParams.values()]), ...values].filter(
     ({ length }) => length >= MIN_SECRET,
   )
-}
-
-function requireChoice(name: string, value: string | undefined, choices: readonly string[]): void {
-  if (value !== undefined && !choices.includes(value))
-    throw configInvalid(`${name} must be one of ${choices.join(', ')}`)
 }
 
 const pathOf = ({ pathname, search }: URL): string => pathname + search
@@ -116,7 +110,7 @@ function readTrust({ ca = [] }: CheckOptions): Target['trust'] {
 /** The headers that the scenarios write themselves. */
 const OWN = /^(host|content-length|content-type|transfer-encoding|connection|expect)$/i
 
-function readHeaders(headers: CheckOptions['headers'] = {}, sender: Sender): Headers {
+function readHeaders(headers: CheckOptions['headers'] = {}, sender: Sender): HeaderPairs {
   return Object.entries(headers).map(([name, value]) => {
     requireHeaderName(name, 'a name in headers')
     if (OWN.test(name) || name.toLowerCase() === sender.header.toLowerCase())

@@ -1,5 +1,5 @@
 import { createSigner } from '../../testing/signer.ts'
-import { writeChunk, writeHead } from '../connection.ts'
+import { writeChunk } from '../connection.ts'
 import { accepts, each, type Scenario, untilProblem } from '../judge.ts'
 import { type DeliveryParts, FORM_TYPE } from '../probe.ts'
 import type { Sender } from '../sender.ts'
@@ -23,7 +23,7 @@ export const ACCEPTANCE: readonly Scenario[] = [
     fix: 'Verify the signature over the bytes of the form, then decode the form, then parse the field `payload`.',
     async run(probe) {
       const form = await signedForm(probe.sender, probe.sender.create().body)
-      return accepts(await probe.deliver(form.body, form.parts), 'a valid delivery as a form')
+      return accepts(await probe.deliver(form), 'a valid delivery as a form')
     },
   },
   {
@@ -39,8 +39,7 @@ export const ACCEPTANCE: readonly Scenario[] = [
         return skipped('the sender does not percent-encode its forms')
       const notes = ['plain', '%22 %26payload=%7B', '100% & a+b %zz']
       return untilProblem(notes, async (note) => {
-        const { body, parts } = await signedForm(sender, sender.create({ note }).body)
-        const reply = await probe.deliver(body, parts)
+        const reply = await probe.deliver(await signedForm(sender, sender.create({ note }).body))
         const finding = accepts(reply, 'a valid form with percent signs in its payload')
         return finding.verdict === 'failed' && note === notes[0]
           ? skipped('the receiver does not accept forms (valid-form)')
@@ -114,11 +113,12 @@ export const ACCEPTANCE: readonly Scenario[] = [
     fix: 'Read the body to its end; do not rely on content-length.',
     async run(probe) {
       const { body } = probe.sender.create()
-      const request = probe.request(body, { headers: [['transfer-encoding', 'chunked']] })
-      const reply = await probe.exchange(async ({ write }) => {
-        await write(writeHead(probe.url, { ...request, length: null }))
-        for (let at = 0; at < body.length; at += 100) await write(writeChunk(body.subarray(at, at + 100)))
-        await write(writeChunk(Buffer.alloc(0)))
+      const head = probe.head({ body, headers: [['transfer-encoding', 'chunked']], length: null })
+      const reply = await probe.exchange(async (connection) => {
+        await connection.write(head)
+        for (let at = 0; at < body.length; at += 100)
+          await connection.write(writeChunk(body.subarray(at, at + 100)))
+        await connection.write(writeChunk(Buffer.alloc(0)))
       })
       return accepts(reply, 'a valid delivery in chunks of 100 bytes')
     },
@@ -131,10 +131,10 @@ export const ACCEPTANCE: readonly Scenario[] = [
     fix: 'Collect all bytes of the body before you compute the signature, and never decode single chunks.',
     async run(probe) {
       const { body } = probe.sender.create({ note: '\u{1f30d}'.repeat(40) })
-      const bytes = probe.bytes(body)
-      const reply = await probe.exchange(async ({ write }) => {
+      const bytes = probe.bytes({ body })
+      const reply = await probe.exchange(async (connection) => {
         for (let at = 0; at < bytes.length; at += 41) {
-          await write(bytes.subarray(at, at + 41))
+          await connection.write(bytes.subarray(at, at + 41))
           await new Promise((resolve) => setTimeout(resolve, 2)) // so that the packets stay apart
         }
       })
@@ -232,19 +232,16 @@ export const ACCEPTANCE: readonly Scenario[] = [
     fix: 'Decode the signature to 32 bytes, and compare the bytes with a constant-time function.',
     async run(probe) {
       if (probe.sender.encoding !== 'hex') return skipped('the sender writes base64')
-      const { prefix, create } = probe.sender
-      const { body } = create()
-      const credential = prefix + probe.sender.credential(body, { prefix: '' }).toUpperCase()
-      return accepts(await probe.deliver(body, { credential }), 'a valid signature in upper case')
+      const { prefix } = probe.sender
+      const credential = (body: Buffer): string =>
+        prefix + probe.sender.credential(body, { prefix: '' }).toUpperCase()
+      return accepts(await probe.deliver({ credential }), 'a valid signature in upper case')
     },
   },
 ]
 
 /** Returns a delivery as this sender writes forms: hosted services sign in the last field, the others in the header. */
-async function signedForm(
-  sender: Sender,
-  json: Uint8Array,
-): Promise<{ body: Uint8Array; parts: DeliveryParts }> {
+async function signedForm(sender: Sender, json: Uint8Array): Promise<DeliveryParts> {
   const isInField = sender.isSigned && sender.dialect === 'hosted'
   const { bytes } = await createSigner({
     signatureKey: sender.key,
@@ -256,5 +253,5 @@ async function signedForm(
     formPayload: isInField ? 'plain' : 'encoded',
   }).sign(Buffer.from(json).toString())
   const credential = isInField ? null : sender.credential(bytes)
-  return { body: bytes, parts: { contentType: FORM_TYPE, credential } }
+  return { body: bytes, contentType: FORM_TYPE, credential }
 }

@@ -143,8 +143,8 @@ export const BODIES: readonly Scenario[] = [
         },
       ]
       return untilProblem(pairs, async ({ sent, contentType, bodies }) => {
-        const reply = await probe.deliver(bodies[0]!, { contentType })
-        const twin = await probe.deliver(bodies[1]!, { contentType })
+        const reply = await probe.deliver({ body: bodies[0]!, contentType })
+        const twin = await probe.deliver({ body: bodies[1]!, contentType })
         const evidence = `sent ${sent}, with a payload in its text: ${describe(reply)}; with invalid JSON there: ${describe(twin)}`
         if (isLimited(twin)) return undecided(evidence)
         return judge(reply, evidence, !isSuccess(reply) || isSuccess(twin))
@@ -160,11 +160,11 @@ export const BODIES: readonly Scenario[] = [
     fix: 'Verify the signature first, and parse the body afterwards.',
     async run(probe) {
       const bodies = ['{"a":', `${'['.repeat(5000)}${']'.repeat(5000)}`, '', '\u0000']
-      const reference = await probe.deliver(probe.sender.create().body, { credential: null })
+      const reference = await probe.deliver({ credential: null })
       if (!isRefusal(reference) || isLimited(reference))
         return undecided(`sent unsigned JSON: ${describe(reference)}`)
       for (const text of bodies) {
-        const reply = await probe.deliver(Buffer.from(text), { credential: null })
+        const reply = await probe.deliver({ body: Buffer.from(text), credential: null })
         const sent = `an unsigned body that is ${text.startsWith('[') ? 'JSON with 5,000 levels' : 'not JSON'} (unsigned JSON got ${reference.status})`
         const finding = refuses(reply, sent)
         if (finding.verdict !== 'passed') return finding

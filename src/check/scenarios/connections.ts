@@ -1,5 +1,5 @@
 import { setTimeout as wait } from 'node:timers/promises'
-import { type Connection, writeHead, writeRequest } from '../connection.ts'
+import { type Connection, writeRequest } from '../connection.ts'
 import { accepts, describe, isLimited, judge, refuses, type Scenario, untilProblem } from '../judge.ts'
 import type { Probe } from '../probe.ts'
 import { isClosed, isRefusal, isSuccess, type Reply } from '../response.ts'
@@ -20,18 +20,16 @@ function refusesOrCloses(reply: Reply, sent: string): Finding {
 
 /** Sends a forged and a valid delivery on one connection. */
 async function afterRefusal(probe: Probe, { isPipelined }: { isPipelined: boolean }): Promise<Finding> {
-  const forged = probe.sender.create().body
-  const valid = probe.sender.create().body
-  const requests = [probe.bytes(forged, { credential: null }), probe.bytes(valid)]
+  const requests = [probe.bytes({ credential: null }), probe.bytes()]
   return probe.use(async (connection) => {
     await connection.write(isPipelined ? Buffer.concat(requests) : requests[0]!)
-    const first = probe.record(await connection.read())
+    const first = await connection.read()
     const next = async (): Promise<Reply | undefined> =>
-      connection.isReusable() ? probe.record(await connection.read()) : undefined
+      connection.isReusable ? connection.read() : undefined
     if (isPipelined && isSuccess(first)) return judgeOrder(first, await next())
     if (!isRefusal(first) || isLimited(first))
       return undecided(`the receiver did not refuse an unsigned delivery: ${describe(first)}`)
-    if (!isPipelined && connection.isReusable()) await connection.write(requests[1]!)
+    if (!isPipelined && connection.isReusable) await connection.write(requests[1]!)
     const reply = await next()
     if (reply === undefined || isClosed(reply))
       return passed('the receiver closed the connection after the refusal')
@@ -55,7 +53,7 @@ const patience = ({ timeout }: Probe): number => Math.min(timeout, 3 * QUIET)
 /** Sends a valid delivery while other requests are stalled. Returns undefined if no response arrives meanwhile. */
 async function deliverWhileStalled(probe: Probe): Promise<Reply | undefined> {
   const late = wait(patience(probe), undefined)
-  const bytes = probe.bytes(probe.sender.create().body)
+  const bytes = probe.bytes()
   const stalled = [-20, -1, 20, 0].map(async (end) => {
     const connection = await probe.connect()
     await connection.write(bytes.subarray(0, end))
@@ -64,7 +62,7 @@ async function deliverWhileStalled(probe: Probe): Promise<Reply | undefined> {
   try {
     // A receiver that serves one connection at a time may not even finish a TLS handshake on another.
     await Promise.race([Promise.allSettled(stalled), late])
-    const reply = probe.deliver(probe.sender.create().body).catch(() => undefined)
+    const reply = probe.deliver().catch(() => undefined)
     return await Promise.race([reply, late])
   } finally {
     for (const opened of stalled)
@@ -90,7 +88,7 @@ export const CONNECTIONS: readonly Scenario[] = [
       for (let round = 0; round < 3 && blocked < 2; round++) {
         const reply = await deliverWhileStalled(probe)
         if (reply) return accepts(reply, `a valid delivery while ${STALLED} requests were stalled`)
-        const free = await probe.deliver(probe.sender.create().body)
+        const free = await probe.deliver()
         evidence = `sent a valid delivery: no response within ${patience(probe) / 1000} s while ${STALLED} requests were stalled; after their end: ${describe(free)}`
         // A busy receiver also responds late without stalled requests.
         if (isSuccess(free) && free.milliseconds < patience(probe) / 2) blocked++
@@ -108,15 +106,11 @@ export const CONNECTIONS: readonly Scenario[] = [
       'Otherwise anyone can keep many connections open by sending a few bytes per second on each, until the receiver accepts no other connections.',
     fix: 'Limit the time for the whole body, for example to 10 s. Then respond with 408, or close the connection.',
     async run(probe) {
-      const { body } = probe.sender.create()
-      const request = probe.request(body, { credential: probe.sender.wrongCredential() })
+      const head = probe.head({ credential: probe.sender.wrongCredential(), length: 100_000 })
       const reply = await probe.use(async (connection) => {
-        await connection.write(writeHead(probe.url, { ...request, length: 100_000 }))
+        await connection.write(head)
         const drip = setInterval(() => void connection.write(' '), DRIP)
-        return connection
-          .read({ timeout: probe.timeout + GRACE })
-          .finally(() => clearInterval(drip))
-          .then(probe.record)
+        return connection.read({ timeout: probe.timeout + GRACE }).finally(() => clearInterval(drip))
       })
       const evidence = `sent one byte every ${DRIP} ms: ${describe(reply)}`
       if (isLimited(reply)) return undecided(evidence)
@@ -131,10 +125,10 @@ export const CONNECTIONS: readonly Scenario[] = [
     reason: 'A connection can break at any byte.',
     fix: 'Compare the number of bytes with content-length, and verify the signature over the whole body.',
     async run(probe) {
-      const bytes = probe.bytes(probe.sender.create().body)
-      async function cut({ write, end }: Connection): Promise<void> {
-        await write(bytes.subarray(0, bytes.length - 20))
-        end()
+      const bytes = probe.bytes()
+      async function cut(connection: Connection): Promise<void> {
+        await connection.write(bytes.subarray(0, bytes.length - 20))
+        connection.end()
       }
       const reply = await probe.exchange(cut, { timeout: Math.min(probe.timeout, 3 * QUIET) })
       const evidence = `sent a valid delivery without its last 20 bytes: ${describe(reply)}`
@@ -150,8 +144,8 @@ export const CONNECTIONS: readonly Scenario[] = [
     fix: 'Read exactly content-length bytes, and verify them.',
     async run(probe) {
       const { body } = probe.sender.create()
-      const bytes = writeRequest(probe.url, { ...probe.request(body), length: body.length - 5 })
-      const reply = await probe.exchange(({ write }) => write(bytes))
+      const bytes = probe.bytes({ body, length: body.length - 5 })
+      const reply = await probe.exchange((connection) => connection.write(bytes))
       return refusesOrCloses(reply, 'a content-length that is 5 bytes too small')
     },
   },
@@ -166,10 +160,9 @@ export const CONNECTIONS: readonly Scenario[] = [
       // A receiver that uses one of the values accepts one of the two deliveries.
       return untilProblem([0, 5], async (missing) => {
         const { body } = probe.sender.create()
-        const first = String(body.length - missing)
-        const request = probe.request(body, { headers: [['content-length', first]] })
-        const bytes = writeRequest(probe.url, { ...request, length: body.length - (5 - missing) })
-        const reply = await probe.exchange(({ write }) => write(bytes))
+        const headers = [['content-length', String(body.length - missing)]] as const
+        const bytes = probe.bytes({ body, headers, length: body.length - (5 - missing) })
+        const reply = await probe.exchange((connection) => connection.write(bytes))
         return refusesOrCloses(reply, 'two different values of content-length')
       })
     },
@@ -183,17 +176,16 @@ export const CONNECTIONS: readonly Scenario[] = [
     fix: 'Use an HTTP server that sends 100 Continue.',
     async run(probe) {
       const { body } = probe.sender.create()
-      const request = probe.request(body, { headers: [['expect', '100-continue']] })
       return probe.use(async (connection) => {
-        await connection.write(writeHead(probe.url, request))
+        await connection.write(probe.head({ body, headers: [['expect', '100-continue']] }))
         const interim = await connection.read({ interim: true, timeout: Math.min(probe.timeout, 3 * QUIET) })
         if (interim.status !== undefined && interim.status >= 200) {
-          const finding = accepts(probe.record(interim), 'only the head of a valid delivery')
+          const finding = accepts(interim, 'only the head of a valid delivery')
           return isSuccess(interim) ? failed(finding.evidence) : finding
         }
         await connection.write(body)
         const waited = interim.status === undefined ? 'without a 100 Continue' : `after ${interim.status}`
-        return accepts(probe.record(await connection.read()), `the body of a valid delivery ${waited}`)
+        return accepts(await connection.read(), `the body of a valid delivery ${waited}`)
       })
     },
   },
@@ -223,10 +215,10 @@ export const CONNECTIONS: readonly Scenario[] = [
       'A proxy in front sends one request; if the receiver sees two, the second one passes the proxy unchecked.',
     fix: 'Read the refused body to its end, or close the connection.',
     async run(probe) {
-      const inner = writeRequest(probe.url, { method: 'GET', path: '/geohook-check' })
+      const inner = writeRequest(probe.target, { method: 'GET', path: '/geohook-check' })
       const [refusal, second] = await probe.use(async (connection) => {
-        await connection.write(probe.bytes(inner, { credential: null }))
-        return [probe.record(await connection.read()), await connection.read({ timeout: QUIET })]
+        await connection.write(probe.bytes({ body: inner, credential: null }))
+        return [await connection.read(), await connection.read({ timeout: QUIET })]
       })
       const evidence = `sent an unsigned body that is an HTTP request: ${describe(refusal)}`
       if (!isRefusal(refusal) || isLimited(refusal)) return undecided(evidence)

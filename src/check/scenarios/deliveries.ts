@@ -30,7 +30,7 @@ const judgeHandled = async (
 async function retry(probe: Probe, body: Uint8Array): Promise<Reply> {
   const end = performance.now() + probe.timeout
   for (;;) {
-    const reply = await probe.deliver(body)
+    const reply = await probe.deliver({ body })
     if (!isTemporary(reply) || performance.now() > end) return reply
     await wait(RETRY)
   }
@@ -50,7 +50,7 @@ const agedDelivery = (id: string, title: string, sent: string, shift: number): S
 async function countValid(probe: Probe): Promise<number | Finding> {
   const { id, body } = probe.sender.create()
   const counter = await startCounter(probe, id)
-  const finding = accepts(await probe.deliver(body), 'a valid delivery')
+  const finding = accepts(await probe.deliver({ body }), 'a valid delivery')
   if (!counter || finding.verdict !== 'passed') return undecided(finding.evidence)
   const count = await counter.result()
   return count > 0 ? count : undecided(`${finding.evidence}; the observer did not count it`)
@@ -68,16 +68,20 @@ async function countForgeries(probe: Probe): Promise<Finding> {
   const perDelivery = await countValid(probe)
   if (typeof perDelivery !== 'number') return perDelivery
   const before = await count()
-  const form = { contentType: FORM_TYPE, credential: null }
   const replies = [
-    await probe.deliver(body, { credential: null }),
-    await probe.deliver(body, { credential: 'malformed' }),
-    await probe.deliver(body, { credential: sender.wrongCredential() }),
-    await probe.deliver(Buffer.concat([body, Buffer.from(' ')]), {
+    await probe.deliver({ body, credential: null }),
+    await probe.deliver({ body, credential: 'malformed' }),
+    await probe.deliver({ body, credential: sender.wrongCredential() }),
+    await probe.deliver({
+      body: Buffer.concat([body, Buffer.from(' ')]),
       credential: sender.isSigned ? sender.credential(body) : null,
     }),
-    await probe.deliver(Buffer.from(new URLSearchParams({ payload: body.toString() }).toString()), form),
-    await probe.deliver(body, { method: 'PUT', credential: null }),
+    await probe.deliver({
+      body: Buffer.from(new URLSearchParams({ payload: body.toString() }).toString()),
+      contentType: FORM_TYPE,
+      credential: null,
+    }),
+    await probe.deliver({ body, method: 'PUT', credential: null }),
   ]
   const statuses = replies.map(({ status }) => status ?? 'no response').join(', ')
   const evidence = `sent ${replies.length} forged deliveries: ${statuses}`
@@ -101,7 +105,7 @@ async function handleAfterFailure(probe: Probe): Promise<Finding> {
   let early = 0
   await failHandler(id, true)
   try {
-    reply = await probe.deliver(body)
+    reply = await probe.deliver({ body })
     await wait(QUIET)
     if (counter) early = await counter.now()
   } finally {
@@ -143,7 +147,7 @@ export const DELIVERIES: readonly Scenario[] = [
     async run(probe) {
       const { id, body } = probe.sender.create()
       const counter = await startCounter(probe, id)
-      const first = accepts(await probe.deliver(body), 'a valid delivery')
+      const first = accepts(await probe.deliver({ body }), 'a valid delivery')
       if (first.verdict !== 'passed') return first
       const second = accepts(await retry(probe, body), 'the same delivery again')
       if (second.verdict !== 'passed') return second
@@ -161,7 +165,7 @@ export const DELIVERIES: readonly Scenario[] = [
     async run(probe) {
       const { id, body } = probe.sender.create()
       const counter = await startCounter(probe, id)
-      const replies = await Promise.all(Array.from({ length: 5 }, () => probe.deliver(body)))
+      const replies = await Promise.all(Array.from({ length: 5 }, () => probe.deliver({ body })))
       const statuses = replies.map(({ status }) => status ?? 'no response').join(', ')
       const evidence = `sent one delivery five times at once: ${statuses}`
       if (!replies.some(isSuccess) && replies.some(isLimited)) return undecided(evidence)
@@ -183,7 +187,7 @@ export const DELIVERIES: readonly Scenario[] = [
       const { id, body } = probe.sender.create()
       const counter = await startCounter(probe, id)
       const connection = await probe.connect()
-      await connection.write(probe.bytes(body))
+      await connection.write(probe.bytes({ body }))
       connection.destroy()
       await wait(RETRY)
       const reply = await retry(probe, body)

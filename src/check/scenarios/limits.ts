@@ -1,6 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import { gzipSync } from 'node:zlib'
-import { writeChunk, writeHead } from '../connection.ts'
+import { writeChunk } from '../connection.ts'
 import { describe, each, isLimited, judge, refuses, type Scenario } from '../judge.ts'
 import type { Probe } from '../probe.ts'
 import { isClosed, isRefusal, type Reply } from '../response.ts'
@@ -32,9 +32,8 @@ const PAUSE = 10
 
 /** Sends the head of a body that is too large, and no byte of the body. */
 const announce = (probe: Probe): Promise<Reply> => {
-  const request = probe.request(Buffer.alloc(0), { credential: probe.sender.wrongCredential() })
-  const head = writeHead(probe.url, { ...request, length: DECLARED })
-  return probe.exchange(({ write }) => write(head), { timeout: Math.min(probe.timeout, AT_ONCE) })
+  const head = probe.head({ credential: probe.sender.wrongCredential(), length: DECLARED })
+  return probe.exchange((connection) => connection.write(head), { timeout: Math.min(probe.timeout, AT_ONCE) })
 }
 
 /** Sends a body in parts until a response arrives, and pauses for `pause` milliseconds after each part. */
@@ -42,15 +41,16 @@ async function stream(
   probe: Probe,
   { pause = 0, isChunked = true }: { pause?: number; isChunked?: boolean } = {},
 ): Promise<{ reply: Reply; sent: number }> {
-  const request = probe.request(Buffer.alloc(0), {
+  const head = probe.head({
     credential: probe.sender.wrongCredential(),
     headers: isChunked ? [['transfer-encoding', 'chunked']] : [],
+    length: isChunked ? null : STREAMED,
   })
   const bytes = Buffer.alloc(65_536, ' ')
   const chunk = isChunked ? writeChunk(bytes) : bytes
   let sent = 0
   const reply = await probe.use(async (connection) => {
-    await connection.write(writeHead(probe.url, { ...request, length: isChunked ? null : STREAMED }))
+    await connection.write(head)
     let hasReply = false
     const read = connection.read({ timeout: 2 * probe.timeout }).finally(() => {
       hasReply = true
@@ -60,7 +60,7 @@ async function stream(
       if (pause > 0) await Promise.race([wait(pause), read])
     }
     if (!hasReply && isChunked) void connection.write(writeChunk(Buffer.alloc(0)))
-    return probe.record(await read)
+    return read
   })
   return { reply, sent }
 }
@@ -75,20 +75,20 @@ export const LIMITS: readonly Scenario[] = [
     fix: 'Limit the size of bodies, for example to 1 MiB, and respond with 413 at once if content-length is above it.',
     async run(probe) {
       const start = Buffer.alloc(1000, ' ')
-      const unsigned = { credential: probe.sender.wrongCredential() }
+      const unsigned = { body: start, credential: probe.sender.wrongCredential() }
       const atOnce = Math.min(probe.timeout, AT_ONCE)
       const reply = await probe.use(async (connection) => {
-        await connection.write(writeHead(probe.url, { ...probe.request(start, unsigned), length: DECLARED }))
+        await connection.write(probe.head({ ...unsigned, length: DECLARED }))
         await connection.write(start)
         let first: Reply | undefined
         const read = connection.read({ timeout: atOnce + probe.timeout }).then((received) => {
-          first = probe.record(received)
+          first = received
         })
         await Promise.race([read, wait(atOnce, undefined, { ref: false })])
         if (first) return first
         // Sends a second request to find the reason for the missing response. A busy receiver responds to the first
         // request before the second. A receiver that still reads the first body responds to the second before the first.
-        const later = probe.deliver(start, unsigned).then(
+        const later = probe.deliver(unsigned).then(
           (reply) => (reply.status === undefined || isLimited(reply) ? read : undefined),
           () => read,
         )

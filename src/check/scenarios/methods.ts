@@ -1,5 +1,4 @@
 import { arcgis } from '../../signature/profiles.ts'
-import type { RequestParts } from '../connection.ts'
 import { describe, isLimited, judge, refuses, type Scenario, untilProblem } from '../judge.ts'
 import type { Probe } from '../probe.ts'
 import { headerOf, isClosed, isRefusal, isSuccess, type Reply } from '../response.ts'
@@ -14,9 +13,7 @@ const refusesMethods =
   (probe) =>
     untilProblem(methods, async (method) => {
       const hasBody = method !== 'GET' && method !== 'HEAD'
-      const reply = hasBody
-        ? await probe.deliver(probe.sender.create().body, { method, credential: null })
-        : await probe.send({ method })
+      const reply = hasBody ? await probe.deliver({ method, credential: null }) : await probe.send({ method })
       const isRight = isRefusal(reply) || reply.status === 501 || isClosed(reply)
       return judge(reply, `sent ${method} without a signature: ${describe(reply)}`, isRight)
     })
@@ -41,13 +38,13 @@ export const METHODS: readonly Scenario[] = [
     async run(probe) {
       let evidence = ''
       for (const method of ['PUT', 'PATCH', 'DELETE', 'GET', 'HEAD', 'OPTIONS']) {
-        const reply = await probe.deliver(probe.sender.create().body, { method })
+        const reply = await probe.deliver({ method })
         evidence = `sent ${method} with the right ${probe.sender.isSigned ? 'signature' : 'key'}: ${describe(reply)}`
         if (isLimited(reply)) return undecided(evidence)
         if (!isSuccess(reply)) continue
         // Some URLs send every client the same response, for example to OPTIONS. Other scenarios test PUT and GET.
         const credential = probe.sender.wrongCredential()
-        const forged = await probe.deliver(probe.sender.create().body, { method, credential })
+        const forged = await probe.deliver({ method, credential })
         if (!isSuccess(forged)) return failed(evidence)
       }
       return passed(evidence)
@@ -81,11 +78,12 @@ export const METHODS: readonly Scenario[] = [
 
 const { parameter, member } = arcgis.handshake!
 
+const withQuery = ({ url: { pathname, search } }: Probe, query: string): string =>
+  `${pathname}${search === '' ? '?' : `${search}&`}${query}`
+
 /** Sends a handshake with this query. */
-const shake = (probe: Probe, query: string, parts: RequestParts = { method: 'GET' }): Promise<Reply> => {
-  const { pathname, search } = probe.url
-  return probe.send({ ...parts, path: `${pathname}${search === '' ? '?' : `${search}&`}${query}` })
-}
+const shake = (probe: Probe, query: string): Promise<Reply> =>
+  probe.send({ method: 'GET', path: withQuery(probe, query) })
 
 /** Returns the member of the response with the signature. */
 function tokenIn(reply: Reply): unknown {
@@ -140,8 +138,8 @@ export const HANDSHAKE: readonly Scenario[] = [
     reason: 'A handshake must not replace the verification of a delivery.',
     fix: 'Treat only GET requests as handshakes.',
     run: forHosted(async (probe) => {
-      const delivery = probe.request(probe.sender.create().body, { credential: null })
-      return refuses(await shake(probe, `${parameter}=abc`, delivery), 'an unsigned delivery with a token')
+      const path = withQuery(probe, `${parameter}=abc`)
+      return refuses(await probe.deliver({ path, credential: null }), 'an unsigned delivery with a token')
     }),
   },
   {

@@ -1,14 +1,5 @@
 import { gzipSync } from 'node:zlib'
-import {
-  type Attempt,
-  answers,
-  deliver,
-  describe,
-  each,
-  isLimited,
-  type Scenario,
-  untilProblem,
-} from '../judge.ts'
+import { type Attempt, answers, describe, each, isLimited, type Scenario, untilProblem } from '../judge.ts'
 import { type DeliveryParts, FORM_TYPE, type Probe } from '../probe.ts'
 import type { Reply } from '../response.ts'
 import { type Finding, failed, undecided } from '../types.ts'
@@ -135,7 +126,7 @@ async function findPollution(probe: Probe): Promise<Finding> {
   const before = [await sendAll(probe), await sendAll(probe)]
   const finding = await untilProblem(payloadsOf(probe.sender.create().body), async (payload) => {
     const body = Buffer.from(JSON.stringify(pollute(payload)))
-    return answers(await probe.deliver(body), 'signed JSON with members such as __proto__')
+    return answers(await probe.deliver({ body }), 'signed JSON with members such as __proto__')
   })
   if (finding.verdict !== 'passed') return finding
   let evidence = ''
@@ -172,7 +163,7 @@ async function sendAll(probe: Probe): Promise<Sent[]> {
     { sent: 'a signature made with another key', credential: (body) => credential(body, { key: MARK }) },
   ]
   const all: Sent[] = []
-  for (const attempt of attempts) all.push({ sent: attempt.sent, reply: await deliver(probe, attempt) })
+  for (const attempt of attempts) all.push({ sent: attempt.sent, reply: await probe.deliver(attempt) })
   return [...all, { sent: 'GET', reply: await probe.send({ method: 'GET' }) }]
 }
 

@@ -1,4 +1,4 @@
-import { type Attempt, deliver, describe, isLimited } from '../judge.ts'
+import { type Attempt, describe, isLimited } from '../judge.ts'
 import { type DeliveryParts, FORM_TYPE, type Probe } from '../probe.ts'
 import { headerOf, isRefusal, type Reply } from '../response.ts'
 import { type Finding, failed, passed, skipped, undecided } from '../types.ts'
@@ -47,9 +47,9 @@ async function compareResponses(
 ): Promise<Finding> {
   let evidence = ''
   for (const [attempt, other] of pairs) {
-    const first = await deliver(probe, attempt)
-    const again = await deliver(probe, attempt)
-    const reply = await deliver(probe, other)
+    const first = await probe.deliver(attempt)
+    const again = await probe.deliver(attempt)
+    const reply = await probe.deliver(other)
     evidence = `sent ${attempt.sent}: ${describe(again)}; sent ${other.sent}: ${describe(reply)}`
     if (![first, again, reply].every(isUsable)) return undecided(evidence)
     const changing = new Set([...VARIABLE, ...changingHeaders(first, again)])
@@ -85,7 +85,7 @@ async function compareAgain(
   for (let repeat = 0; repeat < REPEATS; repeat++) {
     const replies: Reply[] = []
     for (const { attempt, before } of compared) {
-      const reply = await deliver(probe, attempt)
+      const reply = await probe.deliver(attempt)
       for (const name of changingHeaders(before, reply)) changing.add(name)
       replies.push(reply)
     }
@@ -182,7 +182,7 @@ interface Measured {
 
 async function measureTimes(probe: Probe, what: string, pair: Pair): Promise<Measured> {
   const { body } = probe.sender.create()
-  const requests = pair(body).map((parts) => probe.bytes(body, parts)) as [Buffer, Buffer]
+  const requests = pair(body).map((parts) => probe.bytes({ body, ...parts })) as [Buffer, Buffer]
   const times: [number[], number[]] = [[], []]
   const end = performance.now() + BUDGET
   let connection = await probe.connect()
@@ -191,10 +191,10 @@ async function measureTimes(probe: Probe, what: string, pair: Pair): Promise<Mea
       // Alternates the order, so that neither side is always first.
       const side = (round + (round >> 1)) & 1
       await connection.write(requests[side]!)
-      const reply = probe.record(await connection.read())
+      const reply = await connection.read()
       if (reply.status === undefined || isLimited(reply)) return unclear(undecided(describe(reply)))
       times[side]!.push(reply.milliseconds)
-      if (!connection.isReusable()) {
+      if (!connection.isReusable) {
         connection.destroy()
         connection = await probe.connect()
       }

@@ -1,5 +1,6 @@
+import type { RecordedReply } from '../connection.ts'
 import { accepts, describe, isLimited, type Scenario } from '../judge.ts'
-import type { Probe, RecordedReply } from '../probe.ts'
+import type { Probe } from '../probe.ts'
 import { headerOf, isRefusal, isSuccess, MAX_BODY, type Reply } from '../response.ts'
 import { type Finding, failed, passed, undecided } from '../types.ts'
 import { compareRefusals, compareTenants, compareTenantTimes, compareTimes } from './refusals.ts'
@@ -13,8 +14,7 @@ export const RESPONSES: readonly Scenario[] = [
     reason: 'A sender that gets no response in time counts a failure, and may retry.',
     fix: 'Store the delivery, respond with 202, and do slow work afterwards.',
     async run(probe) {
-      const { body } = probe.sender.create()
-      const reply = await probe.deliver(body)
+      const reply = await probe.deliver()
       const finding = accepts(reply, 'a valid delivery')
       return reply.milliseconds > probe.timeout / 2 ? failed(finding.evidence) : finding
     },
@@ -26,7 +26,7 @@ export const RESPONSES: readonly Scenario[] = [
     reason: 'Other codes hide the cause: 404 looks like a wrong URL, and 400 like a broken payload.',
     fix: 'Respond with 401 to a missing or wrong signature.',
     async run(probe) {
-      const reply = await probe.deliver(probe.sender.create().body, { credential: null })
+      const reply = await probe.deliver({ credential: null })
       const evidence = `sent a delivery without a signature: ${describe(reply)}`
       if (!isRefusal(reply) || isLimited(reply)) return undecided(evidence)
       return reply.status === 401 || reply.status === 403 ? passed(evidence) : failed(evidence)
@@ -107,12 +107,13 @@ export const RESPONSES: readonly Scenario[] = [
     title: 'sends no x-powered-by header, and no version in the server header',
     reason: 'A version number tells attackers which known holes to try.',
     fix: 'Remove x-powered-by, and the version in server.',
-    run({ replies, show }) {
+    run(probe) {
+      const { replies } = probe
       for (const { reply } of replies) {
         const powered = headerOf(reply, 'x-powered-by')
         const server = headerOf(reply, 'server')
-        if (powered !== undefined) return failed(`x-powered-by: ${show(powered)}`)
-        if (server !== undefined && /\d/.test(server)) return failed(`server: ${show(server)}`)
+        if (powered !== undefined) return failed(`x-powered-by: ${probe.show(powered)}`)
+        if (server !== undefined && /\d/.test(server)) return failed(`server: ${probe.show(server)}`)
       }
       return passed(`none of ${replies.length} responses has x-powered-by, or a version in server`)
     },
@@ -125,13 +126,14 @@ export const RESPONSES: readonly Scenario[] = [
     reason:
       'A sender may ignore a redirect, or follow it with GET in place of POST (RFC 9110 section 15.4). The delivery is then lost.',
     fix: 'Register the final URL as the payload URL.',
-    run({ replies: [first], show }) {
+    run(probe) {
+      const [first] = probe.replies
       if (!first) return undecided('no response arrived')
       const { reply } = first
       const isRedirect = reply.status !== undefined && reply.status >= 300 && reply.status < 400
       const to = headerOf(reply, 'location')
       return isRedirect
-        ? failed(`${describe(reply)}, location: ${show(to ?? 'missing')}`)
+        ? failed(`${describe(reply)}, location: ${probe.show(to ?? 'missing')}`)
         : passed('the first response was no redirect')
     },
   },
@@ -144,7 +146,7 @@ export const RESPONSES: readonly Scenario[] = [
     fix: 'Look in the log of the receiver for an uncaught error. Run the scenarios one by one with --only.',
     async run(probe) {
       try {
-        const reply = await probe.deliver(probe.sender.create().body)
+        const reply = await probe.deliver()
         const finding = accepts(reply, 'a valid delivery at the end')
         // A proxy answers 503 if the receiver behind it has stopped.
         return isSuccess(reply) || reply.status === 429 ? finding : { ...finding, verdict: 'failed' }
@@ -173,10 +175,9 @@ function textsOf(key: Buffer): string[] {
 /** Makes a receiver respond with errors, so that there are some also if no other scenario runs. */
 async function provoke(probe: Probe): Promise<readonly RecordedReply[]> {
   const notJson = Buffer.from('{"events":')
-  const { body } = probe.sender.create()
-  await probe.deliver(body, { credential: probe.sender.wrongCredential() })
-  await probe.deliver(body, { credential: null })
-  await probe.deliver(notJson)
+  await probe.deliver({ credential: probe.sender.wrongCredential() })
+  await probe.deliver({ credential: null })
+  await probe.deliver({ body: notJson })
   await probe.send({ method: 'PUT', body: notJson })
   return probe.replies
 }
