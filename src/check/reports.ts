@@ -14,80 +14,64 @@ import { type CheckReport, type CheckResult, type CheckVerdict, GROUPS, isRequir
  * ```
  */
 export function toJUnit(report: CheckReport): string {
-  const suites = GROUPS.map((group) => ({
-    group,
-    results: report.results.filter((result) => result.group === group),
-  })).filter(({ results }) => results.length > 0)
-  const cases = suites.map(({ group, results }) => toSuite(group, results, report))
   const isUnreachable = report.conclusion === 'unreachable'
   const numbers = isUnreachable ? ONE_ERROR : counts(report.results, report)
-  return [
-    '<?xml version="1.0" encoding="UTF-8"?>',
-    `<testsuites name="geohook check" ${numbers} time="${seconds(report.duration)}">`,
-    ...cases,
-    ...(isUnreachable ? [unreachable(report)] : []),
-    '</testsuites>',
-    '',
-  ].join('\n')
+  return html`<?xml version="1.0" encoding="UTF-8"?>
+<testsuites name="geohook check" ${numbers} time="${seconds(report.duration)}">
+${groupsOf(report).map(([group, results]) => toSuite(group, results, report))}${isUnreachable ? unreachable(report) : ''}</testsuites>
+`.markup
 }
 
-function toSuite(group: string, results: readonly CheckResult[], report: CheckReport): string {
+/** The groups that have results, in the order of the report. */
+const groupsOf = ({ results }: CheckReport): [group: string, results: CheckResult[]][] =>
+  GROUPS.map((group): [string, CheckResult[]] => [
+    group,
+    results.filter((result) => result.group === group),
+  ]).filter(([, found]) => found.length > 0)
+
+function toSuite(group: string, results: readonly CheckResult[], report: CheckReport): Html {
   const time = results.reduce((sum, { duration }) => sum + duration, 0)
-  const lines = results.map((result) => toCase(result, report))
-  return `  <testsuite name="${group}" ${counts(results, report)} errors="0" timestamp="${report.startedAt}" time="${seconds(time)}">
-${lines.join('\n')}
-  </testsuite>`
+  return html`  <testsuite name="${group}" ${counts(results, report)} errors="0" timestamp="${report.startedAt}" time="${seconds(time)}">
+${results.map((result) => toCase(result, report))}  </testsuite>
+`
 }
 
-function toCase(result: CheckResult, report: CheckReport): string {
-  const { id, group, level, title, verdict, evidence, duration } = result
-  const properties = `<properties><property name="level" value="${level}"/><property name="verdict" value="${verdict}"/></properties>`
-  return `    <testcase classname="${group}" name="${escapeXml(`${id}: ${title}`)}" time="${seconds(duration)}">
-      ${properties}${outcome(result, report)}
-      <system-out>${escapeXml(evidence)}</system-out>
-    </testcase>`
-}
+const toCase = (result: CheckResult, report: CheckReport): Html =>
+  html`    <testcase classname="${result.group}" name="${`${result.id}: ${result.title}`}" time="${seconds(result.duration)}">
+      <properties><property name="level" value="${result.level}"/><property name="verdict" value="${result.verdict}"/></properties>${outcome(result, report)}
+      <system-out>${result.evidence}</system-out>
+    </testcase>
+`
 
-function outcome(result: CheckResult, report: CheckReport): string {
+function outcome(result: CheckResult, report: CheckReport): Html {
   const { level, verdict, evidence, reason, fix } = result
-  if (verdict === 'passed') return ''
+  if (verdict === 'passed') return html``
   if (verdict === 'failed' && isRequired(result, report))
-    return `\n      <failure type="${level}" message="${escapeXml(evidence)}">${escapeXml(`${reason}\n${fix}`)}</failure>`
+    return html`
+      <failure type="${level}" message="${evidence}">${`${reason}\n${fix}`}</failure>`
   const note = verdict === 'failed' ? `${level} only, does not count: ` : `${verdict}: `
-  return `\n      <skipped message="${escapeXml(note + evidence)}"/>`
+  return html`
+      <skipped message="${note + evidence}"/>`
 }
 
-const ONE_ERROR = 'tests="1" failures="0" skipped="0" errors="1"'
+const ONE_ERROR: Html = html`tests="1" failures="0" skipped="0" errors="1"`
 
 /** A test case with an error, because CI systems take a file without test cases for success. */
-const unreachable = ({ summary }: CheckReport): string =>
-  `  <testsuite name="connection" ${ONE_ERROR}>
-    <testcase classname="connection" name="reaches the receiver"><error message="${escapeXml(summary)}"/></testcase>
-  </testsuite>`
+const unreachable = ({ summary }: CheckReport): Html =>
+  html`  <testsuite name="connection" ${ONE_ERROR}>
+    <testcase classname="connection" name="reaches the receiver"><error message="${summary}"/></testcase>
+  </testsuite>
+`
 
-function counts(results: readonly CheckResult[], report: CheckReport): string {
+function counts(results: readonly CheckResult[], report: CheckReport): Html {
   const failures = results.filter(
     (result) => result.verdict === 'failed' && isRequired(result, report),
   ).length
   const skipped = results.filter(({ verdict }) => verdict !== 'passed').length - failures
-  return `tests="${results.length}" failures="${failures}" skipped="${skipped}"`
+  return html`tests="${results.length}" failures="${failures}" skipped="${skipped}"`
 }
 
 const seconds = (milliseconds: number): string => (milliseconds / 1000).toFixed(3)
-
-const ENTITIES: Readonly<Record<string, string>> = {
-  '&': '&amp;',
-  '<': '&lt;',
-  '>': '&gt;',
-  '"': '&quot;',
-  '\n': '&#10;',
-}
-
-/** Escapes text, and replaces characters that XML 1.0 does not allow. */
-const escapeXml = (text: string): string =>
-  text
-    .replace(/[&<>"\n]/g, (character) => ENTITIES[character] as string)
-    .replace(/[^\P{Cc}\t]|\p{Cs}|[\ufffe\uffff]/gu, '\u{fffd}')
 
 /** The style of the page. All pairs of colours have a contrast of 4.5 or more. */
 const STYLE: Html = new Html(`
@@ -130,7 +114,6 @@ const MARKS: Readonly<Record<CheckVerdict, string>> = {
 export function toHtml(report: CheckReport): string {
   const { url, summary, conclusion, counts, startedAt, version, profile, dialect, duration } = report
   const title = `${url}: ${conclusion}`
-  const groups = GROUPS.map((group) => renderGroup(group, report))
   return html`<!doctype html>
 <html lang="en">
 <head>
@@ -146,22 +129,19 @@ export function toHtml(report: CheckReport): string {
 <p class="${conclusion}">${summary}</p>
 <p>${counts.passed} passed, ${counts.failed} failed, ${counts.undecided} undecided, ${counts.skipped} skipped.
 Profile ${profile}, dialect ${dialect}${report.strict ? ', strict' : ''}. <time datetime="${startedAt}">${startedAt}</time>, ${(duration / 1000).toFixed(1)} s, geohook ${version}.</p>
-${groups}
+${groupsOf(report).map(([group, results]) => renderGroup(group, results, report))}
 </main>
 </body>
 </html>
 `.markup
 }
 
-function renderGroup(group: string, report: CheckReport): Html {
-  const results = report.results.filter((result) => result.group === group)
-  if (results.length === 0) return html``
-  return html`<section aria-labelledby="group-${group}">
+const renderGroup = (group: string, results: readonly CheckResult[], report: CheckReport): Html =>
+  html`<section aria-labelledby="group-${group}">
 <h2 id="group-${group}">${group}</h2>
 ${results.map((result) => renderResult(result, report))}
 </section>
 `
-}
 
 function renderResult(result: CheckResult, report: CheckReport): Html {
   const { id, level, title, verdict, evidence, reason, fix } = result

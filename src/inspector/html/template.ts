@@ -28,11 +28,11 @@ const ENTITIES: Readonly<Record<string, string>> = {
   "'": '&#39;',
 }
 
-/** Escapes markup, and replaces control characters that HTML does not allow. */
+/** Escapes markup, and replaces characters that HTML or XML 1.0 does not allow. */
 const escapeText = (text: string): string =>
   text
     .replace(/[&<>"']/g, (character) => ENTITIES[character] as string)
-    .replace(/[^\P{Cc}\t\n\r]/gu, '\u{fffd}')
+    .replace(/[^\P{Cc}\t\n\r]|\p{Cs}|[\ufffe\uffff]/gu, '\u{fffd}')
 
 /** The icon of the page: a hook. */
 export const ICON: string =
