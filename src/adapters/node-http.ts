@@ -210,8 +210,6 @@ function callbacksOf(socket: Socket): Set<() => void> {
  * first value of `content-type`, `authorization` and some other headers.
  */
 export function headersOf({ headers, rawHeaders = [] }: IncomingMessage): HeaderBag {
-  // Fast path: in nearly all requests no header occurs twice.
-  if (Object.keys(headers).length * 2 === rawHeaders.length) return headers
   const joined = { ...headers }
   const first = new Map<string, string>()
   for (let i = 0; i < rawHeaders.length; i += 2) {

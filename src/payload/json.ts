@@ -1,4 +1,3 @@
-import { decodeUtf8 } from '#runtime'
 import { WebhookError } from '../errors.ts'
 
 /** Maximum number of levels of nested objects and arrays in a payload. */
@@ -34,6 +33,8 @@ export const isForbidden = (key: string, member: unknown): boolean =>
 /** Creates the error for a body that is not a valid payload. */
 export const malformed = (message: string): WebhookError => new WebhookError('payload_malformed', { message })
 
+const strictUtf8 = /* @__PURE__ */ new TextDecoder('utf-8', { fatal: true })
+
 /**
  * Decodes UTF-8 strictly: invalid bytes are an error, never replaced. Removes one leading byte order mark (RFC 8259
  * section 8.1).
@@ -42,7 +43,7 @@ export const malformed = (message: string): WebhookError => new WebhookError('pa
  */
 export function toText(bytes: Uint8Array): string {
   try {
-    return decodeUtf8(bytes)
+    return strictUtf8.decode(bytes)
   } catch {
     throw malformed('the body is not valid UTF-8')
   }

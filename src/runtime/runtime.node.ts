@@ -106,24 +106,6 @@ class NodeHmac implements Hmac {
 // Read at import time, before tests install fake timers, which would never fire.
 const { setImmediate } = globalThis
 
-const strictUtf8 = /* @__PURE__ */ new TextDecoder('utf-8', { fatal: true })
-
-/**
- * Minimum size in bytes of a body to decode as Latin-1. Node stores Latin-1 strings of more than 1 MiB outside V8's
- * heap, but this saves memory only from about 4 MiB.
- */
-const LARGE = 4 * 1024 * 1024
-
-/**
- * Decodes strict UTF-8, and throws a TypeError for invalid bytes. Large ASCII bodies are decoded as Latin-1, which
- * returns the same text and takes less memory (docs/architecture.md, "Speed").
- */
-export function decodeUtf8(bytes: Uint8Array): string {
-  if (bytes.length < LARGE || !process.getBuiltinModule('node:buffer').isAscii(bytes))
-    return strictUtf8.decode(bytes)
-  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('latin1')
-}
-
 let tick: Promise<void> | undefined
 
 /**

@@ -28,11 +28,6 @@ export const isSync: boolean = false
 export const sha256 = async (bytes: Uint8Array): Promise<string> =>
   toHex(await crypto.subtle.digest('SHA-256', bytes as Uint8Array<ArrayBuffer>))
 
-const strictUtf8 = /* @__PURE__ */ new TextDecoder('utf-8', { fatal: true })
-
-/** Decodes strict UTF-8, and throws a TypeError for invalid bytes. */
-export const decodeUtf8 = (bytes: Uint8Array): string => strictUtf8.decode(bytes)
-
 /**
  * Returns immediately, because outside Node a delay would fail requests: Bun would not respond to pipelined requests,
  * and Cloudflare Workers cannot share a promise between requests.
