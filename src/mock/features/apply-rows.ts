@@ -19,16 +19,17 @@ import {
   readAttributes,
   type StagedLayer,
 } from './layer-data.ts'
-
 import {
   type Attachment,
   type Attributes,
   type Change,
   type Feature,
+  type Geometry,
   type Layer,
   MAX_ATTACHMENT,
   MAX_FEATURES,
   toGlobalId,
+  type Value,
 } from './model.ts'
 
 /** A change before it has a generation. */
@@ -61,15 +62,7 @@ export function addFeature(staged: StagedLayer, row: unknown, context: RowContex
     objectId: layer.nextObjectId,
     globalId: context.useGlobalIds ? newGlobalId(staged, attributes) : createGlobalId(),
   }
-  const { creationDate, creator, editDate, editor } = layer.systemFields
-  const { now, username } = context
-  const edited = { [creationDate]: now, [creator]: username, [editDate]: now, [editor]: username }
-  const feature: Feature = {
-    ...ids,
-    attributes: withSystemValues(layer, ids, { ...values, ...edited }),
-    geometry: readGeometry(layer, geometry),
-    attachments: new Map(),
-  }
+  const feature = createFeature(layer, ids, values, readGeometry(layer, geometry), context)
   layer.nextObjectId += 1
   staged.put(feature)
   return toResult(layer, feature, 'insert', context)
@@ -135,16 +128,21 @@ function toResult(...change: Parameters<typeof toChange>): RowResult {
   return { objectId, globalId, changes: [toChange(...change)] }
 }
 
-/** Puts the ids of a feature into its attributes, which have the order of the fields. */
-export function withSystemValues(
+/** Creates a feature whose attributes have the order of the fields. The given values can include editor fields. */
+export function createFeature(
   { fields, systemFields }: Pick<Layer, 'fields' | 'systemFields'>,
-  { objectId, globalId }: Pick<Feature, 'objectId' | 'globalId'>,
+  ids: Pick<Feature, 'objectId' | 'globalId'>,
   values: Attributes,
-): Attributes {
+  geometry: Geometry | undefined,
+  { now, username }: Pick<EditContext, 'now' | 'username'>,
+): Feature {
+  const { creationDate, creator, editDate, editor } = systemFields
+  const edited = { [creationDate]: now, [creator]: username, [editDate]: now, [editor]: username }
   // A map, because a field may be called `constructor`.
-  const all = new Map(Object.entries(values))
-  all.set(systemFields.objectId, objectId).set(systemFields.globalId, globalId)
-  return Object.fromEntries(fields.map(({ name }) => [name, all.get(name) ?? null]))
+  const all = new Map<string, Value>(Object.entries({ ...edited, ...values }))
+  all.set(systemFields.objectId, ids.objectId).set(systemFields.globalId, ids.globalId)
+  const attributes = Object.fromEntries(fields.map(({ name }) => [name, all.get(name) ?? null]))
+  return { ...ids, attributes, geometry, attachments: new Map() }
 }
 
 function readRow(row: unknown): { attributes: Readonly<Record<string, unknown>>; geometry: unknown } {

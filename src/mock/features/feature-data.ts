@@ -13,19 +13,6 @@ import {
 import { defaultLayer, toLayers } from './layer-seed.ts'
 import { type Change, MAX_EDITS, MAX_HISTORY } from './model.ts'
 
-interface FeatureDataOptions {
-  service: Readonly<Service>
-  generations: Generations
-  layers: Iterable<LayerData>
-  /** Default: none. */
-  changes?: readonly Change[] | undefined
-  /** Default: the current generation. */
-  minGeneration?: number | undefined
-  /** Milliseconds since 1970. */
-  createdAt: number
-  isKept: boolean
-}
-
 /** The layers of one feature service, and the history of their changes. */
 export class FeatureData {
   readonly service: Readonly<Service>
@@ -35,30 +22,26 @@ export class FeatureData {
   /** Time of the last change in milliseconds since 1970; at first, when the data was created. */
   lastChange: number
   /** True if the data must be part of a snapshot: it was seeded, restored or edited. */
-  isKept: boolean
+  isKept = false
   /** Whether a request has used the data, so that a client can know its generation. */
   isUsed = false
   readonly #generations: Generations
   /** Oldest first. The oldest are dropped when there are more than {@link MAX_HISTORY}. */
-  #history: Change[]
+  #history: Change[] = []
   #usedBytes = 0
 
-  constructor({
-    service,
-    generations,
-    layers,
-    changes = [],
-    createdAt,
-    isKept,
-    ...options
-  }: FeatureDataOptions) {
+  /** @param now milliseconds since 1970 */
+  constructor(
+    service: Readonly<Service>,
+    layers: readonly LayerData[],
+    generations: Generations,
+    now: number,
+  ) {
     this.service = service
-    this.layers = new Map([...layers].map((layer) => [layer.id, layer]))
-    this.minGeneration = options.minGeneration ?? generations.current(service)
-    this.lastChange = changes.at(-1)?.when ?? createdAt
-    this.isKept = isKept
+    this.layers = new Map(layers.map((layer) => [layer.id, layer]))
+    this.minGeneration = generations.current(service)
+    this.lastChange = now
     this.#generations = generations
-    this.#history = [...changes]
     for (const { features } of this.layers.values())
       for (const { attachments } of features.values())
         for (const { size } of attachments.values()) this.#usedBytes += size
@@ -111,6 +94,13 @@ export class FeatureData {
     return { layers, events: numbered.events }
   }
 
+  /** Continues the history of a snapshot. */
+  continueFrom({ minGeneration, changes }: Pick<ServiceDataSnapshot, 'minGeneration' | 'changes'>): void {
+    this.#history = structuredClone(changes)
+    this.minGeneration = minGeneration
+    this.lastChange = changes.at(-1)?.when ?? this.lastChange
+  }
+
   /** Drops the changes up to a generation, at most the current one. */
   cleanup(minGeneration: number): void {
     this.#drop(Math.min(minGeneration, this.generation))
@@ -154,18 +144,13 @@ export class FeatureStore {
   of(service: Readonly<Service>): FeatureData {
     const data =
       this.#all.get(servicePath(service)) ??
-      this.#put(service, [toLayerData(defaultLayer(service.serviceName))], { isKept: false })
+      this.#put(service, [toLayerData(defaultLayer(service.serviceName))])
     data.isUsed = true
     return data
   }
 
-  #put(
-    service: Readonly<Service>,
-    layers: Iterable<LayerData>,
-    options: Pick<FeatureDataOptions, 'isKept' | 'minGeneration' | 'changes'>,
-  ): FeatureData {
-    const generations = this.#generations
-    const data = new FeatureData({ service, generations, layers, createdAt: this.#now(), ...options })
+  #put(service: Readonly<Service>, layers: readonly LayerData[]): FeatureData {
+    const data = new FeatureData(service, layers, this.#generations, this.#now())
     this.#all.set(servicePath(service), data)
     return data
   }
@@ -201,7 +186,7 @@ export class FeatureStore {
         const path = servicePath(service)
         if (this.#all.has(path)) continue
         if (before.has(path)) this.#startHistory(service)
-        this.#put(service, layers, { isKept: true })
+        this.#put(service, layers).isKept = true
       }
       for (const [path, { service, isKept }] of before)
         if (isKept && !this.#all.has(path)) this.#startHistory(service)
@@ -209,15 +194,12 @@ export class FeatureStore {
   }
 
   /** Restores the data of a service. Its history is dropped if the service has changed since the snapshot. */
-  #restore(
-    service: Readonly<Service>,
-    { generation, minGeneration, changes }: ServiceDataSnapshot,
-    layers: LayerData[],
-  ): void {
-    const isCurrent = this.#generations.raise(service, generation) === generation
+  #restore(service: Readonly<Service>, snapshot: ServiceDataSnapshot, layers: readonly LayerData[]): void {
+    const isCurrent = this.#generations.raise(service, snapshot.generation) === snapshot.generation
     if (!isCurrent) this.#startHistory(service)
-    const history = isCurrent ? { minGeneration, changes: structuredClone(changes) } : {}
-    this.#put(service, layers, { ...history, isKept: true })
+    const data = this.#put(service, layers)
+    if (isCurrent) data.continueFrom(snapshot)
+    data.isKept = true
   }
 
   /** Begins a history after a new generation, so that no client can continue from before. */

@@ -5,7 +5,7 @@ import { isObject } from '../../shared/json.ts'
 import { check } from '../schemas.ts'
 import type { ServiceSeed } from '../state/services.ts'
 import { ANYONE } from '../state/webhooks.ts'
-import { createGlobalId, withSystemValues } from './apply-rows.ts'
+import { createFeature, createGlobalId } from './apply-rows.ts'
 import { EditError } from './edits.ts'
 import { COORDINATES, readGeometry } from './geometry.ts'
 import { type LayerData, readValue, toLayerData } from './layer-data.ts'
@@ -237,18 +237,8 @@ function toLayer(given: LayerSeed, index: number, name: string, now: number): La
   return toLayerData(layer, toFeatures(layer, rows, name, now))
 }
 
-const toSeededField = ({
-  name,
-  type,
-  alias = name,
-  length,
-  nullable = true,
-}: FieldSeed): Layer['fields'][number] =>
-  toField(name, type, {
-    alias,
-    nullable,
-    ...(type === 'esriFieldTypeString' ? { length: length ?? 256 } : {}),
-  })
+const toSeededField = ({ name, type, alias = name, length = 256, nullable = true }: FieldSeed): Field =>
+  toField(name, type, { alias, nullable, ...(type === 'esriFieldTypeString' ? { length } : {}) })
 
 function requireUniqueNames({ fields }: Pick<Layer, 'fields'>, name: string): void {
   for (const field of fields) check(fieldName, field.name, `${name}.fields`)
@@ -264,8 +254,7 @@ function toFeatures(
   name: string,
   now: number,
 ): Feature[] {
-  const { creationDate, creator, editDate, editor, objectId, globalId } = layer.systemFields
-  const defaults = { [creationDate]: now, [creator]: ANYONE, [editDate]: now, [editor]: ANYONE }
+  const { objectId, globalId } = layer.systemFields
   const values = rows.map((row, index) => readRow(layer, row, `${name}.features.${index}`))
   const used = new Set<Value | undefined>(values.map(({ attributes }) => attributes[objectId]))
   let next = 1
@@ -275,8 +264,7 @@ function toFeatures(
       objectId: (attributes[objectId] ?? next++) as number,
       globalId: toGlobalId(attributes[globalId]) ?? createGlobalId(),
     }
-    const all = withSystemValues(layer, ids, { ...defaults, ...attributes })
-    return { ...ids, attributes: all, geometry, attachments: new Map() }
+    return createFeature(layer, ids, attributes, geometry, { now, username: ANYONE })
   })
   for (const key of ['objectId', 'globalId'] as const)
     if (new Set(features.map((feature) => feature[key])).size < features.length)
