@@ -14,7 +14,6 @@ import {
   type LayerResults,
   RESULT_LISTS,
   type Reference,
-  type Results,
 } from './edits.ts'
 import { type Attachment, type Feature, MAX_EDITS, toIdText } from './model.ts'
 import {
@@ -100,13 +99,13 @@ const layerEdits: z.ZodType<FeatureEdits> = z
   })
   .transform(({ id: layerId, ...edits }) => ({ layerId, ...edits }))
 
-/** Applies edits, and answers with a part of the results. */
+/** Applies edits, and answers with the results of each layer as JSON. */
 function edit(
   { context, user, data }: FeatureCall,
   { rollbackOnFailure = true, useGlobalIds, returnEditMoment }: Modes,
   edits: readonly FeatureEdits[],
-  answer: (layers: [LayerResults, ...LayerResults[]], moment: object) => object,
-): FeatureAnswer {
+  toJson: (results: LayerResults, edits: FeatureEdits) => object,
+) {
   const now = context.options.clock.now()
   const { layers, events } = data.apply(edits, {
     username: user.username,
@@ -114,18 +113,27 @@ function edit(
     rollbackOnFailure,
     useGlobalIds,
   })
-  const body = answer(
-    layers as [LayerResults, ...LayerResults[]],
-    returnEditMoment ? { editMoment: now } : {},
-  )
+  const body = layers.map((results, index) => ({
+    ...toJson(results, edits[index] as FeatureEdits),
+    ...(returnEditMoment ? { editMoment: now } : {}),
+  }))
   return { body, changed: events.length > 0, events }
 }
 
+/** Edits the layer that the path names. */
+function editLayer(
+  call: FeatureCall,
+  modes: Modes,
+  edits: FeatureEdits,
+  toJson: Parameters<typeof edit>[3],
+): FeatureAnswer {
+  const { body, ...answer } = edit(call, modes, [{ ...edits, layerId: layerOf(call).id }], toJson)
+  return { body: body[0] as object, ...answer }
+}
+
 /** The results of one layer, with those of its attachments if the request has any. */
-const toLayerJson = (
-  { layerId: _, attachments, ...results }: LayerResults,
-  edits: FeatureEdits | undefined,
-): object => (edits?.attachments ? { ...results, attachments } : results)
+const toLayerJson = ({ layerId: _, attachments, ...results }: LayerResults, edits: FeatureEdits): object =>
+  edits.attachments ? { ...results, attachments } : results
 
 /** The result of one row. */
 const EDIT_RESULT = object(
@@ -167,9 +175,7 @@ const applyServiceEdits = operation({
   },
   response: listOf(LAYER_RESULTS),
   run: (call, { edits, ...modes }) =>
-    edit(call, modes, edits, (layers, moment) =>
-      layers.map((layer, index) => ({ id: layer.layerId, ...toLayerJson(layer, edits[index]), ...moment })),
-    ),
+    edit(call, modes, edits, (results, given) => ({ id: results.layerId, ...toLayerJson(results, given) })),
 })
 
 const applyLayerEdits = operation({
@@ -188,10 +194,8 @@ const applyLayerEdits = operation({
     ...ROW_MODES,
   },
   response: LAYER_RESULTS,
-  run(call, { adds, updates, deletes, attachments, ...modes }) {
-    const edits = { layerId: layerOf(call).id, adds, updates, deletes, attachments }
-    return edit(call, modes, [edits], ([layer], moment) => ({ ...toLayerJson(layer, edits), ...moment }))
-  },
+  run: (call, { adds, updates, deletes, attachments, ...modes }) =>
+    editLayer(call, modes, { adds, updates, deletes, attachments }, toLayerJson),
 })
 
 /** An operation with the rows of one list of a layer. */
@@ -205,10 +209,7 @@ const rowsOperation = (name: string, summary: string, list: 'adds' | 'updates'):
     parameters: { features: required(rows(ROWS)), ...ROW_MODES },
     response: resultsSchema([results]),
     run: (call, { features, ...modes }) =>
-      edit(call, modes, [{ layerId: layerOf(call).id, [list]: features }], ([layer], moment) => ({
-        [results]: layer[results],
-        ...moment,
-      })),
+      editLayer(call, modes, { [list]: features }, (layer) => ({ [results]: layer[results] })),
   })
 }
 
@@ -230,10 +231,7 @@ const deleteFeatures = operation({
       where === undefined
         ? objectIds
         : findFeatures(layer, { where, objectIds }).map(({ objectId }) => objectId)
-    return edit(call, modes, [{ layerId: layer.id, deletes }], ([{ deleteResults }], moment) => ({
-      deleteResults,
-      ...moment,
-    }))
+    return editLayer(call, modes, { deletes }, ({ deleteResults }) => ({ deleteResults }))
   },
 })
 
@@ -253,7 +251,6 @@ const listAttachments = operation({
   path: '{layerId}/{objectId}/attachments',
   summary: 'List the attachments of a feature.',
   methods: READ_METHODS,
-  parameters: {},
   response: object({ attachmentInfos: listOf({ type: 'object' }) }),
   run(call) {
     const feature = featureOf(call)
@@ -269,7 +266,6 @@ const getAttachment = operation({
   path: '{layerId}/{objectId}/attachments/{attachmentId}',
   summary: 'The bytes of an attachment.',
   methods: READ_METHODS,
-  parameters: {},
   response: 'application/octet-stream',
   run(call) {
     const attachment = featureOf(call).attachments.get(Number(call.path.attachmentId))
@@ -288,15 +284,6 @@ const getAttachment = operation({
   },
 })
 
-/** Edits the attachments of the feature that the path names. */
-const editAttachments = (
-  call: FeatureCall,
-  attachments: AttachmentEdits,
-  answer: (results: Results) => object,
-  modes: Modes = {},
-): FeatureAnswer =>
-  edit(call, modes, [{ layerId: layerOf(call).id, attachments }], ([layer]) => answer(layer.attachments))
-
 function requireFile({ files }: FeatureCall): UploadedFile {
   const file = files.get('attachment')
   if (file) return file
@@ -311,11 +298,12 @@ const addAttachment = operation({
   summary: 'Add an attachment to a feature.',
   methods: CHANGE_METHODS,
   files: FILES,
-  parameters: {},
   response: object({ addAttachmentResult: EDIT_RESULT }, []),
   run(call) {
     const adds = [{ parent: featureOf(call).objectId, ...requireFile(call) }]
-    return editAttachments(call, { adds }, ({ addResults }) => ({ addAttachmentResult: addResults[0] }))
+    return editLayer(call, {}, { attachments: { adds } }, ({ attachments }) => ({
+      addAttachmentResult: attachments.addResults[0],
+    }))
   },
 })
 
@@ -329,8 +317,8 @@ const updateAttachment = operation({
   response: object({ updateAttachmentResult: EDIT_RESULT }, []),
   run(call, { attachmentId: attachment }) {
     const updates = [{ parent: featureOf(call).objectId, attachment, ...requireFile(call) }]
-    return editAttachments(call, { updates }, ({ updateResults }) => ({
-      updateAttachmentResult: updateResults[0],
+    return editLayer(call, {}, { attachments: { updates } }, ({ attachments }) => ({
+      updateAttachmentResult: attachments.updateResults[0],
     }))
   },
 })
@@ -348,8 +336,9 @@ const deleteAttachments = operation({
   run(call, { attachmentIds, ...modes }) {
     const parent = featureOf(call).objectId
     const deletes = attachmentIds.map((id) => ({ parent, attachment: Number(id) }))
-    const answer = ({ deleteResults }: Results) => ({ deleteAttachmentResults: deleteResults })
-    return editAttachments(call, { deletes }, answer, modes)
+    return editLayer(call, modes, { attachments: { deletes } }, ({ attachments }) => ({
+      deleteAttachmentResults: attachments.deleteResults,
+    }))
   },
 })
 

@@ -70,7 +70,8 @@ type ParametersByName = Readonly<Record<string, Parameter<unknown>>>
 export type ValuesOf<P extends ParametersByName> = { [name in keyof P]: ReturnType<P[name]['read']> }
 
 interface Declaration<P extends ParametersByName> extends Omit<FeatureOperation, 'parameters' | 'run'> {
-  parameters: P
+  /** Default: none. */
+  parameters?: P
   run(call: FeatureCall, values: ValuesOf<P>): FeatureAnswer
 }
 
@@ -80,7 +81,10 @@ export function operation<P extends ParametersByName>({
   run,
   ...description
 }: Declaration<P>): FeatureOperation {
-  const list = Object.entries(parameters).map(([name, parameter]) => ({ ...parameter, name }))
+  const list = Object.entries<Parameter<unknown>>(parameters ?? {}).map(([name, parameter]) => ({
+    ...parameter,
+    name,
+  }))
   return {
     ...description,
     parameters: list,
@@ -99,23 +103,29 @@ function withNames(parameters: Parameters, declared: readonly { name: string }[]
   return renamed
 }
 
+/** A JSON Schema, for the OpenAPI document. */
+export type Schema = Readonly<Record<string, unknown>>
+
+export const TEXT: Schema = { type: 'string' }
+export const INTEGER: Schema = { type: 'integer' }
+
 /** Creates parameters of a kind, which are optional. */
 type Kind<T> = (description: string) => Parameter<T | undefined>
 
 const kind =
-  <T>(type: string, read: (parameters: Parameters, name: string) => T | undefined): Kind<T> =>
-  (description) => ({ description, required: false, schema: { type }, read })
+  <T>(schema: Schema, read: (parameters: Parameters, name: string) => T | undefined): Kind<T> =>
+  (description) => ({ description, required: false, schema, read })
 
 export const required = <T>(parameter: Parameter<T | undefined>): Parameter<T> =>
   ({ ...parameter, required: true }) as Parameter<T>
 
-export const text: Kind<string> = kind('string', single)
-export const flag: Kind<boolean> = kind('boolean', readBoolean)
-export const whole: Kind<number> = kind('integer', (parameters, name) => readInteger(parameters, name, {}))
+export const text: Kind<string> = kind(TEXT, single)
+export const flag: Kind<boolean> = kind({ type: 'boolean' }, readBoolean)
+export const whole: Kind<number> = kind(INTEGER, (parameters, name) => readInteger(parameters, name, {}))
 
 /** JSON that has a schema. */
 export const json = <T>(schema: z.ZodType<T>, description: string): Parameter<T | undefined> =>
-  kind('string', (parameters, name) => {
+  kind(TEXT, (parameters, name) => {
     const value = readJson(parameters, name)
     return value === undefined || value === null ? undefined : check<T>(schema, value, name)
   })(description)
@@ -128,28 +138,23 @@ function readJson(parameters: Parameters, name: string): unknown {
 }
 
 /** One of some words, in any letter case. */
-export const word = <W extends string>(
-  words: readonly W[],
-  description: string,
-): Parameter<W | undefined> => ({
-  ...kind('string', (parameters, name) => {
+export const word = <W extends string>(words: readonly W[], description: string): Parameter<W | undefined> =>
+  kind({ type: 'string', enum: words }, (parameters, name) => {
     const value = single(parameters, name)
     const found = words.find((known) => known.toLowerCase() === value?.toLowerCase())
     if (value === undefined || found) return found
     throw new AdminError(400, `${name} must be ${words.join(' or ')}`)
-  })(description),
-  schema: { type: 'string', enum: words },
-})
+  })(description)
 
 /** A parameter that would change the result, but that the mock does not support. */
 export const refused = (reason: string): Parameter<undefined> =>
-  kind<undefined>('string', (parameters, name) => {
+  kind<undefined>(TEXT, (parameters, name) => {
     if (single(parameters, name) === undefined) return undefined
     throw new AdminError(400, `${name}: ${reason}`)
   })(`Not supported: ${reason}.`)
 
 /** A list of rows as JSON. The rows are checked when they are applied. */
-export const rows: Kind<FeatureRow[]> = kind('string', readList<FeatureRow>)
+export const rows: Kind<FeatureRow[]> = kind(TEXT, readList<FeatureRow>)
 
 function readList<T>(parameters: Parameters, name: string): T[] | undefined {
   const value = readJson(parameters, name)
@@ -158,7 +163,7 @@ function readList<T>(parameters: Parameters, name: string): T[] | undefined {
 }
 
 /** Ids: comma-separated, or as a JSON array, whose items are not checked. */
-export const ids: Kind<Reference[]> = kind('string', (parameters, name) => {
+export const ids: Kind<Reference[]> = kind(TEXT, (parameters, name) => {
   const value = single(parameters, name)
   if (value === undefined || value.trimStart().startsWith('[')) return readList(parameters, name)
   return value
@@ -168,7 +173,7 @@ export const ids: Kind<Reference[]> = kind('string', (parameters, name) => {
 })
 
 /** A spatial reference: a number, or JSON with `wkid`. */
-export const spatialReference: Kind<number> = kind('string', (parameters, name) => {
+export const spatialReference: Kind<number> = kind(TEXT, (parameters, name) => {
   const value = readJson(parameters, name)
   const { wkid = value } = (value ?? {}) as { wkid?: unknown }
   if (wkid === undefined || typeof wkid === 'number') return wkid
@@ -197,12 +202,6 @@ export function featureOf(call: FeatureCall): Feature {
   throw new AdminError(404, 'the feature does not exist')
 }
 
-// JSON Schemas of responses, for the OpenAPI document.
-
-export type Schema = Readonly<Record<string, unknown>>
-
-export const TEXT: Schema = { type: 'string' }
-export const INTEGER: Schema = { type: 'integer' }
 export const listOf = (items: Schema): Schema => ({ type: 'array', items })
 export const object = (
   properties: Schema,

@@ -34,15 +34,6 @@ function toServiceJson(
   returnUpdates: boolean,
 ): object {
   const all = [...layers.values()]
-  const summaries = all.map((layer) => ({
-    id: layer.id,
-    name: layer.name,
-    parentLayerId: -1,
-    defaultVisibility: true,
-    subLayerIds: null,
-    type: typeOf(layer),
-    ...(layer.geometryType ? { geometryType: layer.geometryType } : {}),
-  }))
   return {
     currentVersion: 11.3,
     serviceDescription: serviceName,
@@ -68,10 +59,26 @@ function toServiceJson(
           },
         }
       : {}),
-    layers: summaries.filter((_, index) => all[index]?.geometryType),
-    tables: summaries.filter((_, index) => !all[index]?.geometryType),
+    ...describeAll(all, toSummary),
   }
 }
+
+/** Describes layers, apart from tables. */
+const describeAll = (layers: readonly Layer[], describe: (layer: Layer) => object): object => ({
+  layers: layers.filter(({ geometryType }) => geometryType).map(describe),
+  tables: layers.filter(({ geometryType }) => !geometryType).map(describe),
+})
+
+/** A layer or table in the description of its service. */
+const toSummary = (layer: Layer): object => ({
+  id: layer.id,
+  name: layer.name,
+  parentLayerId: -1,
+  defaultVisibility: true,
+  subLayerIds: null,
+  type: typeOf(layer),
+  ...(layer.geometryType ? { geometryType: layer.geometryType } : {}),
+})
 
 const typeOf = ({ geometryType }: Layer): string => (geometryType ? 'Feature Layer' : 'Table')
 
@@ -144,7 +151,6 @@ const getLayer = operation({
   path: '{layerId}',
   summary: 'Describe a layer or table.',
   methods: READ_METHODS,
-  parameters: {},
   response: { type: 'object' },
   run: (call) => ({ body: toLayerJson(layerOf(call)) }),
 })
@@ -154,17 +160,8 @@ const getLayers = operation({
   path: 'layers',
   summary: 'Describe all layers and tables.',
   methods: READ_METHODS,
-  parameters: {},
   response: { type: 'object' },
-  run({ data }) {
-    const layers = [...data.layers.values()]
-    return {
-      body: {
-        layers: layers.filter(({ geometryType }) => geometryType).map(toLayerJson),
-        tables: layers.filter(({ geometryType }) => !geometryType).map(toLayerJson),
-      },
-    }
-  },
+  run: ({ data }) => ({ body: describeAll([...data.layers.values()], toLayerJson) }),
 })
 
 const getFeature = operation({
@@ -172,7 +169,6 @@ const getFeature = operation({
   path: '{layerId}/{objectId}',
   summary: 'Read a feature.',
   methods: READ_METHODS,
-  parameters: {},
   response: object({ feature: FEATURE }),
   run: (call) => ({ body: { feature: toFeatureJson(featureOf(call)) } }),
 })

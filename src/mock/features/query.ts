@@ -36,7 +36,7 @@ export function findFeatures(
   layer: Layer,
   { where, objectIds, globalIds, orderByFields }: Selection,
 ): Feature[] {
-  const condition = where === undefined ? undefined : readWhere(layer, where)
+  const condition = where === undefined ? undefined : parseWhere(layer, where)
   let found = [...layer.features.values()]
   if (objectIds) {
     const ids = new Set(objectIds.map((id) => Number(toIdText(id) || Number.NaN)))
@@ -48,15 +48,6 @@ export function findFeatures(
   }
   if (condition) found = found.filter(({ attributes }) => condition(attributes) === true)
   return orderByFields === undefined ? found : sort(layer, found, orderByFields)
-}
-
-function readWhere(layer: Layer, where: string): ReturnType<typeof parseWhere> {
-  try {
-    return parseWhere(layer, where)
-  } catch (error) {
-    if (!(error instanceof WhereError)) throw error
-    throw new AdminError(400, `where is not valid: ${error.message}; ${SUPPORTED}`)
-  }
 }
 
 function sort(layer: Layer, features: Feature[], orderByFields: string): Feature[] {
@@ -140,18 +131,19 @@ const TOKEN =
   /\s*(?:'(?<string>(?:[^']|'')*)'|"(?<quoted>[^"]*)"|(?<symbol><>|[<>!]=|[=<>(),])|(?<number>-?(?:\d+(?:\.\d*)?|\.\d+)(?:e[+-]?\d+)?)|(?<word>[\p{L}\p{N}_.$#]+))\s*/iuy
 
 /** An error in a condition. */
-class WhereError extends Error {}
+const invalid = (reason: string): AdminError =>
+  new AdminError(400, `where is not valid: ${reason}; ${SUPPORTED}`)
 
 function tokenize(where: string): Token[] {
   const text = where.trim()
-  if (text.length > MAX_LENGTH) throw new WhereError(`it is longer than ${MAX_LENGTH} characters`)
+  if (text.length > MAX_LENGTH) throw invalid(`it is longer than ${MAX_LENGTH} characters`)
   const tokens: Token[] = []
   TOKEN.lastIndex = 0
   for (let position = 0; position < text.length; position = TOKEN.lastIndex) {
     const found = TOKEN.exec(text)
-    if (!found) throw new WhereError(describeUnknown(text.slice(position)))
+    if (!found) throw invalid(describeUnknown(text.slice(position)))
     tokens.push(toToken(found.groups))
-    if (tokens.length > MAX_TOKENS) throw new WhereError(`it has more than ${MAX_TOKENS} parts`)
+    if (tokens.length > MAX_TOKENS) throw invalid(`it has more than ${MAX_TOKENS} parts`)
   }
   return tokens
 }
@@ -204,7 +196,7 @@ const TESTS: ReadonlyMap<string, Test> = new Map([
 function compare(test: Test, left: Operand, right: Operand): Condition {
   const isId = left.kind === 'id' || right.kind === 'id'
   if ((left.kind === 'number') !== (right.kind === 'number'))
-    throw new WhereError('a number is compared with a text')
+    throw invalid('a number is compared with a text')
   return (attributes) => {
     const values = [left.value(attributes), right.value(attributes)]
     // Braces and case of ids do not matter.
@@ -259,13 +251,13 @@ function parseWhere(layer: Pick<Layer, 'fields'>, text: string): Condition {
   }
 
   function expect(text: string): void {
-    if (!accept(text)) throw new WhereError(`${text} is missing ${place(tokens[position])}`)
+    if (!accept(text)) throw invalid(`${text} is missing ${place(tokens[position])}`)
   }
 
   /** Parses an expression that can contain itself. */
   function nested(parse: () => Condition): Condition {
     depth += 1
-    if (depth > MAX_DEPTH) throw new WhereError(`it is nested more than ${MAX_DEPTH} deep`)
+    if (depth > MAX_DEPTH) throw invalid(`it is nested more than ${MAX_DEPTH} deep`)
     const condition = parse()
     depth -= 1
     return condition
@@ -300,7 +292,7 @@ function parseWhere(layer: Pick<Layer, 'fields'>, text: string): Condition {
     if (condition) return isNegated ? negate(condition) : condition
     const token = tokens[position]
     const test = token?.type === 'symbol' && !isNegated ? TESTS.get(token.text) : undefined
-    if (!test) throw new WhereError(`there is no comparison ${place(token)}`)
+    if (!test) throw invalid(`there is no comparison ${place(token)}`)
     position += 1
     return compare(test, left, parseOperand())
   }
@@ -316,11 +308,10 @@ function parseWhere(layer: Pick<Layer, 'fields'>, text: string): Condition {
 
   function parseLike(left: Operand): Condition {
     const token = tokens[position]
-    if (token?.type !== 'string') throw new WhereError('LIKE must be followed by a text in quotes')
+    if (token?.type !== 'string') throw invalid('LIKE must be followed by a text in quotes')
     const { value: pattern } = token
-    if (left.kind === 'number') throw new WhereError('LIKE is for texts')
-    if (pattern.length > MAX_PATTERN)
-      throw new WhereError(`a pattern is longer than ${MAX_PATTERN} characters`)
+    if (left.kind === 'number') throw invalid('LIKE is for texts')
+    if (pattern.length > MAX_PATTERN) throw invalid(`a pattern is longer than ${MAX_PATTERN} characters`)
     position += 1
     return (attributes) => {
       const value = left.value(attributes)
@@ -333,19 +324,19 @@ function parseWhere(layer: Pick<Layer, 'fields'>, text: string): Condition {
     position += 1
     if (token?.type === 'string') return { kind: 'text', value: () => token.value }
     if (token?.type === 'number') return { kind: 'number', value: () => token.value }
-    if (token?.type !== 'word') throw new WhereError(`a field or a value is missing ${place(token)}`)
+    if (token?.type !== 'word') throw invalid(`a field or a value is missing ${place(token)}`)
     const next = tokens[position]
     if (/^(TIMESTAMP|DATE)$/i.test(token.text) && next?.type === 'string') {
       position += 1
       return toDate(next.value)
     }
     const field = findField(layer, token.text)
-    if (!field) throw new WhereError(`there is no field ${JSON.stringify(token.text.slice(0, 64))}`)
+    if (!field) throw invalid(`there is no field ${JSON.stringify(token.text.slice(0, 64))}`)
     return toOperand(field)
   }
 
   const condition = parseOr()
-  if (position < tokens.length) throw new WhereError(`it does not end ${place(tokens[position])}`)
+  if (position < tokens.length) throw invalid(`it does not end ${place(tokens[position])}`)
   return condition
 }
 
@@ -382,7 +373,7 @@ const toOperand = ({ name, type }: Field): Operand => ({
 function toDate(text: string): Operand {
   const isTime = /^\d{4}-\d\d-\d\d([ T]\d\d:\d\d:\d\d(\.\d{1,3})?)?$/.test(text)
   const time = isTime ? Date.parse(`${text.replace(' ', 'T')}${text.length > 10 ? 'Z' : ''}`) : Number.NaN
-  if (Number.isNaN(time)) throw new WhereError('a date must be like 2026-01-31 or 2026-01-31 12:00:00')
+  if (Number.isNaN(time)) throw invalid('a date must be like 2026-01-31 or 2026-01-31 12:00:00')
   return { kind: 'number', value: () => time }
 }
 

@@ -112,16 +112,21 @@ function readRequest(values: Values, data: FeatureData, options: ResolvedExtract
   const windows = readWindows(since('11.0') ? values : { ...values, serverGens: undefined }, data)
   // Before version 11.0, the answer can have ids only.
   const idsOnly = values.returnIdsOnly === true || !since('11.0')
-  const kinds = kindsOf(values)
+  // A request that names only what it does not want gets the rest, as those of `changesUrl`; a request that wants one
+  // kind gets only what it wants, as documented (docs/decisions.md).
+  const rest = !(values.returnInserts || values.returnUpdates || values.returnDeletes)
+  const deletes = values.returnDeletes ?? rest
   const deletedFeatures = since('11.1') && values.returnDeletedFeatures === true
-  if (deletedFeatures && !kinds.deletes)
+  if (deletedFeatures && !deletes)
     throw new AdminError(400, 'returnDeletedFeatures=true needs returnDeletes=true')
   if (deletedFeatures && idsOnly)
     throw new AdminError(400, 'returnDeletedFeatures and returnIdsOnly exclude each other')
   return {
     windows,
     filters: readFilters(values, data),
-    ...kinds,
+    inserts: values.returnInserts ?? rest,
+    updates: values.returnUpdates ?? rest,
+    deletes,
     deletedFeatures,
     idsOnly,
     attachments: !idsOnly && values.returnAttachments === true,
@@ -185,23 +190,6 @@ function readFilters({ layerQueries = {} }: Values, { layers }: FeatureData): Ma
   return filters
 }
 
-/**
- * Which changes are wanted. A request that names only what it does not want gets the rest, as those of `changesUrl`; a
- * request that wants one kind gets only what it wants, as documented (docs/decisions.md).
- */
-function kindsOf({
-  returnInserts,
-  returnUpdates,
-  returnDeletes,
-}: Values): Pick<ExtractRequest, 'inserts' | 'updates' | 'deletes'> {
-  const missing = !(returnInserts || returnUpdates || returnDeletes)
-  return {
-    inserts: returnInserts ?? missing,
-    updates: returnUpdates ?? missing,
-    deletes: returnDeletes ?? missing,
-  }
-}
-
 function readFieldsToCompare(
   { fieldsToCompare }: Values,
   windows: readonly LayerWindow[],
@@ -261,7 +249,6 @@ const getJob = operation({
   path: 'jobs/{jobId}',
   summary: 'Describe a job of extractChanges.',
   methods: READ_METHODS,
-  parameters: {},
   response: JOB_SCHEMA,
   run: (call) => call.context.extractions.poll(call, call.path.jobId ?? ''),
 })
