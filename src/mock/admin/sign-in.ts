@@ -69,9 +69,12 @@ const tokenOperation = (
   run: (call) => generateToken(call, place),
 })
 
+/** The values of the parameters of both operations. */
 interface Given {
   username?: string
   password?: string
+  client_id?: string
+  client_secret?: string
   expiration?: number
 }
 
@@ -95,18 +98,11 @@ const OAUTH_PARAMETERS: readonly ParameterDescription[] = [
 
 /** Issues tokens to applications (RFC 6749, section 4.4). Unlike there, errors have the format of the family. */
 async function generateOAuthToken({ context, parameters }: RootCall): Promise<object> {
-  const {
-    client_id: username,
-    client_secret: password,
-    expiration,
-  } = readAll(parameters, OAUTH_PARAMETERS) as {
-    client_id: string
-    client_secret: string
-    expiration?: number
-  }
+  const given: Given = readAll(parameters, OAUTH_PARAMETERS)
+  const { client_id: username = '', client_secret: password = '', expiration: minutes } = given
   const { auth, clock } = context.options
   const now = clock.now()
-  const issued = await auth?.generateToken?.({ username, password, minutes: expiration }, now)
+  const issued = await auth?.generateToken?.({ username, password, minutes }, now)
   if (!issued) throw new AdminError(400, 'Invalid client_id or client_secret')
   noteSignIn(context, 'portal')
   return { access_token: issued.token, expires_in: Math.floor((issued.expires - now) / 1000) }

@@ -65,12 +65,6 @@ export interface TokensOptions {
   expiration?: number | undefined
 }
 
-interface Token {
-  user: User
-  /** Milliseconds since 1970. */
-  expires: number
-}
-
 /** Maximum number of valid tokens. At this limit, a new token replaces the oldest one. */
 const MAX_TOKENS = 10_000
 const MINUTE = 60_000
@@ -109,7 +103,7 @@ export function createTokens({ users, expiration = 60 }: TokensOptions): Auth {
   // For an unknown name, the given password is compared with this random one, so that the response takes as long as for
   // a known name.
   const unknownUser = { user: undefined, password: randomBytes(32) }
-  const issued = new Map<string, Token>()
+  const issued = new Map<string, { user: User; expires: number }>()
 
   function issue(user: User | undefined, minutes: number, now: number): IssuedToken | undefined {
     if (!user) return undefined
@@ -144,7 +138,7 @@ const toKey = (token: string): string => digest(token).toString('base64')
 
 const digest = (text: string): Buffer => createHash('sha256').update(text).digest()
 
-function makeCapacity(issued: Map<string, Token>, now: number): void {
+function makeCapacity(issued: Map<string, { expires: number }>, now: number): void {
   if (issued.size < MAX_TOKENS) return
   for (const [key, { expires }] of issued) if (expires <= now) issued.delete(key)
   const [oldest] = issued.keys()

@@ -22,10 +22,8 @@ export function listDeliveries({ engine }: Mock): Attempts[] {
 }
 
 /** Returns undefined if the log has no attempt of the delivery. */
-export function findDelivery({ engine }: Mock, deliveryId: string): Attempts | undefined {
-  const [first, ...others] = engine.log.list().filter((attempt) => attempt.deliveryId === deliveryId)
-  return first && [first, ...others]
-}
+export const findDelivery = (mock: Mock, deliveryId: string): Attempts | undefined =>
+  listDeliveries(mock).find(([first]) => first.deliveryId === deliveryId)
 
 export const lastOf = (attempts: Attempts): Attempt => attempts.at(-1) as Attempt
 

@@ -9,12 +9,11 @@ import type { FeatureData } from '../../features/feature-data.ts'
 import type { Change, Feature, GeometryType, Layer } from '../../features/model.ts'
 import { toFeatureJson } from '../../features/query.ts'
 import type { Mock } from '../../service.ts'
-import { type Service, servicePath } from '../../state/services.ts'
+import { servicePath } from '../../state/services.ts'
 import { afterSave } from './webhooks.ts'
 
 /** A layer of a feature service. */
 interface LayerOf {
-  service: Service
   data: FeatureData
   layer: Layer
 }
@@ -23,19 +22,19 @@ interface FeatureOf extends LayerOf {
   feature: Feature
 }
 
-const layerEntry = (service: Service, layerId: number): string => `${servicePath(service)}/${layerId}`
+const layerEntry = ({ service }: FeatureData, layerId: number): string => `${servicePath(service)}/${layerId}`
 
 function layersOf({ state }: Mock): LayerOf[] {
   const services = state.services.list().filter(({ serviceType }) => serviceType === 'FeatureServer')
   return services.flatMap((service) => {
     const data = state.features.of(service)
-    return Array.from(data.layers.values(), (layer) => ({ service, data, layer }))
+    return Array.from(data.layers.values(), (layer) => ({ data, layer }))
   })
 }
 
 /** Finds the layer that an entry of the panel names, for example `Parcels.FeatureServer/0`. */
 function findLayer(mock: Mock, entry: string): LayerOf {
-  const found = layersOf(mock).find(({ service, layer }) => layerEntry(service, layer.id) === entry)
+  const found = layersOf(mock).find(({ data, layer }) => layerEntry(data, layer.id) === entry)
   if (found) return found
   throw new InspectorError(404, 'This layer does not exist.')
 }
@@ -68,15 +67,15 @@ function renderFeatures(mock: Mock, { button, time }: PanelTools): Html {
   const changes = lastChanges(layers)
   const features = lastFeatures(layers, changes)
   const hidden = countFeatures(layers) - features.length
-  const layerRows = layers.map(({ service, data, layer: { id, name, features, geometryType } }) => [
-    layerEntry(service, id),
+  const layerRows = layers.map(({ data, layer: { id, name, features, geometryType } }) => [
+    layerEntry(data, id),
     name,
     toCount(features.size, geometryType?.replace('esriGeometry', '').toLowerCase() ?? 'row'),
     data.generation,
-    button('add', layerEntry(service, id)),
+    button('add', layerEntry(data, id)),
   ])
-  const featureRows = features.map(({ service, layer, feature }) => {
-    const entry = `${layerEntry(service, layer.id)}/${feature.objectId}`
+  const featureRows = features.map(({ data, layer, feature }) => {
+    const entry = `${layerEntry(data, layer.id)}/${feature.objectId}`
     const { [layer.systemFields.editDate]: date, [layer.systemFields.editor]: editor } = feature.attributes
     return [
       entry,
@@ -88,11 +87,11 @@ function renderFeatures(mock: Mock, { button, time }: PanelTools): Html {
   })
   const changeRows = changes
     .slice(0, MAX_CHANGES)
-    .map(({ service, change }) => [
+    .map(({ data, change }) => [
       change.generation,
       time(new Date(change.when)),
       changeText(change),
-      `${layerEntry(service, change.layerId)}/${change.objectId}`,
+      `${layerEntry(data, change.layerId)}/${change.objectId}`,
       change.editor,
     ])
   return html`${countFeatures(layers) === 0 ? STEPS : ''}${renderTable(['Layer', 'Name', 'Features', 'Generation', ''], layerRows)}
@@ -107,9 +106,9 @@ ${
 }`
 }
 
-/** A change, and the layers of its service. */
+/** A change of a service. */
 interface ChangeOf {
-  service: Service
+  data: FeatureData
   change: Change
 }
 
@@ -118,11 +117,10 @@ const MAX_SEARCHED = 500
 
 /** The last changes of all services, newest first. */
 function lastChanges(layers: readonly LayerOf[]): ChangeOf[] {
-  const services = new Map(layers.map(({ service, data }) => [data, service]))
-  return [...services]
-    .flatMap(([data, service]) => {
+  return [...new Set(layers.map(({ data }) => data))]
+    .flatMap((data) => {
       const changes = data.changes({ min: data.minGeneration, max: data.generation })
-      return changes.slice(-MAX_SEARCHED).map((change) => ({ service, change }))
+      return changes.slice(-MAX_SEARCHED).map((change) => ({ data, change }))
     })
     .reverse()
     .sort((one, other) => other.change.when - one.change.when)
@@ -131,11 +129,10 @@ function lastChanges(layers: readonly LayerOf[]): ChangeOf[] {
 /** The features that changed last, and then others. */
 function lastFeatures(layers: readonly LayerOf[], changes: readonly ChangeOf[]): FeatureOf[] {
   const found = new Map<Feature, FeatureOf>()
-  const byEntry = new Map(layers.map((layer) => [layerEntry(layer.service, layer.layer.id), layer]))
-  for (const { service, change } of changes) {
-    const layer = byEntry.get(layerEntry(service, change.layerId))
-    const feature = layer?.layer.features.get(change.objectId)
-    if (layer && feature) found.set(feature, { ...layer, feature })
+  for (const { data, change } of changes) {
+    const layer = data.layers.get(change.layerId)
+    const feature = layer?.features.get(change.objectId)
+    if (layer && feature) found.set(feature, { data, layer, feature })
   }
   for (const layer of layers) {
     if (found.size >= MAX_FEATURES) break
@@ -174,9 +171,9 @@ export const createFeaturesPanel = (mock: Mock): Panel => ({
       isOnEntry: true,
       fields: (entry) => [featureField(newFeature(findLayer(mock, entry).layer))],
       async run(entry, values) {
-        const { service, layer } = findLayer(mock, entry)
+        const { data, layer } = findLayer(mock, entry)
         const edits = { layerId: layer.id, adds: [readFeature(values)] }
-        return apply(mock, service, edits, (added) => `The feature ${added?.objectId} is added.`)
+        return apply(mock, data, edits, (added) => `The feature ${added?.objectId} is added.`)
       },
     },
     {
@@ -185,12 +182,12 @@ export const createFeaturesPanel = (mock: Mock): Panel => ({
       isOnEntry: true,
       fields: (entry) => [featureField(toFeatureJson(findFeature(mock, entry).feature))],
       async run(entry, values) {
-        const { service, layer, feature } = findFeature(mock, entry)
+        const { data, layer, feature } = findFeature(mock, entry)
         const { attributes, geometry } = readFeature(values)
         const { objectId } = layer.systemFields
         const row = { attributes: { ...attributes, [objectId]: feature.objectId }, geometry }
         const edits = { layerId: layer.id, updates: [row] }
-        return apply(mock, service, edits, () => `The feature ${feature.objectId} is edited.`)
+        return apply(mock, data, edits, () => `The feature ${feature.objectId} is edited.`)
       },
     },
     {
@@ -200,9 +197,9 @@ export const createFeaturesPanel = (mock: Mock): Panel => ({
       question: (entry) =>
         `Delete the feature ${findFeature(mock, entry).feature.objectId}? It cannot be restored.`,
       async run(entry) {
-        const { service, layer, feature } = findFeature(mock, entry)
+        const { data, layer, feature } = findFeature(mock, entry)
         const edits = { layerId: layer.id, deletes: [feature.objectId] }
-        return apply(mock, service, edits, () => `The feature ${feature.objectId} is deleted.`)
+        return apply(mock, data, edits, () => `The feature ${feature.objectId} is deleted.`)
       },
     },
   ],
@@ -215,7 +212,7 @@ export const createFeaturesPanel = (mock: Mock): Panel => ({
  */
 async function apply(
   mock: Mock,
-  { folderName, serviceName }: Service,
+  { service: { folderName, serviceName } }: FeatureData,
   edits: FeatureEdits,
   message: (result: EditResult | undefined) => string,
 ): Promise<Done> {
@@ -225,27 +222,16 @@ async function apply(
   return afterSave(mock, message(result))
 }
 
+const [A, B, C] = [
+  [7.1, 51.4],
+  [7.1, 51.5],
+  [7.2, 51.5],
+]
 const EXAMPLES: Readonly<Record<GeometryType, object>> = {
   esriGeometryPoint: { x: 7.1, y: 51.4 },
-  esriGeometryMultipoint: { points: [[7.1, 51.4]] },
-  esriGeometryPolyline: {
-    paths: [
-      [
-        [7.1, 51.4],
-        [7.2, 51.5],
-      ],
-    ],
-  },
-  esriGeometryPolygon: {
-    rings: [
-      [
-        [7.1, 51.4],
-        [7.1, 51.5],
-        [7.2, 51.5],
-        [7.1, 51.4],
-      ],
-    ],
-  },
+  esriGeometryMultipoint: { points: [A] },
+  esriGeometryPolyline: { paths: [[A, C]] },
+  esriGeometryPolygon: { rings: [[A, B, C, A]] },
 }
 
 /** A feature with all fields that can be edited, and an example of a geometry. */
