@@ -150,15 +150,13 @@ function bearerToken(header: string | string[] | undefined): string | undefined 
  * Requires the privilege for the type of the service; operations on the whole site or the portal require both.
  */
 export function requirePrivileges(user: User, serviceType: ServiceType | undefined): void {
-  const missing = requiredPrivileges(serviceType).filter((privilege) => !user.privileges.includes(privilege))
+  const needed: Privilege[] = []
+  if (serviceType !== 'FeatureServer') needed.push('geoprocessing')
+  if (serviceType !== 'GPServer') needed.push('features')
+  const missing = needed.filter((privilege) => !user.privileges.includes(privilege))
   if (missing.length > 0)
     throw new AdminError(
       403,
       `this needs ${missing.map((privilege) => PRIVILEGE_NAMES[privilege]).join(' and ')}`,
     )
-}
-
-function requiredPrivileges(serviceType: ServiceType | undefined): Privilege[] {
-  if (serviceType === undefined || serviceType === 'Portal') return ['geoprocessing', 'features']
-  return [serviceType === 'GPServer' ? 'geoprocessing' : 'features']
 }

@@ -53,9 +53,6 @@ const HOSTED: Family = {
 /** The paths of a portal's webhooks. Every `portalId` names the one portal of a mock. */
 const PORTAL: Family = { name: 'Portal', webhooks: ['/sharing/rest/portals/{portalId}/webhooks'] }
 
-const serviceTypeOf = (part: string): ServiceType | undefined =>
-  /.\.(FeatureServer|GPServer)$/s.exec(part)?.[1] as ServiceType | undefined
-
 /**
  * Returns type and path, in the format of `servicePath`, of the service that the names in a path belong to, whether or not
  * it exists. Paths with a `serviceName` are those of feature services.
@@ -64,7 +61,7 @@ export function toAddressedService(names: PathNames): { path: string; serviceTyp
   const { folderName, service, serviceName, portalId } = names
   if (portalId !== undefined) return { path: `${portalId}.Portal`, serviceType: 'Portal' }
   const name = serviceName === undefined ? service : `${serviceName}.FeatureServer`
-  const serviceType = serviceTypeOf(name ?? '')
+  const serviceType = /.\.(FeatureServer|GPServer)$/s.exec(name ?? '')?.[1] as ServiceType | undefined
   if (name === undefined || !serviceType) return undefined
   return { path: folderName === undefined ? name : `${folderName}/${name}`, serviceType }
 }
@@ -124,6 +121,7 @@ function responseBefore(time: number, attempts: readonly RecordedAttempt[]): str
   return attempt?.error ?? attempt?.answer?.body ?? ''
 }
 
+/** An operation on the webhooks of feature services, with the response of hosted services. */
 function toHosted<Given extends ServiceOperation | WebhookOperation>(operation: Given): Given {
   const convert = CONVERTERS[operation.response] as (typeof CONVERTERS)[string]
   const run = operation.run as (call: Call) => object | Promise<object>
@@ -134,12 +132,6 @@ function toHosted<Given extends ServiceOperation | WebhookOperation>(operation: 
       convert(await run(call), call, call.webhook?.id ?? ''),
   }
 }
-
-/** The operations on the webhooks of feature services, with the responses of hosted services. */
-const HOSTED_OPERATIONS: readonly (ServiceOperation | WebhookOperation)[] = [
-  ...WEBHOOK_OPERATIONS.map(toHosted),
-  ...SERVICE_OPERATIONS.map(toHosted),
-]
 
 export interface Route extends AnyRoute<Operation> {
   family: Family
@@ -154,7 +146,7 @@ const SERVER_OPERATIONS: readonly Exclude<Operation, { scope: 'root' }>[] = [
 /** All routes. The router and the OpenAPI document are generated from this table. */
 const ROUTES: readonly Route[] = [
   ...[SERVICES, SERVER_ADMIN].flatMap((family) => routesOfFamily(family, SERVER_OPERATIONS)),
-  ...routesOfFamily(HOSTED, HOSTED_OPERATIONS),
+  ...routesOfFamily(HOSTED, [...WEBHOOK_OPERATIONS, ...SERVICE_OPERATIONS].map(toHosted)),
   ...routesOfFamily(PORTAL, [...PORTAL_SERVICE_OPERATIONS, ...PORTAL_WEBHOOK_OPERATIONS]),
   ...SIGN_IN_OPERATIONS.flatMap((operation) =>
     operation.paths.map((path) => toRoute(path, operation, SERVICES)),

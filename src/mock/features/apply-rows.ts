@@ -32,7 +32,6 @@ import {
   type Value,
 } from './model.ts'
 
-/** A change before it has a generation. */
 export type NewChange = Omit<Change, 'generation'>
 
 /** The editor, the time, and the remaining space of the service. */
@@ -41,7 +40,6 @@ export interface RowContext extends EditContext {
   requireRoom(bytes: number): void
 }
 
-/** What a row did. */
 export interface RowResult {
   objectId: number
   globalId: string

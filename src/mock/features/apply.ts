@@ -23,27 +23,19 @@ import {
 import { type LayerData, StagedLayer } from './layer-data.ts'
 import { type Change, MAX_ATTACHMENTS_OF_SERVICE } from './model.ts'
 
-/** The result of a request's edits, before they are committed. */
-interface Outcome {
-  layers: LayerResults[]
-  /** In the order of the rows. */
-  changes: NewChange[]
-  /** The layers to commit. */
-  staged: Iterable<StagedLayer>
-}
-
 /**
  * Runs the edits of a request on copies of the layers. A row that fails changes nothing; with `rollbackOnFailure`, no
  * row does then.
  *
  * @param usedBytes bytes of the attachments of the service before the edits
+ * @returns the changes in the order of the rows, and the staged layers to commit
  */
 export function runEdits(
   layers: ReadonlyMap<number, LayerData>,
   edits: readonly FeatureEdits[],
   context: EditContext,
   usedBytes: number,
-): Outcome {
+): { layers: LayerResults[]; changes: NewChange[]; staged: Iterable<StagedLayer> } {
   const staged = new Map<number, StagedLayer>()
   const changes: NewChange[] = []
   const rowContext: RowContext = {
@@ -118,24 +110,18 @@ const CHANGE_TYPES: readonly [of: Change['of'], kind: Change['kind'], changeType
   ['attachment', 'delete', 'AttachmentsDeleted'],
 ]
 
-/** The changes of a request with their generations, and the events that report them. */
-interface Numbered {
-  /** Oldest first. */
-  changes: Change[]
-  events: ServiceEvent[]
-}
-
 /**
  * Gives each change type of each layer a generation of its own. Attachments that are deleted with their feature belong
  * to the deletion of the feature: they share its generation, and are not reported by an event.
  *
  * @param advance returns the generation before this number of new ones
+ * @returns the changes, oldest first, and the events that report them
  */
 export function numberChanges(
   changes: readonly NewChange[],
   now: number,
   advance: (count: number) => number,
-): Numbered {
+): { changes: Change[]; events: ServiceEvent[] } {
   const numbered: Change[] = []
   const events: ServiceEvent[] = []
   const deleted = new Set(

@@ -48,7 +48,6 @@ const ROW_MODES = {
   useGlobalIds: flag('Whether rows name features by their global ids. Default false.'),
 }
 
-/** Options of an edit request. */
 interface Modes extends Pick<EditContext, 'rollbackOnFailure' | 'useGlobalIds'> {
   returnEditMoment?: boolean | undefined
 }
@@ -135,7 +134,6 @@ function editLayer(
 const toLayerJson = ({ layerId: _, attachments, ...results }: LayerResults, edits: FeatureEdits): object =>
   edits.attachments ? { ...results, attachments } : results
 
-/** The result of one row. */
 const EDIT_RESULT = object(
   {
     objectId: { type: ['integer', 'null'] },
@@ -146,7 +144,6 @@ const EDIT_RESULT = object(
   ['objectId', 'globalId', 'success'],
 )
 
-/** An object with lists of results. */
 const resultsSchema = (names: readonly string[], more: Schema = {}): Schema =>
   object(
     {
@@ -342,7 +339,6 @@ const deleteAttachments = operation({
   },
 })
 
-/** Operations that edit features, and those of attachments. */
 export const EDIT_OPERATIONS: readonly FeatureOperation[] = [
   applyServiceEdits,
   applyLayerEdits,

@@ -9,7 +9,6 @@ const SAME_REFERENCE = new Map([
 ])
 const canonical = (wkid: unknown): unknown => SAME_REFERENCE.get(wkid as number) ?? wkid
 
-/** True if two well-known ids mean the same spatial reference. */
 export const isSameReference = (one: unknown, other: unknown): boolean => canonical(one) === canonical(other)
 
 /** The member with the coordinates of each type, and the depth of its arrays. */

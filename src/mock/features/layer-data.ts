@@ -141,7 +141,6 @@ type Lookup = Pick<LayerData, 'features' | 'globalIds' | 'owners'> | StagedLayer
 export const findByGlobalId = ({ features, globalIds }: Lookup, globalId: string): Feature | undefined =>
   features.get(globalIds.get(globalId) ?? -1)
 
-/** Finds an attachment by its id or its global id. */
 export function findAttachment(
   { features, owners }: Lookup,
   reference: Reference,
@@ -214,7 +213,6 @@ const INTEGERS: Partial<Record<FieldType, number>> = {
   esriFieldTypeOID: Number.MAX_SAFE_INTEGER,
 }
 
-/** Checks a value of an attribute. */
 export function readValue(field: Field, value: unknown): Value {
   const { name, type, nullable, length = MAX_TEXT } = field
   if (value === null && nullable) return null

@@ -30,7 +30,6 @@ import {
   type Value,
 } from './model.ts'
 
-/** Creates a field. System fields are not editable. */
 const toField = (name: string, type: FieldType, more: Partial<Field> = {}): Field => ({
   name,
   type,
@@ -183,7 +182,6 @@ const fieldSchema = z.strictObject({
 })
 const attributes = z.record(z.string(), z.unknown())
 const featureSchema = z.object({ attributes, geometry: z.looseObject({}).nullish() })
-/** A GeoJSON FeatureCollection. */
 const collectionSchema: z.ZodObject = z.looseObject({
   type: z.literal('FeatureCollection'),
   features: z

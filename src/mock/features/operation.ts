@@ -21,7 +21,6 @@ export interface FeatureContext extends Context {
   publish(service: Service, events: readonly ServiceEvent[]): void
 }
 
-/** The arguments of an operation. */
 export interface FeatureCall {
   context: FeatureContext
   service: Service
@@ -44,9 +43,7 @@ export type FeatureAnswer = Answer & {
   events?: readonly ServiceEvent[]
 }
 
-/** An operation of a feature service. */
 export interface FeatureOperation extends OperationDescription {
-  /** Unique name. */
   name: string
   /** `admin` for a path below `/admin/services`; default: below `/services`. */
   area?: 'admin'
@@ -66,7 +63,6 @@ export interface Parameter<T> extends Omit<ParameterDescription, 'name' | 'read'
 
 type ParametersByName = Readonly<Record<string, Parameter<unknown>>>
 
-/** The values of parameters, by name. */
 export type ValuesOf<P extends ParametersByName> = { [name in keyof P]: ReturnType<P[name]['read']> }
 
 interface Declaration<P extends ParametersByName> extends Omit<FeatureOperation, 'parameters' | 'run'> {
@@ -123,7 +119,6 @@ export const text: Kind<string> = kind(TEXT, single)
 export const flag: Kind<boolean> = kind({ type: 'boolean' }, readBoolean)
 export const whole: Kind<number> = kind(INTEGER, (parameters, name) => readInteger(parameters, name, {}))
 
-/** JSON that has a schema. */
 export const json = <T>(schema: z.ZodType<T>, description: string): Parameter<T | undefined> =>
   kind(TEXT, (parameters, name) => {
     const value = readJson(parameters, name)

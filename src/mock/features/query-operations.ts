@@ -82,7 +82,6 @@ const toSummary = (layer: Layer): object => ({
 
 const typeOf = ({ geometryType }: Layer): string => (geometryType ? 'Feature Layer' : 'Table')
 
-/** The description of a layer or table. */
 function toLayerJson(layer: Layer): object {
   const { id, name, geometryType, fields, systemFields, hasAttachments, spatialReference } = layer
   const { objectId, globalId, creationDate, creator, editDate, editor } = systemFields
@@ -115,7 +114,6 @@ function toLayerJson(layer: Layer): object {
   }
 }
 
-/** A field in a description or in the response of a query. */
 const toFieldJson = ({ name, type, alias, length, nullable, editable }: Field): object => ({
   name,
   type,
@@ -243,7 +241,6 @@ function refuseUnsupported(parameters: Parameters): void {
   throw new AdminError(400, `the mock does not support ${name} in queries`, `it supports ${supported}`)
 }
 
-/** Operations that describe services and layers, and find features. */
 export const QUERY_OPERATIONS: readonly FeatureOperation[] = [
   describeService('getFeatureService', 'Describe a feature service.'),
   describeService('getFeatureServiceAdmin', 'Describe a feature service to its administrators.', 'admin'),

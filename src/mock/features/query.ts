@@ -116,13 +116,11 @@ export const toFeatureJson = (
   ...(withGeometry && geometry ? { geometry } : {}),
 })
 
-/** A part of a condition. */
 type Token =
   | { type: 'word' | 'symbol'; text: string }
   | { type: 'string'; value: string }
   | { type: 'number'; value: number }
 
-/** Bounds of a condition. */
 const MAX_LENGTH = 4000
 const MAX_TOKENS = 1000
 
@@ -130,7 +128,6 @@ const MAX_TOKENS = 1000
 const TOKEN =
   /\s*(?:'(?<string>(?:[^']|'')*)'|"(?<quoted>[^"]*)"|(?<symbol><>|[<>!]=|[=<>(),])|(?<number>-?(?:\d+(?:\.\d*)?|\.\d+)(?:e[+-]?\d+)?)|(?<word>[\p{L}\p{N}_.$#]+))\s*/iuy
 
-/** An error in a condition. */
 const invalid = (reason: string): AdminError =>
   new AdminError(400, `where is not valid: ${reason}; ${SUPPORTED}`)
 

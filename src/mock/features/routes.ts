@@ -11,7 +11,6 @@ import { QUERY_OPERATIONS } from './query-operations.ts'
 
 const TYPE = 'FeatureServer'
 
-/** All operations of feature services, with and without a folder. */
 export const FEATURE_ROUTES: readonly Route<FeatureOperation>[] = [
   ...QUERY_OPERATIONS,
   ...EDIT_OPERATIONS,
@@ -75,7 +74,6 @@ async function run(
   return answer
 }
 
-/** The URL of the service as the client wrote it, without a slash at its end. */
 function serviceUrlOf(req: MountedRequest, { path }: FeatureOperation): string {
   const segments = splitUrl(req.url ?? '')
     .path.replace(/\/$/, '')

@@ -21,7 +21,6 @@ export function listDeliveries({ engine }: Mock): Attempts[] {
   return [...deliveries.values()].reverse()
 }
 
-/** Returns undefined if the log has no attempt of the delivery. */
 export const findDelivery = (mock: Mock, deliveryId: string): Attempts | undefined =>
   listDeliveries(mock).find(([first]) => first.deliveryId === deliveryId)
 
@@ -34,7 +33,6 @@ export const OUTCOMES = {
   pending: 'in flight',
 }
 
-/** The outcome of an attempt. */
 export function outcomeOf(attempt: Attempt): RowOutcome {
   const { answer, milliseconds } = attempt
   if (milliseconds === undefined) return { tone: 'pending', word: OUTCOMES.pending }
@@ -107,7 +105,6 @@ export function findSignature(mock: Mock, attempt: Attempt): Signed | undefined 
   return { signature, bytes: body.subarray(PAYLOAD.length, fieldStart), fieldStart }
 }
 
-/** True if the signature of an attempt is right for a key. */
 export async function isSignedWith(mock: Mock, attempt: Attempt, signatureKey: string): Promise<boolean> {
   const signed = findSignature(mock, attempt)
   if (!signed || signatureKey === '') return false

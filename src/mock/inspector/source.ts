@@ -27,8 +27,6 @@ import { createFeaturesPanel } from './panels/features.ts'
 import { createClockPanel, createFaultsPanel, createSettingsPanel } from './panels/settings.ts'
 import { createWebhooksPanel } from './panels/webhooks.ts'
 
-const CONTENT_TYPES = ['application/json', 'application/x-www-form-urlencoded'] as const
-
 /** The actions on a delivery. Each makes one attempt and waits for it. */
 function createActions(mock: Mock): Action<Item>[] {
   const { engine, options, state } = mock
@@ -51,7 +49,8 @@ function createActions(mock: Mock): Action<Item>[] {
 
   /** Signs a body with the key of the webhook. The signature depends on whether the content type is that of a form. */
   async function sign(webhook: Readonly<Webhook>, body: Uint8Array<ArrayBuffer>, contentType: string) {
-    const signedAs = bodyFormat(contentType) === 'form' ? CONTENT_TYPES[1] : CONTENT_TYPES[0]
+    const signedAs =
+      bodyFormat(contentType) === 'form' ? 'application/x-www-form-urlencoded' : 'application/json'
     const request = await engine.sign({ ...webhook, contentType: signedAs }, body, undefined)
     return { ...request, headers: { ...request.headers, 'content-type': contentType } }
   }

@@ -113,7 +113,6 @@ function select<T>(
   return selected
 }
 
-/** The edits of a layer in a change document. */
 function toFeatureEdits(
   layer: LayerData,
   { adds, updates, deletions, changes }: Selection<Feature>,
@@ -159,19 +158,9 @@ function toAttachment({ feature, attachment }: OwnedAttachment, layerUrl: string
 /** Maximum size of a change document in bytes. */
 export const MAX_DOCUMENT: number = 64 * 1024 * 1024
 
-/** A change document. */
 export interface ChangeDocument {
   body: object
   hasEdits: boolean
-}
-
-interface DocumentOptions {
-  data: FeatureData
-  request: ExtractRequest
-  /** The URL of the service, without a slash at its end. */
-  serviceUrl: string
-  /** True to leave out all edits. */
-  isEmpty?: boolean | undefined
 }
 
 /**
@@ -181,8 +170,13 @@ export function createDocument({
   data,
   request,
   serviceUrl,
-  isEmpty = false,
-}: DocumentOptions): ChangeDocument {
+  isEmpty,
+}: {
+  data: FeatureData
+  request: ExtractRequest
+  serviceUrl: string
+  isEmpty: boolean
+}): ChangeDocument {
   const changed = request.windows.map(
     (window): ChangedLayer => ({
       layer: data.layers.get(window.id) as LayerData,

@@ -16,7 +16,6 @@ import type { FeatureData } from '../feature-data.ts'
 import { createDocument, type ExtractRequest, MAX_DOCUMENT, responseType, toBytes } from './document.ts'
 import type { ResolvedExtractOptions } from './options.ts'
 
-/** A request of a change extraction. */
 export interface ExtractionCall {
   data: FeatureData
   service: Readonly<Service>
@@ -125,7 +124,6 @@ export class Extractions {
     return { body: toJobJson(job, hasUrl ? fileUrl(serviceUrl, jobId) : '') }
   }
 
-  /** The current status of a job. */
   #statusOf({ polls, submitted, fault }: Job): string {
     const { options } = this
     const byPolls = options.polls === 0 ? 1 : polls / options.polls
@@ -184,7 +182,6 @@ export class Extractions {
     }
   }
 
-  /** Drops all jobs and files. */
   clear(): void {
     this.#jobs.clear()
     this.#files.clear()
@@ -284,7 +281,6 @@ class ChangeFiles {
     return `expires=${expires}&signature=${this.#signatureOf(id, expires).toString('hex')}`
   }
 
-  /** Checks the query of a signed URL. */
   verify(id: string, expires: string, signature: string): boolean {
     const given = Buffer.from(signature, 'hex')
     const right = this.#signatureOf(id, expires)

@@ -223,7 +223,6 @@ const JOB_SCHEMA = object({
   transportType: TEXT,
 })
 
-/** A change document. */
 const DOCUMENT_SCHEMA = object({
   layerServerGens: listOf(object({ id: INTEGER, serverGen: INTEGER })),
   transportType: TEXT,
@@ -299,7 +298,6 @@ const cleanupChangeTracking = operation({
   },
 })
 
-/** Operations of change extraction. */
 export const EXTRACT_OPERATIONS: readonly FeatureOperation[] = [
   extractChanges,
   getJob,

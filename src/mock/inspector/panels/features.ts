@@ -12,7 +12,6 @@ import type { Mock } from '../../service.ts'
 import { servicePath } from '../../state/services.ts'
 import { afterSave } from './webhooks.ts'
 
-/** A layer of a feature service. */
 interface LayerOf {
   data: FeatureData
   layer: Layer
@@ -106,7 +105,6 @@ ${
 }`
 }
 
-/** A change of a service. */
 interface ChangeOf {
   data: FeatureData
   change: Change

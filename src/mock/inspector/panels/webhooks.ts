@@ -225,7 +225,6 @@ export const webhookChoices = (mock: Mock): [id: string, name: string][] =>
     .slice(0, MAX_LISTED)
     .map(({ id }) => [id, webhookName(mock, id)])
 
-/** The fields of an event of a service. */
 function eventFields({ options }: Mock, { serviceType }: Service): Field[] {
   const ofService = serviceType === 'GPServer' ? JOB_CHANGE_TYPES : featureChangeTypesOf(options.version)
   const changeTypes = serviceType === 'Portal' ? PORTAL_EXAMPLES : ofService
