@@ -8,6 +8,7 @@ import {
   REFUSAL_CAUSES,
   SECRET_CAUSES,
   SIGNATURE_CAUSES,
+  SYMPTOMS,
 } from '../src/explain/causes.ts'
 
 const PAGE = 'docs/troubleshooting.md'
@@ -33,8 +34,8 @@ const toCell = (text) =>
     .join('`')
 
 /** A row with a cause and its fix, and before the fix what happened, if the table says so. */
-const toRow = ([cause, text]) =>
-  `| <a id="${cause}"></a>\`${cause}\` | ${[text].flat().map(toCell).join(' ')} |`
+const toRow = ([cause, fix]) =>
+  `| <a id="${cause}"></a>\`${cause}\` | ${[SYMPTOMS[cause] ?? [], fix].flat().map(toCell).join(' ')} |`
 
 const toSection = ([title, causes]) =>
   [`### ${title}`, '', '| cause | fix |', '|---|---|', ...Object.entries(causes).map(toRow), ''].join('\n')

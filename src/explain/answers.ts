@@ -3,8 +3,8 @@ import { bodyFormat } from '../payload/parse.ts'
 import { receiverPort } from '../receiver/port.ts'
 import { createQuietReceiver } from '../receiver/receiver.ts'
 import type { HeaderBag, ReceiverOptions, RequestHead } from '../receiver/types.ts'
-import { decodeSignature, type SignatureEncoding } from '../signature/signature.ts'
-import { CODE_CAUSES, type RefusalCode } from './causes.ts'
+import { decodeSignature } from '../signature/signature.ts'
+import { type RefusalCode, SYMPTOMS } from './causes.ts'
 import { readClaims } from './claims.ts'
 import { explainMalformed } from './malformed.ts'
 import {
@@ -19,32 +19,15 @@ import {
   toSentence,
 } from './refusals.ts'
 import {
+  type Context,
   createDecoy,
   createKeySource,
   isComplete,
   type KeySource,
-  type ReadRequest,
   readRequest,
 } from './request.ts'
-import type { Finding } from './types.ts'
+import { type Finding, found } from './types.ts'
 import { findMissingSignature } from './unmatched.ts'
-
-export interface Context {
-  request: ReadRequest
-  /** Options of the receiver that refused the request. */
-  options: Partial<ReceiverOptions>
-  isThorough: boolean
-  code: RefusalCode | undefined
-  headers: ReadonlyMap<string, string>
-  /** Name of the header or form field with the signature, or of the header with the key, in lower case. */
-  field: string
-  /** True if senders send the key itself. */
-  isSecret: boolean
-  encoding: SignatureEncoding
-  now: number
-  /** Query parameter of handshakes, if the profile has them. */
-  parameter: string | undefined
-}
 
 export interface Answer {
   /** The error with which the receiver refuses the request. */
@@ -129,33 +112,27 @@ export const isOfReceiver = (code: RefusalCode | undefined): boolean =>
   code !== undefined && EXPLAIN[code] === undefined
 
 function explainRefusal(
-  { request, options, headers, field, now, parameter }: Context,
+  context: Context,
   code: RefusalCode,
   { refusal, limit }: Pick<Answer, 'refusal' | 'limit'>,
   keys: readonly Uint8Array[] = [],
 ): Finding {
-  const { body = NO_BODY, method = 'POST', url = '/' } = request
-  const { maxAge } = options
+  const { body = NO_BODY, method = 'POST', url = '/' } = context.request
   const message = refusal?.message ?? ''
   const cause = refusal?.cause
-  const refused = { message, cause, headers, body, keys, method, url, limit, maxAge, now, field, parameter }
-  const found = EXPLAIN[code]?.[1]?.(refused)
-  if (found) return found
+  const known = EXPLAIN[code]?.[1]?.({ ...context, message, cause, body, method, url, keys, limit })
+  if (known) return known
   // The receiver's message as a sentence, or the symptom if the message only repeats the code.
   const isCode = message === '' || message === toTitle(code)
-  return { cause: code, evidence: isCode ? CODE_CAUSES[code][0] : toSentence(message) }
+  return found(code, isCode ? SYMPTOMS[code] : toSentence(message))
 }
 
-const explainCode = (cause: RefusalCode): Finding => ({
-  cause,
-  evidence: `The receiver reported ${cause}. ${CODE_CAUSES[cause][0]}`,
-})
+const explainCode = (code: RefusalCode): Finding =>
+  found(code, `The receiver reported ${code}. ${SYMPTOMS[code]}`)
 
 /** Explains a code for a missing key, although the options have a key. */
-const withKey = (cause: RefusalCode): Finding => ({
-  cause,
-  evidence: `The receiver reported ${cause}, but the options give a key for this request here.`,
-})
+const withKey = (code: RefusalCode): Finding =>
+  found(code, `The receiver reported ${code}, but the options give a key for this request here.`)
 
 /** What is known about the sender's proof: the signature, or the key in a header. */
 export interface Proof {
@@ -211,8 +188,8 @@ export async function explainAnswer(context: Context, answer: Answer, proof: Pro
 export async function explainHead(context: Context): Promise<Finding> {
   const { request, options, headers } = context
   const code = context.code as RefusalCode
-  const found = isComplete(headers) ? explainHeader(context, code) : undefined
-  if (found) return found
+  const known = isComplete(headers) ? explainHeader(context, code) : undefined
+  if (known) return known
   if (code.startsWith('key_') && options.signatureKey) return withKey(code)
   if (EXPLAIN[code]?.[0] !== 'head') return explainCode(code)
   const answer = await askReceiver(context, [createDecoy()], headers)
@@ -232,5 +209,5 @@ function explainHeader(context: Context, code: RefusalCode): Finding | undefined
   const isMalformed = typeof decodeSignature(request.value, encoding) === 'string'
   if (code !== 'signature_malformed' || request.value === '' || !isMalformed) return undefined
   const accepted = encoding === 'auto' ? 'hex or base64' : encoding
-  return { cause: code, evidence: `The value of the header ${field} is not a signature in ${accepted}.` }
+  return found(code, `The value of the header ${field} is not a signature in ${accepted}.`)
 }

@@ -177,92 +177,64 @@ export const REFUSAL_CAUSES = {
 /** The codes of refusals. The other codes are thrown, and no request can cause them. */
 export type RefusalCode = Exclude<ErrorCode, ChangesCode | 'config_invalid'>
 
-/** A cause for each code, named like it, for refusals without a more precise reason: what happened, and the fix. */
-export const CODE_CAUSES: Readonly<Record<RefusalCode, readonly [symptom: string, fix: string]>> = {
-  signature_missing: [
-    'The request has no signature.',
-    'Set a signatureKey on the webhook, and check that the option profile or signatureHeader names the header that the service sends.',
-  ],
-  signature_malformed: [
-    'The value in the signature header is not a signature.',
-    'Save the request with "geohook listen --save captures" and run "geohook explain captures".',
-  ],
-  signature_mismatch: [
-    'The signature does not match the body and the key.',
-    'Save the request with "geohook listen --save captures" and run "geohook explain captures".',
-  ],
-  key_unknown: [
-    'The signatureKey function returns no key for this request.',
-    'Check that the signatureKey function returns a key for this path and its route parameters. In Express, create an inner router with express.Router({ mergeParams: true }) to get the parameters of both.',
-  ],
-  key_unavailable: [
-    'The signatureKey function fails.',
-    'Look for the cause of the error in the log, for example a database that cannot be reached.',
-  ],
-  delivery_stale: [
-    'The newest event is too old, or in the future.',
-    'Check the clocks of the sender and of the receiver, or increase maxAge.',
-  ],
-  delivery_in_progress: [
-    'The same delivery arrives again while it is being handled.',
-    'Nothing to fix if it is rare: the sender tries again. Otherwise respond faster, for example with an inbox.',
-  ],
-  handler_failed: [
-    'A handler of the receiver throws.',
-    'Add the function failed to the observer to log the stack trace of the handler.',
-  ],
-  inbox_unavailable: [
-    'The inbox cannot store the delivery.',
-    'Check that the store of the inbox is running and has free space.',
-  ],
-  receiver_busy: [
-    'The requests in flight have more bytes than the receiver may hold.',
-    'Increase maxInFlightBytes if the process has the memory.',
-  ],
-  receiver_closed: [
-    'The request arrives while the process shuts down.',
-    'Stop sending requests to this process before it shuts down.',
-  ],
-  body_too_large: [
-    'The body is larger than the limit.',
-    'Increase limit if senders may send bodies of this size.',
-  ],
-  body_timeout: [
-    'The body does not arrive in time.',
-    'Increase bodyTimeout if senders are on a slow network.',
-  ],
-  body_aborted: [
-    'The sender closes the connection before the body is complete.',
-    'Check the timeouts of the sender and of proxies. After a response with `connection: close`, the sender must open a new connection.',
-  ],
-  body_already_parsed: [
-    'Other code reads the body before geohook does.',
-    'Mount geohook before body parsers.',
-  ],
-  content_encoding_unsupported: [
+/** What happened, for each code. */
+export const SYMPTOMS: Readonly<Record<RefusalCode, string>> = {
+  signature_missing: 'The request has no signature.',
+  signature_malformed: 'The value in the signature header is not a signature.',
+  signature_mismatch: 'The signature does not match the body and the key.',
+  key_unknown: 'The signatureKey function returns no key for this request.',
+  key_unavailable: 'The signatureKey function fails.',
+  delivery_stale: 'The newest event is too old, or in the future.',
+  delivery_in_progress: 'The same delivery arrives again while it is being handled.',
+  handler_failed: 'A handler of the receiver throws.',
+  inbox_unavailable: 'The inbox cannot store the delivery.',
+  receiver_busy: 'The requests in flight have more bytes than the receiver may hold.',
+  receiver_closed: 'The request arrives while the process shuts down.',
+  body_too_large: 'The body is larger than the limit.',
+  body_timeout: 'The body does not arrive in time.',
+  body_aborted: 'The sender closes the connection before the body is complete.',
+  body_already_parsed: 'Other code reads the body before geohook does.',
+  content_encoding_unsupported:
     'The header content-encoding says that the body is encoded, for example compressed.',
+  content_type_unsupported: 'The content type is missing, or is neither JSON nor a form in UTF-8.',
+  payload_malformed: 'The body is not a valid payload.',
+  payload_invalid: 'The schema of the receiver rejects the payload.',
+  method_not_allowed: 'The method of the request is not POST.',
+  handshake_invalid: 'A GET request is not a valid handshake.',
+}
+
+/** A cause for each code, named like it, for refusals without a more precise reason. */
+export const CODE_CAUSES: Readonly<Record<RefusalCode, string>> = {
+  signature_missing:
+    'Set a signatureKey on the webhook, and check that the option profile or signatureHeader names the header that the service sends.',
+  signature_malformed:
+    'Save the request with "geohook listen --save captures" and run "geohook explain captures".',
+  signature_mismatch:
+    'Save the request with "geohook listen --save captures" and run "geohook explain captures".',
+  key_unknown:
+    'Check that the signatureKey function returns a key for this path and its route parameters. In Express, create an inner router with express.Router({ mergeParams: true }) to get the parameters of both.',
+  key_unavailable:
+    'Look for the cause of the error in the log, for example a database that cannot be reached.',
+  delivery_stale: 'Check the clocks of the sender and of the receiver, or increase maxAge.',
+  delivery_in_progress:
+    'Nothing to fix if it is rare: the sender tries again. Otherwise respond faster, for example with an inbox.',
+  handler_failed: 'Add the function failed to the observer to log the stack trace of the handler.',
+  inbox_unavailable: 'Check that the store of the inbox is running and has free space.',
+  receiver_busy: 'Increase maxInFlightBytes if the process has the memory.',
+  receiver_closed: 'Stop sending requests to this process before it shuts down.',
+  body_too_large: 'Increase limit if senders may send bodies of this size.',
+  body_timeout: 'Increase bodyTimeout if senders are on a slow network.',
+  body_aborted:
+    'Check the timeouts of the sender and of proxies. After a response with `connection: close`, the sender must open a new connection.',
+  body_already_parsed: 'Mount geohook before body parsers.',
+  content_encoding_unsupported:
     'Disable compression at the sender or its proxy, and leave out the header content-encoding.',
-  ],
-  content_type_unsupported: [
-    'The content type is missing, or is neither JSON nor a form in UTF-8.',
-    'Send application/json or application/x-www-form-urlencoded, in UTF-8.',
-  ],
-  payload_malformed: [
-    'The body is not a valid payload.',
-    'Send a JSON object or array, or a form with JSON in its field payload.',
-  ],
-  payload_invalid: [
-    'The schema of the receiver rejects the payload.',
-    'Change the schema, or the payload that the sender writes.',
-  ],
-  method_not_allowed: [
-    'The method of the request is not POST.',
+  content_type_unsupported: 'Send application/json or application/x-www-form-urlencoded, in UTF-8.',
+  payload_malformed: 'Send a JSON object or array, or a form with JSON in its field payload.',
+  payload_invalid: 'Change the schema, or the payload that the sender writes.',
+  method_not_allowed:
     'Send deliveries with POST. GET is for handshakes, which need a profile such as arcgis.',
-  ],
-  handshake_invalid: [
-    'A GET request is not a valid handshake.',
-    'Call this URL with GET only for handshakes: the query must have one valid token.',
-  ],
+  handshake_invalid: 'Call this URL with GET only for handshakes: the query must have one valid token.',
 }
 
 const OTHER_CAUSES = {
@@ -289,8 +261,5 @@ export const FIXES: Readonly<Record<Cause, string>> = {
   ...BODY_CAUSES,
   ...REFUSAL_CAUSES,
   ...OTHER_CAUSES,
-  ...(Object.fromEntries(Object.entries(CODE_CAUSES).map(([code, [, fix]]) => [code, fix])) as Record<
-    RefusalCode,
-    string
-  >),
+  ...CODE_CAUSES,
 }

@@ -6,7 +6,7 @@ import type { Json } from './json.ts'
 import type { ReceivedRequest } from './request.ts'
 import { readFields, readMembers } from './signed-texts.ts'
 import { decodeBackslashes } from './transforms.ts'
-import type { Finding } from './types.ts'
+import { type Finding, found } from './types.ts'
 
 export interface Claim {
   /** True for the header or form field from which the receiver reads the signature. */
@@ -49,9 +49,9 @@ export function readClaims(request: ReceivedRequest, encoding: SignatureEncoding
   const text = request.decoded.replace(/%.?$/, '').replace(LABEL, '')
   const describeNumber = readNumber(text)
   const isPart = readPart(text)
-  const primary = (cause: Finding['cause'], evidence: string): Claim => ({
+  const primary = (...mistake: Parameters<typeof found>): Claim => ({
     isPrimary: true,
-    mistakes: [{ cause, evidence }],
+    mistakes: [found(...mistake)],
   })
   return {
     isEmpty: claims.size === 0 && !/^[\w+/-]{11,}=*$/.test(text),
@@ -160,33 +160,18 @@ function readOthers(request: ReceivedRequest, encoding: SignatureEncoding) {
     add('signature_in_other_header', shownText, found, () => describeHeader(name, text, keys))
   }
   const query = new URLSearchParams(/\?([^#]*)/.exec(url)?.[1]?.slice(0, MAX_QUERY).replaceAll('+', '%2B'))
-  const texts: (readonly [cause: Cause, where: string, name: string, text: string])[] = [
-    ...[...query].map(
-      ([name, text]) =>
-        [
-          'signature_in_query',
-          'The query of the URL contains the signature, in the parameter',
-          name,
-          text,
-        ] as const,
-    ),
-    ...[...textMembers(readMembers(body)?.members ?? [])].map(
-      ([name, text]) =>
-        [
-          'signature_in_body',
-          'The JSON of the body contains the signature, in the member',
-          name,
-          text,
-        ] as const,
-    ),
-    ...readFields(body).map(
-      ([name, text]) =>
-        ['signature_in_form_field', 'The form contains the signature, in the field', name, text] as const,
-    ),
+  const members = textMembers(readMembers(body)?.members ?? [])
+  const places: [cause: Cause, where: string, texts: Iterable<readonly [name: string, text: string]>][] = [
+    ['signature_in_query', 'The query of the URL contains the signature, in the parameter', query],
+    ['signature_in_body', 'The JSON of the body contains the signature, in the member', members],
+    ['signature_in_form_field', 'The form contains the signature, in the field', readFields(body)],
   ]
-  for (const [cause, where, name, text] of texts.filter((each) => each[3].length <= MAX_VALUE)) {
-    const found = [...digestsIn(cause === 'signature_in_form_field' ? percentDecode(text) : text)]
-    add(cause, text, found, () => (isShown(name, keys) ? `${where} ${name}.` : where.replace(/,.*/, '.')))
+  for (const [cause, where, texts] of places) {
+    for (const [name, text] of texts) {
+      if (text.length > MAX_VALUE) continue
+      const found = [...digestsIn(cause === 'signature_in_form_field' ? percentDecode(text) : text)]
+      add(cause, text, found, () => (isShown(name, keys) ? `${where} ${name}.` : where.replace(/,.*/, '.')))
+    }
   }
   return { otherHeaders, isComplete, digests }
 }
@@ -341,17 +326,15 @@ export function notationMistakes(text: string, digest: Uint8Array, encoding: Sig
   if (typeof decodeSignature(text, encoding) !== 'string') return []
   const cause = 'signature_encoding'
   if (typeof decodeSignature(text) !== 'string') {
-    const evidence = `The signature is not in ${encoding}, the only encoding that the receiver accepts.`
-    return [{ cause, evidence }]
+    return [found(cause, `The signature is not in ${encoding}, the only encoding that the receiver accepts.`)]
   }
   if (digest.length !== 32 && text.length <= MAX_PLAIN) {
     const bare = text.replace(LABEL, '')
     const base64 = toBase64(digest)
     if ([base64, base64.replaceAll('=', '')].includes(bare) || bare.toLowerCase() === toHex(digest)) return []
   }
-  const evidence =
-    'The received value contains the signature in another encoding, or with other characters around it.'
-  return [{ cause, evidence }]
+  const what = 'the signature in another encoding, or with other characters around it'
+  return [found(cause, `The received value contains ${what}.`)]
 }
 
 const perByte = (digest: string, write: (byte: number) => string): string =>

@@ -2,19 +2,13 @@ import { configInvalid } from '../errors.ts'
 import type { ReceiverOptions } from '../receiver/types.ts'
 import { readProfile } from '../signature/profiles.ts'
 import { DEFAULT_SIGNATURE_HEADER, decodeSignature, encodeSignature } from '../signature/signature.ts'
-import {
-  askReceiver,
-  type Context,
-  explainAnswer,
-  explainHead,
-  isOfReceiver,
-  type Scheme,
-} from './answers.ts'
+import { askReceiver, explainAnswer, explainHead, isOfReceiver, type Scheme } from './answers.ts'
 import { toHex } from './bytes.ts'
 import { type Cause, CODE_CAUSES, FIXES, type RefusalCode } from './causes.ts'
 import { readClaims } from './claims.ts'
 import { hmacSha256 } from './digests.ts'
 import {
+  type Context,
   createDecoy,
   createKeySource,
   findEmptyKey,
@@ -26,7 +20,7 @@ import {
   withAssumedType,
 } from './request.ts'
 import { secretScheme } from './secret.ts'
-import type { Diagnosis, Finding } from './types.ts'
+import { type Diagnosis, type Finding, found } from './types.ts'
 import { explainSignature } from './unmatched.ts'
 
 /**
@@ -127,11 +121,9 @@ async function findCauses(context: Context): Promise<readonly Finding[]> {
 }
 
 function explainUnset({ request, field }: Context): Finding {
-  const evidence =
-    request.method?.toUpperCase() === 'GET'
-      ? 'The request is a handshake, but this receiver has no key to answer it with.'
-      : `The header or form field ${field} has a value, but this receiver has no key.`
-  return { cause: 'key_unset', evidence }
+  return request.method?.toUpperCase() === 'GET'
+    ? found('key_unset', 'The request is a handshake, but this receiver has no key to answer it with.')
+    : found('key_unset', `The header or form field ${field} has a value, but this receiver has no key.`)
 }
 
 function signatureScheme({ request, isThorough, headers, field, encoding }: Context): Scheme {
@@ -159,16 +151,13 @@ function signatureScheme({ request, isThorough, headers, field, encoding }: Cont
       return {
         keys,
         async accept({ isHandshake }) {
-          if (isHandshake) return { cause: 'ok', evidence: 'The request is a valid handshake.' }
-          if (isUnsigned) {
-            const evidence = 'The request has no signature, and this receiver accepts unsigned requests.'
-            return { cause: 'ok', evidence }
-          }
+          if (isHandshake) return found('ok', 'The request is a valid handshake.')
+          if (isUnsigned)
+            return found('ok', 'The request has no signature, and this receiver accepts unsigned requests.')
           const index = await keyOf()
-          if (index <= 0)
-            return { cause: 'ok', evidence: 'The signature was computed over this body with this key.' }
-          const evidence = `The signature was computed with key ${index} of the list, in which 0 is the newest.`
-          return { cause: 'key_previous', evidence }
+          if (index <= 0) return found('ok', 'The signature was computed over this body with this key.')
+          const key = `key ${index} of the list, in which 0 is the newest`
+          return found('key_previous', `The signature was computed with ${key}.`)
         },
         async describe() {
           if (typeof digest === 'string') return 'The request has no valid signature.'

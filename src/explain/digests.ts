@@ -62,6 +62,10 @@ export function hashOf(hash: string, ...parts: readonly BytesOrText[]): Digest {
   return inWeb(name, () => crypto.subtle.digest(name as string, concat(parts.map(toSource))))
 }
 
+/** The first 16 bits of a SHA-256, in hex: enough to compare both sides, but too little to verify a guessed key. */
+export const fingerprint = async (bytes: Uint8Array): Promise<string | undefined> =>
+  (await hashOf('sha256', bytes))?.slice(0, 4)
+
 /** OpenSSL can be built without some hashes, and BoringSSL (Electron, Bun) lacks others. */
 function inNode(create: () => State, parts: readonly BytesOrText[]): string | undefined {
   try {

@@ -15,7 +15,7 @@ import {
   unquote,
   type Variant,
 } from './transforms.ts'
-import type { BytesOrText, Finding, Hypothesis } from './types.ts'
+import { type BytesOrText, type Finding, found, type Hypothesis } from './types.ts'
 
 /** Names that variables and settings with a signature key often have, likely ones first. */
 export const NAMES: readonly string[] = [
@@ -79,8 +79,8 @@ function isPlaceholder(text: string): boolean {
 export function findPlaceholder(keys: readonly Uint8Array[]): Finding | undefined {
   if (!keys.some((key) => key.length < 200 && isPlaceholder(toBinary(trim(key))))) return undefined
   const subject = keys.length > 1 ? 'One of the keys on this side is' : 'The key on this side is'
-  const evidence = `${subject} a text that programs and templates put in place of a key: a word, a variable or a path.`
-  return { cause: 'key_placeholder', evidence }
+  const what = 'a text that programs and templates put in place of a key: a word, a variable or a path'
+  return found('key_placeholder', `${subject} ${what}.`)
 }
 
 /** Maximum number of hypotheses for one key. Each of them costs one HMAC of the body. */
@@ -307,34 +307,17 @@ const LIKELY = new Set([
   ...['without its prefix, decoded from base64', 'without the name before it'],
 ])
 
-export const likelyKeys = (bytes: Uint8Array): Iterable<Hypothesis> => distinct(bytes, allLikely(bytes))
+export const likelyKeys = (bytes: Uint8Array): Hypothesis[] =>
+  distinct(bytes, [['key_empty', '', 'an empty key'], ...apply(bytes, true), ...placeholders(1)])
 
-/** Yields what the sender may have used in place of this key, likely mistakes first. */
-export function* keyHypotheses(bytes: Uint8Array): Generator<Hypothesis> {
-  let count = 0
-  for (const hypothesis of distinct(bytes, allHypotheses(bytes))) {
-    yield hypothesis
-    if (++count === MAX_HYPOTHESES) return
-  }
-}
+/** Returns what the sender may have used in place of this key, likely mistakes first. */
+export const keyHypotheses = (bytes: Uint8Array): Hypothesis[] =>
+  bytes.length > MAX_KEY
+    ? likelyKeys(bytes)
+    : distinct(bytes, [...likelyKeys(bytes), ...placeholders(), ...apply(bytes)]).slice(0, MAX_HYPOTHESES)
 
-export function* rareKeys(bytes: Uint8Array): Generator<Hypothesis> {
-  let likely = [...likelyKeys(bytes)].length
-  for (const hypothesis of keyHypotheses(bytes)) if (--likely < 0) yield hypothesis
-}
-
-function* allLikely(bytes: Uint8Array): Generator<Hypothesis> {
-  yield ['key_empty', '', 'an empty key']
-  yield* apply(bytes, true)
-  yield* placeholders(1)
-}
-
-function* allHypotheses(bytes: Uint8Array): Generator<Hypothesis> {
-  yield* allLikely(bytes)
-  if (bytes.length > MAX_KEY) return
-  yield* placeholders()
-  yield* apply(bytes)
-}
+export const rareKeys = (bytes: Uint8Array): Hypothesis[] =>
+  keyHypotheses(bytes).slice(likelyKeys(bytes).length)
 
 const placeholders = (count?: number): Hypothesis[] =>
   PLACEHOLDERS.slice(0, count).map((text) => [
@@ -356,14 +339,10 @@ function* apply(received: Uint8Array, isLikely = false): Generator<Hypothesis> {
   }
 }
 
-/** Skips values that are the same HMAC key as an earlier one or as the receiver's key. */
-function* distinct(key: Uint8Array, hypotheses: Iterable<Hypothesis>): Generator<Hypothesis> {
+/** Leaves out values that are the same HMAC key as an earlier one or as the receiver's key. */
+function distinct(key: Uint8Array, hypotheses: readonly Hypothesis[]): Hypothesis[] {
   const seen = new Set([toHmacKey(key)])
-  for (const hypothesis of hypotheses) {
-    const hmacKey = toHmacKey(hypothesis[1])
-    if (!seen.has(hmacKey)) yield hypothesis
-    seen.add(hmacKey)
-  }
+  return hypotheses.filter(([, value]) => seen.size < seen.add(toHmacKey(value)).size)
 }
 
 /** HMAC-SHA256 pads a key with zeros to 64 bytes (RFC 2104), so zeros at the end of a short key make no difference. */

@@ -2,10 +2,11 @@ import { bodyFormat, MAX_FIELDS } from '../payload/parse.ts'
 import { utf8 } from '../shared/bytes.ts'
 import { tryJson } from '../shared/json.ts'
 import { splitSignedForm } from '../signature/signature.ts'
-import { decodeAs, fromBase64, toBinary } from './bytes.ts'
+import { decodeAs, toBinary } from './bytes.ts'
 import type { Cause } from './causes.ts'
-import { found, grouped, isJson, type Refused, toSentence } from './refusals.ts'
-import type { Finding } from './types.ts'
+import { grouped, isJson, type Refused, toSentence } from './refusals.ts'
+import { decodeBase64 } from './transforms.ts'
+import { type Finding, found } from './types.ts'
 
 /** Explains why the receiver cannot decode the body. Returns undefined if no hypothesis is certain. */
 export function explainMalformed(refused: Refused): Finding | undefined {
@@ -108,8 +109,8 @@ function explainOther(text: string): Finding | undefined {
   return found('content_type_json_for_form', 'The content type says JSON, but the body is a form.')
 }
 
-/** Each mistake with the cause that it has if it is the first one. */
-const MISTAKES: Readonly<Record<Mistake, readonly [cause: Cause, description: string]>> = {
+/** Deviations from JSON that people and programs make by mistake, each with its cause if it is the first one. */
+const MISTAKES = {
   single_quotes: ['payload_printed', 'a text in single quotes'],
   python_word: ['payload_printed', 'True, False or None, as Python prints them'],
   trailing_comma: ['payload_trailing_comma', 'a comma before a closing bracket'],
@@ -118,7 +119,9 @@ const MISTAKES: Readonly<Record<Mistake, readonly [cause: Cause, description: st
   unquoted_name: ['payload_unquoted_name', 'a name without quotes'],
   control_character: ['payload_control_character', 'a control character, such as a line feed, inside a text'],
   escape: ['payload_escape', 'a backslash that begins no valid escape sequence'],
-}
+} as const satisfies Record<string, readonly [cause: Cause, description: string]>
+
+type Mistake = keyof typeof MISTAKES
 
 /**
  * Explains why text is not a JSON object or array, most specific first. Returns undefined if no hypothesis is certain.
@@ -143,7 +146,8 @@ function explainJson(text: string, noun: string, bom = 0): Finding | undefined {
     const kind = value === null ? 'null' : `a ${typeof value}`
     return found('payload_scalar', `The ${noun} is valid JSON, but ${kind} in place of an object or array.`)
   }
-  if (isJson(decodeBase64(text))) return found('payload_base64', `The ${noun} is JSON in base64.`)
+  const decoded = decodeBase64(text.replace(/[\s"]/g, ''))
+  if (decoded && isJson(decodeAs(decoded))) return found('payload_base64', `The ${noun} is JSON in base64.`)
   if (/^%[57]b/i.test(text) && isJson(percentDecode(text)))
     return found('payload_percent_encoded', `The ${noun} is percent-encoded JSON.`)
   if (/^\[object [A-Z]\w{1,40}\]/.test(text))
@@ -198,25 +202,8 @@ function explainMistakes(text: string, noun: string, where: (index: number) => s
   )
 }
 
-function decodeBase64(text: string): string | undefined {
-  const bare = text.replace(/[\s"]/g, '')
-  const bytes = /^[\w+/-]{2,}={0,2}$/.test(bare) ? fromBase64(bare) : undefined
-  return bytes && decodeAs(bytes)
-}
-
-/** A deviation from JSON that people and programs make by mistake. */
-export type Mistake =
-  | 'single_quotes'
-  | 'python_word'
-  | 'unquoted_name'
-  | 'trailing_comma'
-  | 'comment'
-  | 'not_a_number'
-  | 'control_character'
-  | 'escape'
-
 /** The mistakes in a text that should be a JSON object or array. */
-export interface LooseReading {
+interface LooseReading {
   /** Without these mistakes, the text would be JSON. Each has the index of its first occurrence; sorted by index. */
   mistakes: readonly (readonly [mistake: Mistake, index: number])[]
   /** End index of each JSON document at the start of the text. */
@@ -252,7 +239,7 @@ const RESTS = [
 ]
 
 /** Reads text as JSON, and repairs the mistakes in it, token by token. */
-export function readLoosely(text: string): LooseReading {
+function readLoosely(text: string): LooseReading {
   if (text.length > MAX_TEXT) return { mistakes: [], ends: [] }
   const mistakes = new Map<Mistake, number>()
   const note = (mistake: Mistake, index: number): void => {

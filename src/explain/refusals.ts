@@ -5,33 +5,23 @@ import { count } from '../shared/words.ts'
 import { decodeAs } from './bytes.ts'
 import type { Cause } from './causes.ts'
 import { containsKey, isShown } from './claims.ts'
-import type { Finding } from './types.ts'
+import type { Context } from './request.ts'
+import { type Finding, found } from './types.ts'
 
 /** A refused request, with everything that decides about it after the signature. */
-export interface Refused {
+export interface Refused extends Context {
   /** What the receiver's error says, as a phrase without a period. */
   message: string
   /** The cause of the receiver's error, such as the issues of a schema. */
   cause?: unknown
-  headers: ReadonlyMap<string, string>
   body: Uint8Array
+  method: string
+  url: string
   /** The receiver's keys. The evidence must not contain any of them. */
   keys: readonly Uint8Array[]
-  method: string
-  /** Path and query, or a whole URL. */
-  url: string
   /** Maximum body size in bytes. */
   limit: number
-  maxAge: number | undefined
-  /** The receiver's clock, in milliseconds since 1970. */
-  now: number
-  /** Name of the signature header or form field, in lower case. */
-  field: string
-  /** Query parameter of handshakes. Undefined if the receiver does not answer handshakes. */
-  parameter: string | undefined
 }
-
-export const found = (cause: Cause, evidence: string): Finding => ({ cause, evidence })
 
 /** Writes the message of a receiver's error as a sentence. */
 export const toSentence = (message: string): string =>
@@ -187,7 +177,8 @@ function explainCharset(type: string, essence: string): Finding | undefined {
   return found('content_type_charset', `The content type says that the charset is ${is}.`)
 }
 
-export function explainAge({ body, headers, field, maxAge, now }: Refused): Finding | undefined {
+export function explainAge({ body, headers, field, options, now }: Refused): Finding | undefined {
+  const { maxAge } = options
   if (maxAge === undefined) return undefined
   const { events } = parse(body, headers.get('content-type'), field)
   const newest = events.reduce((time, { when }) => Math.max(time, when?.getTime() ?? time), -Infinity)

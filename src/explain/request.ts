@@ -12,11 +12,30 @@ import {
   type TenantKeys,
   toKeyList,
 } from '../signature/keyring.ts'
-import { percentDecode, splitSignedForm } from '../signature/signature.ts'
-import type { Finding, GivenRequest } from './types.ts'
+import { percentDecode, type SignatureEncoding, splitSignedForm } from '../signature/signature.ts'
+import type { RefusalCode } from './causes.ts'
+import { type Finding, found, type GivenRequest } from './types.ts'
 
 /** The request as the caller gives it, with the bytes of its body. */
 export type ReadRequest = GivenRequest & { body: Uint8Array | undefined }
+
+/** What is to explain: a request, and what decides about it before its body is read. */
+export interface Context {
+  request: ReadRequest
+  /** Options of the receiver that refused the request. */
+  options: Partial<ReceiverOptions>
+  isThorough: boolean
+  code: RefusalCode | undefined
+  headers: ReadonlyMap<string, string>
+  /** Name of the header or form field with the signature, or of the header with the key, in lower case. */
+  field: string
+  /** True if senders send the key itself. */
+  isSecret: boolean
+  encoding: SignatureEncoding
+  now: number
+  /** Query parameter of handshakes, if the profile has them. */
+  parameter: string | undefined
+}
 
 /** The request to explain, with the receiver's keys. */
 export interface ReceivedRequest {
@@ -50,9 +69,9 @@ export function readRequest(
   const value = headers.get(headerName) ?? ''
   const isForm = value === '' && bodyFormat(headers.get('content-type')) === 'form'
   const form = isForm ? splitSignedForm(body, headerName) : undefined
-  const found = form ? { body: form.signed, value: form.signature } : { body, value }
-  const decoded = percentDecode(found.value)
-  return { ...found, decoded, isInField: !!form, headers, method, url, headerName, keys }
+  const signed = form ? { body: form.signed, value: form.signature } : { body, value }
+  const decoded = percentDecode(signed.value)
+  return { ...signed, decoded, isInField: !!form, headers, method, url, headerName, keys }
 }
 
 const REQUEST_HEADERS = ['host', 'content-length', 'content-type', 'transfer-encoding', ':authority']
@@ -141,8 +160,7 @@ export function createKeySource(
   let isCalled = false
   const call = async (head: RequestHead): Promise<ReturnedKeys> => {
     isCalled = true
-    const evidence = 'The signatureKey function throws or rejects for this request.'
-    source.finding = { cause: 'key_unavailable', evidence }
+    source.finding = found('key_unavailable', 'The signatureKey function throws or rejects for this request.')
     const returned = await given(head)
     const read = readReturned(returned)
     source.isNamed = !read.error
@@ -169,17 +187,14 @@ function findInvalid(
   url: string,
 ): Finding | undefined {
   const keyError = error ?? (keys && findKeyError(keys, true))
-  if (keyError) {
-    const evidence = `The receiver rejects what the signatureKey function returns: ${keyError.message}.`
-    return { cause: 'key_invalid', evidence }
-  }
+  const returns = 'signatureKey function returns'
+  if (keyError) return found('key_invalid', `The receiver rejects what the ${returns}: ${keyError.message}.`)
   if (keys) return undefined
   const given = tenant === undefined ? returned : (returned as TenantKeys).keys
   const what =
     given === null || given === undefined ? String(given) : given === '' ? 'an empty text' : 'an empty list'
   const name = tenant === undefined ? '' : ' and the name of a tenant'
-  const evidence = `The signatureKey function returns ${what}${name} for ${describePath(url)}.`
-  return { cause: 'key_unknown', evidence }
+  return found('key_unknown', `The ${returns} ${what}${name} for ${describePath(url)}.`)
 }
 
 /** Finds a key that is empty. Its signatures could match those of a sender whose key is empty too. */
@@ -187,8 +202,7 @@ export function findEmptyKey({ signatureKey }: KeySource): Finding | undefined {
   if (typeof signatureKey === 'function') return undefined
   if (signatureKey.length > 0 && signatureKey.every((key) => key.length > 0)) return undefined
   const subject = signatureKey.length > 1 ? 'One of the keys' : 'The key'
-  const evidence = `${subject} on this side is empty, blank, all zero bytes, or not set.`
-  return { cause: 'key_empty', evidence }
+  return found('key_empty', `${subject} on this side is empty, blank, all zero bytes, or not set.`)
 }
 
 /** Explains keys with which no receiver can be created, although a signature may match. */
@@ -196,7 +210,7 @@ export function findRejectedKeys({ signatureKey }: Partial<ReceiverOptions>): Fi
   if (typeof signatureKey === 'function' || signatureKey === undefined || signatureKey === null)
     return undefined
   const error = findKeyError(toKeyList(signatureKey), true)
-  return error && { cause: 'key_invalid', evidence: `A receiver rejects this key: ${error.message}.` }
+  return error && found('key_invalid', `A receiver rejects this key: ${error.message}.`)
 }
 
 /** Names the path without its query. Paths with unusual characters could fake other text, and are not repeated. */

@@ -7,7 +7,7 @@ import { hashedAndJoinedKeys, likelyKeys, rareKeys } from './keys.ts'
 import type { ReceivedRequest } from './request.ts'
 import { memberTexts, signedTexts } from './signed-texts.ts'
 import { added } from './transforms.ts'
-import type { BytesOrText, Finding, Hypothesis } from './types.ts'
+import { type BytesOrText, type Finding, found, type Hypothesis } from './types.ts'
 import type { Work } from './work.ts'
 
 /** A way in which the sender may have computed the signature. */
@@ -42,12 +42,12 @@ export async function search(
       const digest = await candidate.digest()
       const claim = digest === undefined ? undefined : claims.find(digest)
       if (claim) {
-        const found = orderMistakes(claim.mistakes, mistakes)
-        if (claim.isPrimary && found.length === 0) return undefined // a right signature
-        if (claim.isPrimary || found.every((finding) => claim.mistakes.includes(finding))) return found
+        const causes = orderMistakes(claim.mistakes, mistakes)
+        if (claim.isPrimary && causes.length === 0) return undefined // a right signature
+        if (claim.isPrimary || causes.every((finding) => claim.mistakes.includes(finding))) return causes
         // Another header may contain a signature that is not meant for this receiver, so search on. A signature that
         // anyone can compute explains only the value of the signature header.
-        if (!algorithm?.isKeyless) elsewhere ??= found
+        if (!algorithm?.isKeyless) elsewhere ??= causes
       }
       const paused = work.pause()
       if (paused) await paused
@@ -99,15 +99,9 @@ function* combine(
       for (const algorithm of algorithms ?? []) {
         if (algorithm.isKeyless && key.mistakes.length > 0) continue
         if (algorithm.isHash && key.value.length === 0) continue // the same as a hash without a key
-        const evidence = `The signature is ${algorithm.description}.`
+        const mistake = found('algorithm', `The signature is ${algorithm.description}.`)
         const digest = () => algorithm.compute(key.value, message)
-        yield {
-          message,
-          keySize,
-          digest,
-          mistakes: [{ cause: 'algorithm', evidence }, ...mistakes],
-          algorithm,
-        }
+        yield { message, keySize, digest, mistakes: [mistake, ...mistakes], algorithm }
       }
     }
   }
@@ -146,7 +140,7 @@ const over = (...steps: Step[]) =>
   function* (request: ReceivedRequest): Generator<BodyPart> {
     for (const step of steps)
       for (const [cause, value, description] of step(request))
-        yield { value, mistakes: [{ cause, evidence: `The signature was computed over ${description}.` }] }
+        yield { value, mistakes: [found(cause, `The signature was computed over ${description}.`)] }
   }
 
 const digests: Bodies = async (request) => {
@@ -163,10 +157,9 @@ const pairs = (...steps: (readonly [first: Step, second: Step])[]): Bodies =>
     for (const [first, second] of steps)
       for (const [cause, value, description] of first(request)) {
         const evidence = `The signature was computed over a body with two differences. First: ${description}.`
-        for (const [then, last, what] of second({ ...request, body: toBytes(value as Body) })) {
-          const other = { cause: then, evidence: `Then, starting from that: ${what}.` }
-          yield { value: last, mistakes: [{ cause, evidence }, other] }
-        }
+        const mistake = found(cause, evidence)
+        for (const [then, last, what] of second({ ...request, body: toBytes(value as Body) }))
+          yield { value: last, mistakes: [mistake, found(then, `Then, starting from that: ${what}.`)] }
       }
   }
 
@@ -174,12 +167,12 @@ type Keys = (request: ReceivedRequest) => Iterable<KeyPart> | Promise<Iterable<K
 
 const toKey = ([cause, value, description]: Hypothesis): KeyPart => ({
   value,
-  mistakes: [{ cause, evidence: `The signature was computed with ${description}.` }],
+  mistakes: [found(cause, `The signature was computed with ${description}.`)],
   sign: createSign(value),
 })
 
 const given: Keys = ({ keys }) => keys.map((value) => ({ value, mistakes: [], sign: createSign(value) }))
-const likely: Keys = ({ keys }) => keys.flatMap((key) => Array.from(likelyKeys(key), toKey))
+const likely: Keys = ({ keys }) => keys.flatMap((key) => likelyKeys(key).map(toKey))
 const hashed: Keys = async ({ keys }) => (await hashedAndJoinedKeys(keys)).map(toKey)
 
 /** Creates the keys one by one, because there may be hundreds. A generator can be combined with only one body. */

@@ -1,12 +1,13 @@
 import { fromBinary, utf8 } from '../shared/bytes.ts'
 import { arcgis, service } from '../signature/profiles.ts'
 import { decodeSignature, percentDecode, splitSignedForm } from '../signature/signature.ts'
-import type { Context, Scheme } from './answers.ts'
+import type { Scheme } from './answers.ts'
 import { toBinary, toHex, trim } from './bytes.ts'
 import { isShown } from './claims.ts'
-import { hashOf, hmacSha256 } from './digests.ts'
+import { fingerprint, hmacSha256 } from './digests.ts'
 import { keyHypotheses } from './keys.ts'
-import type { BytesOrText, Finding } from './types.ts'
+import type { Context } from './request.ts'
+import { type BytesOrText, type Finding, found } from './types.ts'
 
 /** What a receiver, a capture and the inspector show in place of the key. */
 const REDACTED = '***'
@@ -22,9 +23,9 @@ export function secretScheme(context: Context): Scheme {
     prove: (key) => toBinary(key),
     async explainCode(keys) {
       if (!code?.startsWith('signature_')) return undefined
-      const evidence =
-        'The receiver reported that the key in the header is wrong. The header is not given here.'
-      return (await findRefusal(context, value, keys)) ?? { cause: 'secret_wrong', evidence }
+      const reported = 'The receiver reported that the key in the header is wrong.'
+      const refusal = await findRefusal(context, value, keys)
+      return refusal ?? found('secret_wrong', `${reported} The header is not given here.`)
     },
     async explainMismatch(keys) {
       return [(await findRefusal(context, value, keys)) ?? (await differs(value, field, keys))]
@@ -42,8 +43,8 @@ export function secretScheme(context: Context): Scheme {
         keys,
         accept: ({ isHandshake }) =>
           isHandshake
-            ? { cause: 'ok', evidence: 'The request registers a webhook: it has no delivery.' }
-            : { cause: index > 0 ? 'key_previous' : 'ok', evidence: `${state} The body is not signed.` },
+            ? found('ok', 'The request registers a webhook: it has no delivery.')
+            : found(index > 0 ? 'key_previous' : 'ok', `${state} The body is not signed.`),
         describe: () => state,
       }
     },
@@ -60,25 +61,21 @@ async function findRefusal(
   keys: readonly Uint8Array[],
 ): Promise<Finding | undefined> {
   if (value === REDACTED)
-    return { cause: 'secret_wrong', evidence: `The receiver reported ${code}. ${redactedEvidence(field)}` }
+    return found('secret_wrong', `The receiver reported ${code}. ${redactedEvidence(field)}`)
   const signed = await findSignature(headers, field, keys, request.body)
-  if (signed) return { cause: 'sender_signs', evidence: signed }
+  if (signed) return found('sender_signs', signed)
   if (value === '') {
     const state = headers.has(field) ? 'is empty' : 'is missing'
-    const evidence = `The header ${field} ${state}. No other header looks like a signature.`
-    return { cause: 'secret_missing', evidence }
+    return found('secret_missing', `The header ${field} ${state}. No other header looks like a signature.`)
   }
+  const contains = `The header ${field} contains`
   for (const key of keys) {
-    if (isSame(toBinary(trim(fromText(value))), trim(key))) {
-      const evidence = `The header ${field} contains the key, but one side has white space around it.`
-      return { cause: 'key_whitespace', evidence }
-    }
-    if (value.split(',').some((part) => isSame(part.trim(), key))) {
-      const evidence = `The header ${field} contains the key more than once, or other values too.`
-      return { cause: 'secret_wrong', evidence }
-    }
+    if (isSame(toBinary(trim(fromText(value))), trim(key)))
+      return found('key_whitespace', `${contains} the key, but one side has white space around it.`)
+    if (value.split(',').some((part) => isSame(part.trim(), key)))
+      return found('secret_wrong', `${contains} the key more than once, or other values too.`)
     for (const [cause, changed, description] of keyHypotheses(key))
-      if (isSame(value, changed)) return { cause, evidence: `The header ${field} contains ${description}.` }
+      if (isSame(value, changed)) return found(cause, `${contains} ${description}.`)
   }
   return undefined
 }
@@ -107,14 +104,10 @@ async function findSignature(
   return undefined
 }
 
-/** Shows 16 bits of both hashes: enough to compare both sides, but too little to verify a guess. */
 async function differs(value: string, field: string, keys: readonly Uint8Array[]): Promise<Finding> {
-  const starts = await Promise.all(
-    [fromText(value), ...keys].map(async (bytes) => (await hashOf('sha256', bytes))?.slice(0, 4)),
-  )
-  const others = starts.slice(1).join(' or ')
-  const evidence = `The SHA-256 of the header ${field} begins with ${starts[0]}, that of the key with ${others}.`
-  return { cause: 'secret_wrong', evidence }
+  const [own, ...others] = await Promise.all([fromText(value), ...keys].map(fingerprint))
+  const evidence = `The SHA-256 of the header ${field} begins with ${own}, that of the key with ${others.join(' or ')}.`
+  return found('secret_wrong', evidence)
 }
 
 const fromText = (text: string): Uint8Array => (/[^\0-\xff]/.test(text) ? utf8(text) : fromBinary(text))

@@ -68,7 +68,7 @@ function readChoices(request: ReceivedRequest): Choice[] {
   const choices = TEMPLATES.flatMap((template) => {
     let found: Choice[] = [[[], 0]]
     for (const name of template) {
-      const values = all.get(name) ?? [[name, name]]
+      const values = all[name] ?? [[name, name]]
       found = found.flatMap(([parts, rank]) =>
         values.slice(0, MAX_RANK - rank).map((value, index): Choice => [[...parts, value], rank + index]),
       )
@@ -83,7 +83,7 @@ const MAX_LENGTH = 4000
 const MAX_HEADERS = 200
 
 /** Returns the values that a sender may have signed, likely ones first. */
-function readValues(request: ReceivedRequest): ReadonlyMap<string, readonly Value[]> {
+function readValues(request: ReceivedRequest): Readonly<Record<string, readonly Value[]>> {
   const { headers, method = 'POST' } = request
   const parts = readParts(request)
   const textsOf = (found: readonly Part[]): string[] => found.map(([, text]) => text)
@@ -92,25 +92,21 @@ function readValues(request: ReceivedRequest): ReadonlyMap<string, readonly Valu
   const paths = readPaths(request)
   const labelled = (label: string, texts: readonly (string | undefined)[]): Value[] =>
     texts.map((text = '') => [text, `{${label}}`])
-  const all: readonly (readonly [name: string, limit: number, values: readonly Value[]])[] = [
-    ['body', 1, [BODY]],
-    ['time', 8, labelled('timestamp', times)],
-    ['id', 6, labelled('id', ids)],
-    ['method', 1, labelled('method', [method.toUpperCase()])],
-    ['host', 2, labelled('host', hostsOf(headers))],
-    ['type', 1, labelled('content type', [headers.get('content-type')])],
-    ['path', 4, paths],
-    ['url', 8, readUrls(request, paths)],
-  ]
-  return new Map(
-    all.map(([name, limit, values]) => {
-      const unique = [...new Map(values.map((value) => [value[0], value])).values()]
-      const isValid = ([text, label]: Value): boolean =>
-        label === BODY[1] || (text !== '' && text.length <= MAX_LENGTH)
-      return [name, unique.filter(isValid).slice(0, limit)]
-    }),
-  )
+  const limited = (limit: number, values: readonly Value[]): Value[] =>
+    [...new Map(values.map((value) => [value[0], value])).values()].filter(isUsable).slice(0, limit)
+  return {
+    body: [BODY],
+    time: limited(8, labelled('timestamp', times)),
+    id: limited(6, labelled('id', ids)),
+    method: limited(1, labelled('method', [method.toUpperCase()])),
+    host: limited(2, labelled('host', hostsOf(headers))),
+    type: limited(1, labelled('content type', [headers.get('content-type')])),
+    path: limited(4, paths),
+    url: limited(8, readUrls(request, paths)),
+  }
 }
+
+const isUsable = ([text]: Value): boolean => text !== '' && text.length <= MAX_LENGTH
 
 /** Unix time in seconds to nanoseconds, ISO 8601, and HTTP dates. */
 const TIME =

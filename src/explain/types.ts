@@ -54,6 +54,8 @@ export interface Diagnosis {
 /** A proved cause with its evidence: a complete sentence. */
 export type Finding = Pick<Diagnosis, 'cause' | 'evidence'>
 
+export const found = (cause: Cause, evidence: string): Finding => ({ cause, evidence })
+
 /** Bytes, or text that means its UTF-8 bytes. */
 export type BytesOrText = Uint8Array | string
 

@@ -2,13 +2,13 @@ import { toBase64 } from '../shared/bytes.ts'
 import { decodeSignature } from '../signature/signature.ts'
 import { fromHex, toBinary, trim } from './bytes.ts'
 import { type Claims, isShown, MAX_SIGNATURE } from './claims.ts'
-import { hashOf } from './digests.ts'
+import { fingerprint, hashOf } from './digests.ts'
 import { findPlaceholder } from './keys.ts'
 import { grouped } from './refusals.ts'
 import type { ReceivedRequest } from './request.ts'
 import { search } from './search.ts'
-import type { Finding } from './types.ts'
-import { createWork, type Work } from './work.ts'
+import { type Finding, found } from './types.ts'
+import { Work } from './work.ts'
 
 /** Explains why a signature is missing or does not match. */
 export async function explainSignature(
@@ -16,10 +16,10 @@ export async function explainSignature(
   claims: Claims,
   isThorough: boolean,
 ): Promise<readonly Finding[]> {
-  const work = createWork(request.body.length, isThorough)
+  const work = new Work(request.body.length, isThorough)
   const keys = searchedKeys(request.keys)
-  const found = await search({ ...request, keys }, claims, work)
-  if (found) return found
+  const causes = await search({ ...request, keys }, claims, work)
+  if (causes) return causes
   return [
     findMissingSignature(request, claims) ??
       findLostBody(request) ??
@@ -56,7 +56,7 @@ export function findMissingSignature(
     : isComplete
       ? 'No other header looks like a signature.'
       : 'Not all other headers were searched, because there are too many or they are too long.'
-  return { cause: 'signature_header_missing', evidence: `The header ${headerName} ${state}. ${others}` }
+  return found('signature_header_missing', `The header ${headerName} ${state}. ${others}`)
 }
 
 const OBJECT = '[object Object]'
@@ -69,12 +69,12 @@ function findLostBody({ body, headers, decoded }: ReceivedRequest): Finding | un
   if (typeof decodeSignature(decoded) === 'string') return undefined
   if (body.length === OBJECT.length && toBinary(body) === OBJECT) {
     const evidence = `The body on this side is the text ${OBJECT}: a parsed object was converted to text.`
-    return { cause: 'body_stringified', evidence }
+    return found('body_stringified', evidence)
   }
   if (body.length > 0 || headers.get('content-length') === '0') return undefined
   const evidence =
     'The body on this side is empty, and the signature was not computed over an empty body with this key.'
-  return { cause: 'body_empty', evidence }
+  return found('body_empty', evidence)
 }
 
 /** Headers with a SHA-256 of the body (RFC 9530, RFC 3230). */
@@ -86,16 +86,15 @@ async function findChangedBody({ body, headers, isInField }: ReceivedRequest): P
   const length = headers.get('content-length') ?? ''
   if (/^\d{1,15}$/.test(length) && Number(length) !== body.length) {
     const evidence = `The header content-length says ${length} bytes, but the body on this side has ${body.length}.`
-    return { cause: 'body_changed', evidence }
+    return found('body_changed', evidence)
   }
   const computed = toBase64(fromHex((await hashOf('sha256', body)) ?? '') ?? body)
   const name = HASHES.find((each) => (SHA256.exec(headers.get(each) ?? '')?.[1] ?? computed) !== computed)
-  return name === undefined
-    ? undefined
-    : {
-        cause: 'body_changed',
-        evidence: `The header ${name} contains the hash of a body other than the one on this side.`,
-      }
+  if (name === undefined) return undefined
+  return found(
+    'body_changed',
+    `The header ${name} contains the hash of a body other than the one on this side.`,
+  )
 }
 
 /** Maximum number of bytes around a key in a body that is little more than the key. */
@@ -108,16 +107,12 @@ const isKey = (body: Uint8Array, keys: readonly Uint8Array[]): boolean =>
     return around >= 0 && around <= MAX_AROUND && toBinary(body).includes(toBinary(key))
   })
 
-/**
- * Shows 16 bits of each key's SHA-256. That is enough to compare the keys of both sides, but too little to verify a
- * guessed key. The body's SHA-256 is shown in full, because only the full hash proves that both sides have the same
- * bytes.
- */
+/** Shows the body's SHA-256 in full, because only the full hash proves that both sides have the same bytes. */
 async function showFingerprints(
   { body, keys, value, isInField }: ReceivedRequest,
   { omission }: Work,
 ): Promise<Finding> {
-  const fingerprints = await Promise.all(keys.map(async (key) => (await hashOf('sha256', key))?.slice(0, 4)))
+  const fingerprints = await Promise.all(keys.map(fingerprint))
   const hash = await hashOf('sha256', body)
   const what = isKey(body, keys) ? `a SHA-256 that begins with ${hash?.slice(0, 4)}` : `the SHA-256 ${hash}`
   const evidence = [
@@ -133,5 +128,5 @@ async function showFingerprints(
   if (searchedKeys(keys).length < keys.length)
     evidence.push(`Not all keys were tested, because they have more than ${grouped(MAX_KEYS)} bytes.`)
   if (omission) evidence.push(omission)
-  return { cause: 'unexplained', evidence: evidence.join(' ') }
+  return found('unexplained', evidence.join(' '))
 }

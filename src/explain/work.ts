@@ -34,43 +34,43 @@ const nextTurn = (resolve: () => void): void => {
 }
 
 /** The limit on the work of one diagnosis. It counts bytes, not time, so that the result is always the same. */
-export interface Work {
+export class Work {
   /** True if the expensive hypotheses may be tested too, because the body is small enough. */
   readonly isComplete: boolean
-  /** Why the search ended early, as a sentence. Undefined if it did not. */
-  readonly omission: string | undefined
-  /** Counts a message to make, with nanoseconds for each byte, and to hash. Returns false if the limit is reached. */
-  spend(messageSize: number, keySize: number, perByte: number): boolean
-  /** Resolves at once, or after other events if much work was done since the last call. */
-  pause(): Promise<void> | undefined
-}
+  readonly #isThorough: boolean
+  #left: number
+  #slice = SLICE
 
-export function createWork(bodySize: number, isThorough: boolean): Work {
-  const isComplete = bodySize <= (isThorough ? MAX_THOROUGH_BODY : MAX_BODY)
-  let left = Math.max(MAX_WORK * (isThorough ? THOROUGH : 1), MAX_HASHES * PER_BYTE * bodySize)
-  let slice = SLICE
-  return {
-    isComplete,
-    get omission() {
-      if (isComplete && left >= 0) return undefined
-      const size = isThorough ? '1 MiB' : `${MAX_BODY / 1024} KiB`
-      const reason = isComplete
-        ? 'Not all hypotheses were tested, because the limit on the work was reached.'
-        : `Only the cheap hypotheses were tested, because the body is larger than ${size}.`
-      return isThorough ? reason : `${reason} The option thorough tests more.`
-    },
-    spend(messageSize, keySize, perByte) {
-      // Large texts take longer to make, because the garbage of their parts has to be collected.
-      const making = messageSize > MAX_BODY ? 4 * perByte : perByte
-      const cost = PER_CANDIDATE + messageSize * (PER_BYTE + making) + keySize * PER_BYTE
-      left -= cost
-      slice -= cost
-      return left >= 0
-    },
-    pause() {
-      if (slice > 0) return undefined
-      slice = SLICE
-      return new Promise(nextTurn)
-    },
+  constructor(bodySize: number, isThorough: boolean) {
+    this.isComplete = bodySize <= (isThorough ? MAX_THOROUGH_BODY : MAX_BODY)
+    this.#isThorough = isThorough
+    this.#left = Math.max(MAX_WORK * (isThorough ? THOROUGH : 1), MAX_HASHES * PER_BYTE * bodySize)
+  }
+
+  /** Why the search ended early, as a sentence. Undefined if it did not. */
+  get omission(): string | undefined {
+    if (this.isComplete && this.#left >= 0) return undefined
+    const size = this.#isThorough ? '1 MiB' : `${MAX_BODY / 1024} KiB`
+    const reason = this.isComplete
+      ? 'Not all hypotheses were tested, because the limit on the work was reached.'
+      : `Only the cheap hypotheses were tested, because the body is larger than ${size}.`
+    return this.#isThorough ? reason : `${reason} The option thorough tests more.`
+  }
+
+  /** Counts a message to make, with nanoseconds for each byte, and to hash. Returns false if the limit is reached. */
+  spend(messageSize: number, keySize: number, perByte: number): boolean {
+    // Large texts take longer to make, because the garbage of their parts has to be collected.
+    const making = messageSize > MAX_BODY ? 4 * perByte : perByte
+    const cost = PER_CANDIDATE + messageSize * (PER_BYTE + making) + keySize * PER_BYTE
+    this.#left -= cost
+    this.#slice -= cost
+    return this.#left >= 0
+  }
+
+  /** Resolves at once, or after other events if much work was done since the last call. */
+  pause(): Promise<void> | undefined {
+    if (this.#slice > 0) return undefined
+    this.#slice = SLICE
+    return new Promise(nextTurn)
   }
 }

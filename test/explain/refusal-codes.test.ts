@@ -1,6 +1,6 @@
 import { createReceiver, type Diagnosis, type ErrorCode, explain } from 'geohook'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { CODE_CAUSES, type RefusalCode } from '../../src/explain/causes.ts'
+import { CODE_CAUSES, type RefusalCode, SYMPTOMS } from '../../src/explain/causes.ts'
 import { begin, type Sent, send } from '../helpers/http.ts'
 import {
   explainSeen,
@@ -123,8 +123,8 @@ describe('explain, codes that depend on the receiver', () => {
 
   it.each(Object.keys(CODE_CAUSES) as RefusalCode[])('explains %s without a request', async (code) => {
     const diagnosis = await explain({ code, headers: {} })
-    expect(diagnosis).toMatchObject({ ok: false, cause: code, fix: CODE_CAUSES[code][1] })
-    expect(diagnosis.evidence).toBe(`The receiver reported ${code}. ${CODE_CAUSES[code][0]}`)
+    expect(diagnosis).toMatchObject({ ok: false, cause: code, fix: CODE_CAUSES[code] })
+    expect(diagnosis.evidence).toBe(`The receiver reported ${code}. ${SYMPTOMS[code]}`)
   })
 
   it.each(['config_invalid', 'nonsense', 'toString'])('rejects the code %s', async (code) => {
