@@ -32,15 +32,8 @@ export const PLACEHOLDERS: readonly string[] = [
     `process.env.${name}`,
   ]),
   ...['changeme', 'change-me', 'mysecret', 'my-secret', 'supersecret', 'your-secret-key', 'your_secret_key'],
-  ...[
-    'your-secret',
-    'YOUR_SECRET',
-    'YOUR_SECRET_KEY',
-    'YOUR_SIGNATURE_KEY',
-    '<YOUR_KEY>',
-    'password',
-    'test',
-  ],
+  ...['your-secret', 'YOUR_SECRET', 'YOUR_SECRET_KEY', 'YOUR_SIGNATURE_KEY', '<YOUR_KEY>'],
+  ...['password', 'test'],
   ...['<your-signature-key>', ...NAMES.slice(0, 5), 'secret', 'key'],
 ]
 
@@ -355,6 +348,8 @@ function toHmacKey(value: BytesOrText): string {
   return text.slice(0, end)
 }
 
+const JOINED = 'several keys on this side, joined into one text'
+
 /** Returns hashes of each key, and several keys joined to one text, which the sender may have used as the key. */
 export async function hashedAndJoinedKeys(keys: readonly Uint8Array[]): Promise<Hypothesis[]> {
   const hypotheses: Hypothesis[] = []
@@ -372,10 +367,6 @@ export async function hashedAndJoinedKeys(keys: readonly Uint8Array[]): Promise<
   const bare = keys.map((key) => toBinary(trim(key)))
   for (const order of [bare, [...bare].reverse()])
     for (const by of [',', ', ', ';', '\n', ' '])
-      hypotheses.push([
-        'key_list',
-        fromBinary(order.join(by)),
-        'several keys on this side, joined into one text',
-      ])
+      hypotheses.push(['key_list', fromBinary(order.join(by)), JOINED])
   return hypotheses
 }

@@ -131,30 +131,28 @@ type Mistake = keyof typeof MISTAKES
  */
 function explainJson(text: string, noun: string, bom = 0): Finding | undefined {
   const value = tryJson(text)
+  const because = (cause: Cause, what: string): Finding => found(cause, `The ${noun} ${what}.`)
   if (text.trim() === '') {
     const is = text === '' && bom === 0 ? 'is empty' : 'has only white space or a byte order mark'
-    return found('payload_empty', `The ${noun} ${is}.`)
+    return because('payload_empty', is)
   }
   if (/^\ufeff/.test(text) && isJson(text.replace(/^\ufeff+/, '')))
-    return found('payload_bom', `The ${noun} begins with more than one byte order mark.`)
+    return because('payload_bom', 'begins with more than one byte order mark')
   if (typeof value === 'string' && isJson(value))
-    return found(
-      'payload_double_encoded',
-      `The ${noun} is a JSON string that contains JSON: it was encoded twice.`,
-    )
+    return because('payload_double_encoded', 'is a JSON string that contains JSON: it was encoded twice')
   if (value !== undefined && !isJson(text)) {
     const kind = value === null ? 'null' : `a ${typeof value}`
-    return found('payload_scalar', `The ${noun} is valid JSON, but ${kind} in place of an object or array.`)
+    return because('payload_scalar', `is valid JSON, but ${kind} in place of an object or array`)
   }
   const decoded = decodeBase64(text.replace(/[\s"]/g, ''))
-  if (decoded && isJson(decodeAs(decoded))) return found('payload_base64', `The ${noun} is JSON in base64.`)
+  if (decoded && isJson(decodeAs(decoded))) return because('payload_base64', 'is JSON in base64')
   if (/^%[57]b/i.test(text) && isJson(percentDecode(text)))
-    return found('payload_percent_encoded', `The ${noun} is percent-encoded JSON.`)
+    return because('payload_percent_encoded', 'is percent-encoded JSON')
   if (/^\[object [A-Z]\w{1,40}\]/.test(text))
-    return found('payload_printed', `The ${noun} is a JavaScript object that was converted to text.`)
+    return because('payload_printed', 'is a JavaScript object that was converted to text')
   const [, html, xml] = /^\s*<(?:(!doctype html|html)|(\?xml|!--|[a-z][\w:.-]*[\s/>]))/i.exec(text) ?? []
   if ((html ?? xml) !== undefined)
-    return found('payload_markup', `The ${noun} is ${html ? 'an HTML page' : 'XML or HTML'}.`)
+    return because('payload_markup', `is ${html ? 'an HTML page' : 'XML or HTML'}`)
   return explainMistakes(text, noun, (index) =>
     noun === 'body'
       ? `at byte ${grouped(bom + utf8(text.slice(0, index)).length)}`
@@ -169,37 +167,27 @@ function explainJson(text: string, noun: string, bom = 0): Finding | undefined {
  */
 function explainMistakes(text: string, noun: string, where: (index: number) => string): Finding | undefined {
   const { mistakes, ends, rest } = readLoosely(text)
+  const because = (cause: Cause, what: string): Finding => found(cause, `The ${noun} ${what}.`)
+  const json = `The JSON in the ${noun}`
   const [first, last] = [ends[0], ends.at(-1)]
   if (first !== undefined && last !== undefined && text.slice(first).trim() !== '') {
     if (first < last && text.slice(last).trim() === '')
-      return found(
-        'payload_several',
-        `The ${noun} has several JSON documents: the first ends ${where(first)}.`,
-      )
-    return found(
-      'payload_trailing_text',
-      `The JSON in the ${noun} is complete ${where(first)}, but text follows.`,
-    )
+      return because('payload_several', `has several JSON documents: the first ends ${where(first)}`)
+    return found('payload_trailing_text', `${json} is complete ${where(first)}, but text follows.`)
   }
   if (rest?.startsWith('"') && /[}\]]$/.test(text.trimEnd())) {
     const why = `a quote is missing or escaped, or the end of the ${noun} is cut off`
-    return found('payload_malformed', `The ${noun} ends inside a text: ${why}.`)
+    return because('payload_malformed', `ends inside a text: ${why}`)
   }
-  if (rest !== undefined)
-    return found('payload_cut_off', `The JSON in the ${noun} ends early, ${where(text.length)}.`)
+  if (rest !== undefined) return found('payload_cut_off', `${json} ends early, ${where(text.length)}.`)
   if (mistakes[0]) {
     const names = mistakes.map(([name, index]) => `${MISTAKES[name][1]} ${where(index)}`)
-    return found(
-      MISTAKES[mistakes[0][0]][0],
-      `The ${noun} has ${names.join(', and ')}, and is JSON otherwise.`,
-    )
+    return because(MISTAKES[mistakes[0][0]][0], `has ${names.join(', and ')}, and is JSON otherwise`)
   }
   if (!/^\s*\{\s*(serviceName|serviceType|events|eventType|changeTypes?|webhookName)\s*:/.test(text))
     return undefined
-  return found(
-    'payload_unquoted_name',
-    `The names in the ${noun} have no quotes: a shell may have removed them.`,
-  )
+  const evidence = `The names in the ${noun} have no quotes: a shell may have removed them.`
+  return found('payload_unquoted_name', evidence)
 }
 
 /** The mistakes in a text that should be a JSON object or array. */

@@ -62,11 +62,8 @@ export function explainHandshake({ parameter, url }: Refused): Finding | undefin
   const named = `The parameter ${parameter}`
   if (url.length > 8000)
     return found('handshake_url_too_long', `The URL has ${grouped(url.length)} characters.`)
-  if (token === undefined)
-    return found(
-      'handshake_token_missing',
-      `${named}, whose name is case-sensitive, is missing in the query.`,
-    )
+  const missing = 'whose name is case-sensitive, is missing in the query'
+  if (token === undefined) return found('handshake_token_missing', `${named}, ${missing}.`)
   if (others.length > 0)
     return found('handshake_token_doubled', `${named} appears ${others.length + 1} times in the query.`)
   if (token === '') return found('handshake_token_empty', `${named} is empty.`)
@@ -107,13 +104,7 @@ export function explainEncoding(refused: Refused): Finding | undefined {
 }
 
 /** Returns true for a label of the Encoding standard. Others are not repeated, because they could be any text. */
-function isCharset(label: string): boolean {
-  try {
-    return new TextDecoder(label).encoding !== ''
-  } catch {
-    return false
-  }
-}
+const isCharset = (label: string): boolean => decodeAs(new Uint8Array(), label) !== undefined
 
 /** Media types that evidence may name. Any other text could be a forged log line. */
 const APPLICATIONS = [

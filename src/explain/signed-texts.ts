@@ -216,11 +216,8 @@ export function* memberTexts(body: Uint8Array): Generator<Hypothesis> {
     yield ['signed_text', isLast ? before.slice(0, -1) + after : before + after.replace(/^,\s*/, ''), without]
     yield ['signed_text', JSON.stringify({ ...JSON.parse(text), [name]: undefined }), without]
     const emptied = text.slice(start, end).replace(value.raw, () => '""')
-    yield [
-      'signed_text',
-      before + emptied + after,
-      'the JSON of the body with an empty text as the signature',
-    ]
+    const what = 'the JSON of the body with an empty text as the signature'
+    yield ['signed_text', before + emptied + after, what]
   }
   const signed = signatures.length > 0 ? members.filter(({ name }) => SIGNED.test(name)) : []
   for (const { name, value } of signed.slice(0, MAX_TRIED)) {

@@ -91,10 +91,8 @@ async function findChangedBody({ body, headers, isInField }: ReceivedRequest): P
   const computed = toBase64(fromHex((await hashOf('sha256', body)) ?? '') ?? body)
   const name = HASHES.find((each) => (SHA256.exec(headers.get(each) ?? '')?.[1] ?? computed) !== computed)
   if (name === undefined) return undefined
-  return found(
-    'body_changed',
-    `The header ${name} contains the hash of a body other than the one on this side.`,
-  )
+  const evidence = `The header ${name} contains the hash of a body other than the one on this side.`
+  return found('body_changed', evidence)
 }
 
 /** Maximum number of bytes around a key in a body that is little more than the key. */
