@@ -33,6 +33,8 @@ export interface Answer {
   /** The error with which the receiver refuses the request. */
   refusal?: WebhookError | undefined
   isHandshake: boolean
+  /** True if the request has no proof, which the receiver accepts. */
+  isUnsigned?: boolean
   /** The request as a key function gets it. */
   head: RequestHead
   /** The receiver's maximum body size in bytes. 0 if it has not refused the request. */
@@ -134,14 +136,6 @@ const explainCode = (code: RefusalCode): Finding =>
 const withKey = (code: RefusalCode): Finding =>
   found(code, `The receiver reported ${code}, but the options give a key for this request here.`)
 
-/** What is known about the sender's proof: the signature, or the key in a header. */
-export interface Proof {
-  keys: readonly Uint8Array[]
-  accept(answer: Answer): Finding | Promise<Finding>
-  /** Says in a sentence whether the proof is valid, for codes that do not depend on it. */
-  describe(): string | Promise<string>
-}
-
 /** How senders prove that they know the key: with a signature of the body, or with the key itself in a header. */
 export interface Scheme {
   /** A header value in a valid format, for requests whose body is unknown. */
@@ -154,31 +148,39 @@ export interface Scheme {
   explainCode(keys: readonly Uint8Array[]): Promise<Finding | undefined>
   /** Explains why the receiver with these keys finds no valid proof. */
   explainMismatch(keys: readonly Uint8Array[]): Promise<readonly Finding[]>
-  describe(keys: readonly Uint8Array[], isUnsigned: boolean): Proof
+  /** Explains a request that the receiver with these keys accepts. */
+  accept(keys: readonly Uint8Array[], answer: Answer): Finding | Promise<Finding>
+  /** Says in a sentence whether the proof is valid, for codes that do not depend on it. */
+  describe(keys: readonly Uint8Array[]): string | Promise<string>
 }
 
 /** Explains what a receiver does with a request whose signature is valid or was not checked. */
-export async function explainAnswer(context: Context, answer: Answer, proof: Proof): Promise<Finding> {
+export async function explainAnswer(
+  context: Context,
+  answer: Answer,
+  scheme: Scheme,
+  keys: readonly Uint8Array[],
+): Promise<Finding> {
   const { options, headers, code } = context
   const refused = answer.refusal?.code as RefusalCode | undefined
   if (code && isOfReceiver(code)) {
     const { cause, evidence } = code.startsWith('key_') ? withKey(code) : explainCode(code)
     // The body of these is not known completely, so the signature cannot be checked.
     const isCutOff = code === 'body_timeout' || code === 'body_aborted'
-    return { cause, evidence: isCutOff ? evidence : `${evidence} ${await proof.describe()}` }
+    return { cause, evidence: isCutOff ? evidence : `${evidence} ${await scheme.describe(keys)}` }
   }
   // With incomplete headers, a refusal of the content type or the payload proves nothing: the header may be missing
   // only from the question.
   const isCertain =
     isComplete(headers) || refused === code || !/^content_type_|^payload_/.test(refused as string)
-  if (refused && isCertain) return explainRefusal(context, refused, answer, proof.keys)
+  if (refused && isCertain) return explainRefusal(context, refused, answer, keys)
   const option = code === 'payload_invalid' ? 'schema' : 'maxAge'
   if (code && ['payload_invalid', 'delivery_stale'].includes(code) && options[option] === undefined) {
     const { cause, evidence } = explainCode(code)
     const why = `The option ${option} was not given, so the reason is not known here.`
     return { cause, evidence: `${evidence} ${why}` }
   }
-  const accepted = await proof.accept(answer)
+  const accepted = await scheme.accept(keys, answer)
   if (!code) return accepted
   const why = `The receiver that reported ${code} had other keys or options, or got another request.`
   return { ...accepted, evidence: `${accepted.evidence} ${why}` }
@@ -204,7 +206,7 @@ function explainHeader(context: Context, code: RefusalCode): Finding | undefined
   if (code === 'content_type_unsupported' && bodyFormat(headers.get('content-type')) === undefined)
     return explainRefusal(context, code, { limit: 0 })
   // Without the keys of a key function: they only hide names that contain one.
-  const request = readRequest(context.request, headers, NO_BODY, field, createKeySource(options).keys)
+  const request = readRequest(context, NO_BODY, createKeySource(options).keys)
   if (code === 'signature_missing') return findMissingSignature(request, readClaims(request, encoding))
   const isMalformed = typeof decodeSignature(request.value, encoding) === 'string'
   if (code !== 'signature_malformed' || request.value === '' || !isMalformed) return undefined

@@ -1,18 +1,19 @@
 import { MAX_FIELDS } from '../payload/parse.ts'
 import { concat, fromBinary, utf8 } from '../shared/bytes.ts'
-import { decodeAs } from './bytes.ts'
+import { builtin, decodeAs } from './bytes.ts'
 import type { Cause } from './causes.ts'
 import { compactJson, type Json, parseJson, parseStructure, pythonJson, SPACED, writeJson } from './json.ts'
 import { MAX_TEXTS, rewriteJson } from './rewrite.ts'
 import * as transforms from './transforms.ts'
 import {
+  changesOf,
   createSource,
   decodeBase64,
   decodeForm,
   decodePercent,
-  encodeLike,
   encodeMarks,
   encodePercent,
+  type Families,
   type Family,
   pythonRepr,
   type Source,
@@ -117,8 +118,6 @@ function* withoutDoubleQuotes({ characters, isSmall }: Source): Generator<Varian
   if (isSmall) yield [characters.replaceAll('"', ''), 'without its double quotes, which a shell has removed']
 }
 
-type Families = readonly (readonly [cause: Cause, variants: Family])[]
-
 /** Families with few hypotheses, which take about as long as reading the body a few times. */
 const CHEAP: Families = [
   ['body_empty', () => [['', 'an empty body']]],
@@ -149,31 +148,21 @@ const EXPENSIVE: Families = [
   ['body_escaped', ofBody(transforms.quotes)],
 ]
 
-export const cheapBodies = (body: Uint8Array): Generator<Hypothesis> => hypothesesOf(CHEAP, body)
+export const cheapBodies = (body: Uint8Array): Generator<Hypothesis> => changesOf(createSource(body), CHEAP)
 
-export const expensiveBodies = (body: Uint8Array): Generator<Hypothesis> => hypothesesOf(EXPENSIVE, body)
+export const expensiveBodies = (body: Uint8Array): Generator<Hypothesis> =>
+  changesOf(createSource(body), EXPENSIVE)
 
-export const bodiesWith = (body: Uint8Array, ...causes: Cause[]): Generator<Hypothesis> =>
-  hypothesesOf(
-    [...CHEAP, ...EXPENSIVE].filter(([cause]) => causes.includes(cause)),
-    body,
-  )
-
-function* hypothesesOf(families: Families, body: Uint8Array): Generator<Hypothesis> {
-  const source = createSource(body)
-  for (const [cause, variants] of families)
-    for (const [value, description] of variants(source))
-      if (value !== undefined) yield [cause, encodeLike(source, value), description]
+export function bodiesWith(body: Uint8Array, ...causes: Cause[]): Generator<Hypothesis> {
+  const families = [...CHEAP, ...EXPENSIVE].filter(([cause]) => causes.includes(cause))
+  return changesOf(createSource(body), families)
 }
 
 type Options = { level?: number; params?: Record<string, number>; maxOutputLength?: number }
 
-/** The part of node:zlib that is used here. It is loaded only where it exists, and so is not imported. */
+/** The part of node:zlib that is used here. */
 type Zlib = Record<string, ((data: Uint8Array, options?: Options) => Uint8Array) | undefined>
-type Process = { getBuiltinModule?: (name: 'node:zlib') => unknown }
-const zlib = (globalThis as { process?: Process }).process?.getBuiltinModule?.('node:zlib') as
-  | Zlib
-  | undefined
+const zlib = builtin('node:zlib') as Zlib | undefined
 
 const MIB = 1024 * 1024
 

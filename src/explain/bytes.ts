@@ -74,3 +74,9 @@ export function fromBase64(text: string): Uint8Array | undefined {
     return undefined
   }
 }
+
+/** Loads a module of Node where it exists: an import of it would break the bundles of other platforms. */
+export function builtin(name: string): unknown {
+  const { process } = globalThis as { process?: { getBuiltinModule?: (name: string) => unknown } }
+  return process?.getBuiltinModule?.(name)
+}

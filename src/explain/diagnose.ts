@@ -3,10 +3,9 @@ import type { ReceiverOptions } from '../receiver/types.ts'
 import { readProfile } from '../signature/profiles.ts'
 import { DEFAULT_SIGNATURE_HEADER, decodeSignature, encodeSignature } from '../signature/signature.ts'
 import { askReceiver, explainAnswer, explainHead, isOfReceiver, type Scheme } from './answers.ts'
-import { toHex } from './bytes.ts'
 import { type Cause, CODE_CAUSES, FIXES, type RefusalCode } from './causes.ts'
 import { readClaims } from './claims.ts'
-import { hmacSha256 } from './digests.ts'
+import { findSigner, hmacSha256 } from './digests.ts'
 import {
   type Context,
   createDecoy,
@@ -115,8 +114,12 @@ async function findCauses(context: Context): Promise<readonly Finding[]> {
   const isDecided = refused !== undefined && !isMismatch && (!code || code === refused)
   const known = isDecided ? keys.keys : await keys.read(answer.head)
   if (isMismatch && !isOfReceiver(code)) return scheme.explainMismatch(known)
-  const proof = scheme.describe(known, isUnsigned)
-  const finding = await explainAnswer({ ...context, headers: asked }, answer, proof)
+  const finding = await explainAnswer(
+    { ...context, headers: asked },
+    { ...answer, isUnsigned },
+    scheme,
+    known,
+  )
   return [(isComplete(headers) && isAccepted(finding.cause) && findRejectedKeys(options)) || finding]
 }
 
@@ -126,10 +129,15 @@ function explainUnset({ request, field }: Context): Finding {
     : found('key_unset', `The header or form field ${field} has a value, but this receiver has no key.`)
 }
 
-function signatureScheme({ request, isThorough, headers, field, encoding }: Context): Scheme {
+function signatureScheme(context: Context): Scheme {
+  const { request, isThorough, encoding } = context
   const { body = new Uint8Array() } = request
   const read = (keys: readonly Uint8Array[]) =>
-    readRequest(request, headers, body, field, keys.length > 0 ? keys : [createDecoy()])
+    readRequest(context, body, keys.length > 0 ? keys : [createDecoy()])
+  const { value, body: signed } = read([])
+  const digest = decodeSignature(value, encoding)
+  const indexIn = (keys: readonly Uint8Array[]) =>
+    typeof digest === 'string' ? -1 : findSigner(keys, signed, digest)
   return {
     placeholder: '0'.repeat(64),
     isHidden: false,
@@ -140,31 +148,19 @@ function signatureScheme({ request, isThorough, headers, field, encoding }: Cont
       const received = read(keys)
       return explainSignature(received, readClaims(received, encoding), isThorough)
     },
-    describe(given, isUnsigned) {
-      const { keys, value, body: signed } = read(given)
-      const digest = decodeSignature(value, encoding)
-      const keyOf = async (): Promise<number> => {
-        const hex = typeof digest === 'string' ? '' : toHex(digest)
-        for (const [index, key] of keys.entries()) if ((await hmacSha256(key, signed)) === hex) return index
-        return -1
-      }
-      return {
-        keys,
-        async accept({ isHandshake }) {
-          if (isHandshake) return found('ok', 'The request is a valid handshake.')
-          if (isUnsigned)
-            return found('ok', 'The request has no signature, and this receiver accepts unsigned requests.')
-          const index = await keyOf()
-          if (index <= 0) return found('ok', 'The signature was computed over this body with this key.')
-          const key = `key ${index} of the list, in which 0 is the newest`
-          return found('key_previous', `The signature was computed with ${key}.`)
-        },
-        async describe() {
-          if (typeof digest === 'string') return 'The request has no valid signature.'
-          const isValid = (await keyOf()) >= 0
-          return isValid ? 'The signature is valid.' : 'The signature does not match this body with this key.'
-        },
-      }
+    async accept(keys, { isHandshake, isUnsigned }) {
+      if (isHandshake) return found('ok', 'The request is a valid handshake.')
+      if (isUnsigned)
+        return found('ok', 'The request has no signature, and this receiver accepts unsigned requests.')
+      const index = await indexIn(keys)
+      if (index <= 0) return found('ok', 'The signature was computed over this body with this key.')
+      const key = `key ${index} of the list, in which 0 is the newest`
+      return found('key_previous', `The signature was computed with ${key}.`)
+    },
+    async describe(keys) {
+      if (typeof digest === 'string') return 'The request has no valid signature.'
+      const isValid = (await indexIn(keys)) >= 0
+      return isValid ? 'The signature is valid.' : 'The signature does not match this body with this key.'
     },
   }
 }

@@ -1,10 +1,10 @@
 import { importKey } from '#runtime'
 import type { HmacKey } from '../runtime/hmac.ts'
 import { concat, toBase64, utf8 } from '../shared/bytes.ts'
-import { fromHex, toHex } from './bytes.ts'
+import { builtin, fromHex, toHex } from './bytes.ts'
 import type { BytesOrText, Hypothesis } from './types.ts'
 
-/** The part of node:crypto that is used here. It is loaded only where it exists, and so is not imported. */
+/** The part of node:crypto that is used here. */
 interface NodeCrypto {
   createHash(hash: string): State
   createHmac(hash: string, key: BytesOrText): State
@@ -14,8 +14,7 @@ interface State {
   digest(encoding: 'hex'): string
 }
 
-type Process = { getBuiltinModule?: (name: 'node:crypto') => NodeCrypto | undefined }
-const node = (globalThis as { process?: Process }).process?.getBuiltinModule?.('node:crypto')
+const node = builtin('node:crypto') as NodeCrypto | undefined
 
 const WEB: Readonly<Record<string, string>> = {
   sha1: 'SHA-1',
@@ -44,6 +43,17 @@ export function createSign(key: BytesOrText): Sign {
 
 export const hmacSha256 = (key: BytesOrText, message: Uint8Array): string | Promise<string> =>
   createSign(key)(message)
+
+/** Returns the index of the key with which a signature was computed, or -1. */
+export async function findSigner(
+  keys: readonly Uint8Array[],
+  body: Uint8Array,
+  signature: Uint8Array,
+): Promise<number> {
+  const hex = toHex(signature)
+  for (const [index, key] of keys.entries()) if ((await hmacSha256(key, body)) === hex) return index
+  return -1
+}
 
 /** Computes an HMAC. The hash has the name that node:crypto has for it. */
 function hmac(hash: string, key: BytesOrText, message: BytesOrText): Digest {
@@ -154,14 +164,20 @@ function plainHashes([hash, name, size]: Hash): Algorithm[] {
   ]
 }
 
-/** Returns hashes of a body, which the sender may have signed in place of the body. */
-export async function hashedBodies(body: Uint8Array): Promise<Hypothesis[]> {
-  const hypotheses: Hypothesis[] = []
+/** Computes the common hashes. Leaves out those that the platform lacks. */
+export async function commonHashes(data: Uint8Array): Promise<[name: string, digest: Uint8Array][]> {
+  const hashes: [string, Uint8Array][] = []
   for (const [hash, name] of COMMON) {
-    const hex = await hashOf(hash, body)
-    const bytes = fromHex(hex ?? 'x')
-    for (const value of bytes ? [toHex(bytes), bytes, toBase64(bytes)] : [])
-      hypotheses.push(['algorithm', value, `the ${name} hash of the body instead of the body`])
+    const digest = fromHex((await hashOf(hash, data)) ?? 'x')
+    if (digest) hashes.push([name, digest])
   }
-  return hypotheses
+  return hashes
 }
+
+/** Returns hashes of a body, which the sender may have signed in place of the body. */
+export const hashedBodies = async (body: Uint8Array): Promise<Hypothesis[]> =>
+  (await commonHashes(body)).flatMap(([name, digest]) =>
+    [toHex(digest), digest, toBase64(digest)].map(
+      (value): Hypothesis => ['algorithm', value, `the ${name} hash of the body instead of the body`],
+    ),
+  )

@@ -1,16 +1,15 @@
 import { concat, fromBinary, toBase64, utf8 } from '../shared/bytes.ts'
 import { tryJson } from '../shared/json.ts'
 import { fromBase64, fromHex, toBinary, toHex, trim, utf16 } from './bytes.ts'
-import type { Cause } from './causes.ts'
-import { hashOf } from './digests.ts'
+import { commonHashes } from './digests.ts'
 import * as transforms from './transforms.ts'
 import {
   added,
+  changesOf,
   createSource,
   DECODINGS,
   ENCODINGS,
-  encodeLike,
-  type Family,
+  type Families,
   type Source,
   unquote,
   type Variant,
@@ -187,10 +186,8 @@ const PREFIX = /^(?:[a-z][a-z\d]{0,9}_(?:live_|test_)?|(?:base64|b64|hex|utf8|ut
 /** Standard Webhooks and Svix decode the rest after `whsec_` from base64. */
 function* prefixes({ characters: key, bytes, binary }: Source): Generator<Variant> {
   const rest = PREFIX.test(key) ? key.replace(PREFIX, '') : undefined
-  for (const [name, decode] of DECODINGS) {
-    const decoded = rest && decode(rest)
-    yield [decoded && fromBinary(decoded), `without its prefix, decoded from ${name}`]
-  }
+  for (const [name, decode] of DECODINGS)
+    yield [rest === undefined ? rest : decode(rest), `without its prefix, decoded from ${name}`]
   yield [rest, 'without its prefix']
   for (const prefix of ['0x', 'whsec_', 'secret_', 'sk_', 'key_', 'base64:', 'hex:'])
     yield added(bytes, prefix)
@@ -277,7 +274,7 @@ function* lengths({ characters: key, bytes }: Source): Generator<Variant> {
   }
 }
 
-const FAMILIES: readonly (readonly [cause: Cause, variants: Family])[] = [
+const FAMILIES: Families = [
   ['key_whitespace', whiteSpace],
   ['key_case', upperAndLowerCase],
   ['key_quotes', quotes],
@@ -324,12 +321,9 @@ function* apply(received: Uint8Array, isLikely = false): Generator<Hypothesis> {
   const { bytes } = source
   const note =
     bytes.length === received.length ? '' : ', after white space around the key on this side was removed'
-  for (const [cause, variants] of FAMILIES) {
-    for (const [value, description] of variants(source)) {
-      if (value === undefined || (isLikely && !LIKELY.has(description))) continue
-      yield [cause, encodeLike(source, value), `the key ${description}${value === bytes ? '' : note}`]
-    }
-  }
+  for (const [cause, value, description] of changesOf(source, FAMILIES))
+    if (!isLikely || LIKELY.has(description))
+      yield [cause, value, `the key ${description}${value === bytes ? '' : note}`]
 }
 
 /** Leaves out values that are the same HMAC key as an earlier one or as the receiver's key. */
@@ -354,13 +348,11 @@ const JOINED = 'several keys on this side, joined into one text'
 export async function hashedAndJoinedKeys(keys: readonly Uint8Array[]): Promise<Hypothesis[]> {
   const hypotheses: Hypothesis[] = []
   for (const key of keys) {
-    for (const name of ['SHA-256', 'MD5', 'SHA-1', 'SHA-512']) {
-      const digest = fromHex((await hashOf(name.toLowerCase().replace('-', ''), trim(key))) ?? 'x')
-      if (!digest) continue
+    for (const [name, digest] of await commonHashes(trim(key))) {
       const what = `the ${name} of the key`
       hypotheses.push(['key_hashed', digest, what])
       for (const [notation, encode] of ENCODINGS.slice(0, 3))
-        hypotheses.push(['key_hashed', encode(toBinary(digest)) ?? '', `${what} in ${notation}`])
+        hypotheses.push(['key_hashed', encode(toBinary(digest)), `${what} in ${notation}`])
     }
   }
   if (keys.length < 2 || keys.length > MAX_PARTS) return hypotheses

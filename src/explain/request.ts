@@ -60,10 +60,8 @@ export interface ReceivedRequest {
 
 /** Reads the signature as the receiver does: from the header or, if it is missing, from the last field of a form. */
 export function readRequest(
-  { method, url }: GivenRequest,
-  headers: ReadonlyMap<string, string>,
+  { request: { method, url }, headers, field: headerName }: Context,
   body: Uint8Array,
-  headerName: string,
   keys: readonly Uint8Array[],
 ): ReceivedRequest {
   const value = headers.get(headerName) ?? ''

@@ -2,9 +2,9 @@ import { fromBinary, utf8 } from '../shared/bytes.ts'
 import { arcgis, service } from '../signature/profiles.ts'
 import { decodeSignature, percentDecode, splitSignedForm } from '../signature/signature.ts'
 import type { Scheme } from './answers.ts'
-import { toBinary, toHex, trim } from './bytes.ts'
+import { toBinary, trim } from './bytes.ts'
 import { isShown } from './claims.ts'
-import { fingerprint, hmacSha256 } from './digests.ts'
+import { findSigner, fingerprint } from './digests.ts'
 import { keyHypotheses } from './keys.ts'
 import type { Context } from './request.ts'
 import { type BytesOrText, type Finding, found } from './types.ts'
@@ -16,7 +16,14 @@ const REDACTED = '***'
 export function secretScheme(context: Context): Scheme {
   const { code, headers, field } = context
   const value = headers.get(field) ?? ''
-  const redacted = redactedEvidence(field)
+  const indexIn = (keys: readonly Uint8Array[]) => keys.findIndex((key) => isSame(value, key))
+  const describe = (keys: readonly Uint8Array[]): string => {
+    if (value === '') return `The header ${field} is missing, and this receiver accepts requests without it.`
+    if (value === REDACTED) return redactedEvidence(field)
+    const index = indexIn(keys)
+    const key = index > 0 ? `key ${index} of the list, in which 0 is the newest` : 'the key'
+    return `The header ${field} contains ${key}.`
+  }
   return {
     placeholder: REDACTED,
     isHidden: value === REDACTED,
@@ -30,24 +37,11 @@ export function secretScheme(context: Context): Scheme {
     async explainMismatch(keys) {
       return [(await findRefusal(context, value, keys)) ?? (await differs(value, field, keys))]
     },
-    describe(keys) {
-      const index = keys.findIndex((key) => isSame(value, key))
-      const contained = index > 0 ? `key ${index} of the list, in which 0 is the newest` : 'the key'
-      const state =
-        value === ''
-          ? `The header ${field} is missing, and this receiver accepts requests without it.`
-          : value === REDACTED
-            ? redacted
-            : `The header ${field} contains ${contained}.`
-      return {
-        keys,
-        accept: ({ isHandshake }) =>
-          isHandshake
-            ? found('ok', 'The request registers a webhook: it has no delivery.')
-            : found(index > 0 ? 'key_previous' : 'ok', `${state} The body is not signed.`),
-        describe: () => state,
-      }
-    },
+    accept: (keys, { isHandshake }) =>
+      isHandshake
+        ? found('ok', 'The request registers a webhook: it has no delivery.')
+        : found(indexIn(keys) > 0 ? 'key_previous' : 'ok', `${describe(keys)} The body is not signed.`),
+    describe,
   }
 }
 
@@ -92,8 +86,7 @@ async function findSignature(
   for (const [name, text] of headers) {
     const digest = decodeSignature(percentDecode(text.slice(0, 300)))
     if (typeof digest === 'string') continue
-    let isValid = false
-    for (const key of keys) isValid ||= !!body && (await hmacSha256(key, body)) === toHex(digest)
+    const isValid = !!body && (await findSigner(keys, body, digest)) >= 0
     if (!isValid && (name === field || !SIGNATURE_NAME.test(name))) continue
     const place = isShown(name, keys) ? `The header ${name}` : 'A header'
     return `${place} contains a signature${isValid ? ' of the body with the key of this side' : ''}.`

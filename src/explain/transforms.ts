@@ -13,7 +13,8 @@ import {
   trimStart,
   utf16,
 } from './bytes.ts'
-import type { BytesOrText } from './types.ts'
+import type { Cause } from './causes.ts'
+import type { BytesOrText, Hypothesis } from './types.ts'
 
 // What programs do to a text on its way, whether it is a body or a key.
 
@@ -45,9 +46,18 @@ export function createSource(bytes: Uint8Array): Source {
 }
 
 /** Encodes changed characters. In a source that is not text, each character up to U+00FF is a byte. */
-export function encodeLike({ text }: Source, value: BytesOrText): BytesOrText {
+function encodeLike({ text }: Source, value: BytesOrText): BytesOrText {
   if (text !== undefined || typeof value !== 'string') return value
   return fromBinary(value.replace(/[^\0-\xff]/gu, (character) => toBinary(utf8(character))))
+}
+
+export type Families = readonly (readonly [cause: Cause, variants: Family])[]
+
+/** Yields each change that fits. */
+export function* changesOf(source: Source, families: Families): Generator<Hypothesis> {
+  for (const [cause, variants] of families)
+    for (const [value, description] of variants(source))
+      if (value !== undefined) yield [cause, encodeLike(source, value), description]
 }
 
 const shown = (text: string, place: string): string =>
@@ -199,13 +209,13 @@ export function* normalForms({ text }: Source): Generator<Variant> {
     yield [text.normalize(form), `in the Unicode normalization form ${form}`]
 }
 
-/** Encodes or decodes a binary string. Returns undefined if it does not fit. */
-export type Codec = readonly [name: string, convert: (binary: string) => string | undefined]
+/** Encodes a binary string. */
+type Encoding = readonly [name: string, encode: (binary: string) => string]
 
 const toUrlSafe = (base64: string): string => base64.replaceAll('+', '-').replaceAll('/', '_')
 const hexOf = (binary: string): string => toHex(fromBinary(binary))
 
-export const ENCODINGS: readonly Codec[] = [
+export const ENCODINGS: readonly Encoding[] = [
   ['base64', btoa],
   ['hex', hexOf],
   ['upper-case hex', (binary) => hexOf(binary).toUpperCase()],
@@ -226,11 +236,9 @@ export const decodeBase64 = (text: string): Uint8Array | undefined =>
     ? fromBase64(text.trim())
     : undefined
 
-const toBinaryIf = (bytes: Uint8Array | undefined): string | undefined => bytes && toBinary(bytes)
-
-export const DECODINGS: readonly Codec[] = [
-  ['base64', (text) => toBinaryIf(decodeBase64(text))],
-  ['hex', (text) => toBinaryIf(fromSeparatedHex(text))],
+export const DECODINGS: readonly (readonly [name: string, decode: typeof fromHex])[] = [
+  ['base64', decodeBase64],
+  ['hex', fromSeparatedHex],
 ]
 
 /** Decodes and encodes: once, twice, with a line feed, and from one encoding to another. */
@@ -239,17 +247,16 @@ export function* encodings({ binary, isSmall }: Source): Generator<Variant> {
   for (const [name, decode] of DECODINGS) {
     const decoded = decode(bare)
     if (!decoded) continue
-    yield [fromBinary(decoded), `decoded from ${name}`]
-    const trimmed = trim(fromBinary(decoded))
+    yield [decoded, `decoded from ${name}`]
+    const trimmed = trim(decoded)
     yield [trimmed, `decoded from ${name}, without white space around it`]
-    for (const [then, decodeAgain] of DECODINGS) {
-      const again = decodeAgain(toBinary(trimmed))
-      yield [again && fromBinary(again), `decoded from ${name}, then from ${then}`]
-    }
-    for (const [other, encode] of ENCODINGS) yield [encode(decoded), `in ${other} in place of ${name}`]
+    for (const [then, decodeAgain] of DECODINGS)
+      yield [decodeAgain(toBinary(trimmed)), `decoded from ${name}, then from ${then}`]
+    for (const [other, encode] of ENCODINGS)
+      yield [encode(toBinary(decoded)), `in ${other} in place of ${name}`]
   }
   for (const [name, encode] of ENCODINGS) {
-    const encoded = encode(binary) ?? ''
+    const encoded = encode(binary)
     yield [encoded, `encoded in ${name}`]
     yield [`${encoded}\n`, `encoded in ${name}, with a line feed at its end`]
     for (const [then, encodeAgain] of /^(base64|hex)$/.test(name) ? ENCODINGS.slice(0, 2) : [])
