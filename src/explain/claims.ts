@@ -40,10 +40,10 @@ export function readClaims(request: ReceivedRequest, encoding: SignatureEncoding
     if (!claims.has(hex)) claims.set(hex, { isPrimary, mistakes })
   }
   if (request.value.length <= MAX_SIGNATURE)
-    for (const found of readPrimary(request, encoding)) add(true, found)
+    for (const digest of readPrimary(request, encoding)) add(true, digest)
   const isCut = sizes.size === 0 // or not a signature at all
   const { otherHeaders, isComplete, digests } = readOthers(request, encoding)
-  for (const found of digests) add(false, found)
+  for (const digest of digests) add(false, digest)
 
   // The text that may be a part of a signature, without a prefix and a cut escape sequence.
   const text = request.decoded.replace(/%.?$/, '').replace(LABEL, '')
@@ -133,7 +133,7 @@ function readOthers(request: ReceivedRequest, encoding: SignatureEncoding) {
   const { headers, headerName, keys, url = '', body } = request
   const otherHeaders: string[] = []
   const digests: FoundDigest[] = []
-  const add = (cause: Cause, text: string, found: readonly Uint8Array[], describe: () => string): void => {
+  const add = (cause: Cause, text: string, values: readonly Uint8Array[], describe: () => string): void => {
     // Described only if it is found, because comparing names with keys takes long.
     const mistake: Finding = {
       cause,
@@ -143,7 +143,7 @@ function readOthers(request: ReceivedRequest, encoding: SignatureEncoding) {
     }
     // The words around a signature in a header belong to its place, and are not reported as another mistake.
     const isAmongWords = cause === 'signature_in_other_header' && WORDS.test(text)
-    for (const digest of found)
+    for (const digest of values)
       digests.push([digest, [mistake, ...(isAmongWords ? [] : notationMistakes(text, digest, encoding))]])
   }
   let isComplete = headers.size <= MAX_HEADERS
@@ -153,11 +153,11 @@ function readOthers(request: ReceivedRequest, encoding: SignatureEncoding) {
     const text = value.slice(0, Math.min(MAX_VALUE, left))
     left -= text.length
     if (text.length < value.length) isComplete = false
-    const found = [...digestsIn(percentDecode(text))]
-    if (SIGNATURES.test(name) ? text !== '' : found.some(({ length }) => length >= 20) && !IDS.test(name))
+    const values = [...digestsIn(percentDecode(text))]
+    if (SIGNATURES.test(name) ? text !== '' : values.some(({ length }) => length >= 20) && !IDS.test(name))
       otherHeaders.push(name)
     const shownText = name === 'cookie' ? `cookie ${text}` : text
-    add('signature_in_other_header', shownText, found, () => describeHeader(name, text, keys))
+    add('signature_in_other_header', shownText, values, () => describeHeader(name, text, keys))
   }
   const query = new URLSearchParams(/\?([^#]*)/.exec(url)?.[1]?.slice(0, MAX_QUERY).replaceAll('+', '%2B'))
   const members = textMembers(readMembers(body)?.members ?? [])
@@ -169,8 +169,8 @@ function readOthers(request: ReceivedRequest, encoding: SignatureEncoding) {
   for (const [cause, where, texts] of places) {
     for (const [name, text] of texts) {
       if (text.length > MAX_VALUE) continue
-      const found = [...digestsIn(cause === 'signature_in_form_field' ? percentDecode(text) : text)]
-      add(cause, text, found, () => (isShown(name, keys) ? `${where} ${name}.` : where.replace(/,.*/, '.')))
+      const values = [...digestsIn(cause === 'signature_in_form_field' ? percentDecode(text) : text)]
+      add(cause, text, values, () => (isShown(name, keys) ? `${where} ${name}.` : where.replace(/,.*/, '.')))
     }
   }
   return { otherHeaders, isComplete, digests }
@@ -325,9 +325,8 @@ const MAX_PLAIN = 200
 export function notationMistakes(text: string, digest: Uint8Array, encoding: SignatureEncoding): Finding[] {
   if (typeof decodeSignature(text, encoding) !== 'string') return []
   const cause = 'signature_encoding'
-  if (typeof decodeSignature(text) !== 'string') {
+  if (typeof decodeSignature(text) !== 'string')
     return [found(cause, `The signature is not in ${encoding}, the only encoding that the receiver accepts.`)]
-  }
   if (digest.length !== 32 && text.length <= MAX_PLAIN) {
     const bare = text.replace(LABEL, '')
     const base64 = toBase64(digest)
