@@ -14,7 +14,7 @@ import { createListener } from './http/server.ts'
 import { createMockSource } from './inspector/source.ts'
 import type { MockServiceOptions } from './options.ts'
 import type { DeliverySettings } from './schemas.ts'
-import { createMock } from './service.ts'
+import { Mock } from './service.ts'
 import type { MockEvent } from './state/events.ts'
 import type { ServiceReference } from './state/services.ts'
 import { type Snapshot, type SnapshotSeed, toSnapshot } from './state/snapshot.ts'
@@ -115,7 +115,7 @@ export interface MockService extends Inspectable, WebhookMethods {
  */
 export function createMockService(options: MockServiceOptions = {}): MockService {
   let ownUrl: string | undefined
-  const mock = createMock(options, () => ownUrl)
+  const mock = new Mock(options, () => ownUrl)
   const { engine, listeners, state } = mock
   const { control } = mock.options
   const serveControl = createControlHandler(mock)
@@ -157,7 +157,7 @@ export function createMockService(options: MockServiceOptions = {}): MockService
       if (!attempt) throw configInvalid(`there is no attempt ${attemptId}`)
       return engine.redeliver(attempt)
     },
-    on: listeners.on,
+    on: (listener) => listeners.on(listener),
     snapshot: () => toSnapshot(state),
     restore(snapshot) {
       mock.restore(snapshot)

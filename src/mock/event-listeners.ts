@@ -1,7 +1,8 @@
 import { withCauses } from '#runtime'
 import { printable } from '../receiver/observer.ts'
 import type { Attempt } from './delivery/attempt.ts'
-import type { WebhookChange } from './state/webhooks.ts'
+import { servicePath } from './state/services.ts'
+import type { Webhook, WebhookChange } from './state/webhooks.ts'
 
 /** An ended attempt or handshake, or a change of state, as reported to listeners. */
 export type Notice =
@@ -37,27 +38,31 @@ export type Notice =
     }
   | { type: 'restored' }
 
-/** Functions that are called with each notice. */
-export interface Listeners<T = Notice> {
-  /** @returns a function that removes the listener */
-  on(listener: (notice: T) => void): () => void
-  emit(notice: T): void
-}
+/** The members of a notice that name its webhook. */
+export const describeWebhook = (
+  webhook: Readonly<Webhook>,
+): { webhookId: string; name: string; service: string } => ({
+  webhookId: webhook.id,
+  name: webhook.name,
+  service: servicePath(webhook),
+})
 
-export function createListeners<T = Notice>(): Listeners<T> {
-  const listeners = new Set<(notice: T) => void>()
-  return {
-    on(listener) {
-      listeners.add(listener)
-      return () => listeners.delete(listener)
-    },
-    emit(notice) {
-      for (const listener of listeners) {
-        // A listener that throws or rejects must not affect the service.
-        const listen = async (): Promise<void> => listener(notice)
-        listen().catch(warn)
-      }
-    },
+/** Functions that are called with each notice. */
+export class Listeners<T = Notice> {
+  readonly #listeners = new Set<(notice: T) => void>()
+
+  /** @returns a function that removes the listener */
+  on(listener: (notice: T) => void): () => void {
+    this.#listeners.add(listener)
+    return () => this.#listeners.delete(listener)
+  }
+
+  emit(notice: T): void {
+    for (const listener of this.#listeners) {
+      // A listener that throws or rejects must not affect the service.
+      const listen = async (): Promise<void> => listener(notice)
+      listen().catch(warn)
+    }
   }
 }
 

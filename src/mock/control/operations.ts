@@ -6,6 +6,7 @@ import { type Listeners, warn } from '../event-listeners.ts'
 import { type FaultSeed, faultSchema } from '../faults/faults.ts'
 import { AdminError, toErrorBody, waitForSave } from '../http/errors.ts'
 import { type Answer, type OperationDescription, optional, type Route, schemaRef } from '../http/operation.ts'
+import { readAll } from '../http/request.ts'
 import { createHandler, type Handler, sendBytes } from '../http/router.ts'
 import { openApiDocument } from '../openapi/document.ts'
 import { check, eventSchema, settingsSchema, snapshotSchema } from '../schemas.ts'
@@ -51,19 +52,12 @@ const waitSchema = z
   .boolean()
   .optional()
   .meta({ description: 'Whether the response waits for the last attempt; default true' })
-const singleEvent = z.object(eventSchema.shape).extend({ wait: waitSchema }).strict()
-
-/** The body of a request: one event, or several. */
-const triggerSchema: z.ZodType = z.union([
-  singleEvent,
-  z.strictObject({ events: z.array(eventSchema).min(1).max(MAX_TRIGGERED), wait: waitSchema }),
-])
+const singleEvent = eventSchema.extend({ wait: waitSchema })
+const severalOf = (event: z.ZodType) =>
+  z.strictObject({ events: z.array(event).min(1).max(MAX_TRIGGERED), wait: waitSchema })
 
 /** Does not check the events: `findRecipients` checks them one by one, and stops at the first invalid one. */
-const severalEvents = z.strictObject({
-  events: z.array(z.unknown()).min(1).max(MAX_TRIGGERED),
-  wait: waitSchema,
-})
+const severalEvents = severalOf(z.unknown())
 
 /** Triggers events, and waits for their deliveries unless the request says `"wait": false`. */
 async function trigger(mock: Mock, { json }: { json: unknown }): Promise<Answer> {
@@ -121,7 +115,8 @@ interface ControlOperation extends OperationDescription {
 /** A request whose query and body have been parsed. */
 interface ControlRequest {
   id: string
-  query: Record<string, string | undefined>
+  /** The values of the parameters. Absent ones are left out. */
+  query: Record<string, unknown>
   json: unknown
 }
 
@@ -131,7 +126,7 @@ const OPERATIONS: readonly ControlOperation[] = [
     path: '/trigger',
     methods: ['POST'],
     summary: 'Triggers an event on a service, or several events at once',
-    body: triggerSchema,
+    body: z.union([singleEvent, severalOf(eventSchema)]),
     responses: { 200: 'Deliveries', 202: 'Deliveries' },
     run: trigger,
   },
@@ -258,9 +253,9 @@ const OPERATIONS: readonly ControlOperation[] = [
     methods: ['POST'],
     summary: 'Returns to the seeds, and drops recorded attempts, faults and gathered events',
     responses: { 200: 'Status' },
-    async run({ reset, save }) {
-      reset()
-      await waitForSave(save)
+    async run(mock) {
+      mock.reset()
+      await waitForSave(mock.save)
       return SUCCESS
     },
   },
@@ -279,9 +274,9 @@ const OPERATIONS: readonly ControlOperation[] = [
     body: snapshotSchema,
     limit: 16,
     responses: { 200: 'Status' },
-    async run({ restore, save }, { json }) {
-      restore(json as SnapshotSeed)
-      await waitForSave(save)
+    async run(mock, { json }) {
+      mock.restore(json as SnapshotSeed)
+      await waitForSave(mock.save)
       return SUCCESS
     },
   },
@@ -301,18 +296,19 @@ function findAttempt({ engine }: Mock, { id }: ControlRequest): Attempt {
 }
 
 function listAttempts({ engine }: Mock, { query }: ControlRequest): Answer {
-  const { limit = String(DEFAULT_PAGE), after, webhookId } = query
-  const count = Number(limit)
-  if (!/^\d{1,4}$/.test(limit) || count < 1 || count > MAX_PAGE)
-    throw new AdminError(400, `limit must be a number from 1 to ${MAX_PAGE}`)
+  const {
+    limit = DEFAULT_PAGE,
+    after,
+    webhookId,
+  } = query as Partial<Record<string, string>> & { limit?: number }
   const all = engine.log.list()
   const start = after === undefined ? 0 : all.findIndex(({ id }) => id === after) + 1
   if (start === 0 && after !== undefined) throw new AdminError(404, 'no delivery has the id in after')
   const rest = all
     .slice(start)
     .filter((attempt) => webhookId === undefined || attempt.webhookId === webhookId)
-  const attempts = rest.slice(0, count)
-  const next = rest.length > count ? attempts.at(-1)?.id : null
+  const attempts = rest.slice(0, limit)
+  const next = rest.length > limit ? attempts.at(-1)?.id : null
   return { body: { deliveries: attempts.map(toAttemptJson), next } }
 }
 
@@ -357,17 +353,14 @@ function contentOf(name: string): object {
 }
 
 /** The control API, for tests in any language: it triggers events and shows their deliveries. */
-export const createControlHandler = (mock: Mock): Handler => {
-  const handler = createHandler<ControlOperation>({
+export const createControlHandler = (mock: Mock): Handler =>
+  createHandler<ControlOperation>({
     routes: CONTROL_ROUTES,
     limitOf: ({ limit = 1 }) => limit,
-    panel: undefined,
     parameters: 'query',
     async run({ operation, names, parameters, json }) {
-      const query = Object.fromEntries([...parameters].map(([name, [value]]) => [name, value]))
+      const query = readAll(parameters, operation.parameters)
       return operation.run(mock, { id: names.id ?? '', query, json })
     },
     toFailure: (error) => ({ status: error.status, body: toErrorBody(error, 'messages') }),
   })
-  return (req, res) => handler(req, res)
-}

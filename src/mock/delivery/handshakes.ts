@@ -3,9 +3,8 @@ import { isObject, tryJson } from '../../shared/json.ts'
 import { arcgis, type Profile } from '../../signature/profiles.ts'
 import { sign } from '../../signature/signature.ts'
 import type { Clock } from '../clock.ts'
-import type { Notice } from '../event-listeners.ts'
+import { describeWebhook, type Notice } from '../event-listeners.ts'
 import type { HandshakeRecord } from '../state/records.ts'
-import { servicePath } from '../state/services.ts'
 import type { State } from '../state/snapshot.ts'
 import type { Webhook } from '../state/webhooks.ts'
 import { messageOf } from './attempt.ts'
@@ -139,7 +138,7 @@ export class Handshakes {
     const webhook = this.#state.webhooks.get(webhookId)
     if (record?.reason === undefined || !webhook) return
     this.#state.handshakes.set(webhookId, { ...record, notSent: (record.notSent ?? 0) + events })
-    this.#listeners.notify({ type: 'not_sent', ...describe(webhook), events, reason: record.reason })
+    this.#listeners.notify({ type: 'not_sent', ...describeWebhook(webhook), events, reason: record.reason })
   }
 
   stateOf(webhookId: string): HandshakeState {
@@ -225,7 +224,7 @@ export class Handshakes {
       ...(notSent && { notSent }),
     })
     const ok = reason === undefined
-    this.#listeners.notify({ type: 'handshake', ...describe(handshake.webhook), ok, reason })
+    this.#listeners.notify({ type: 'handshake', ...describeWebhook(handshake.webhook), ok, reason })
     this.#repeatAfter(handshake, this.#every)
   }
 
@@ -259,9 +258,3 @@ const isNeeded = (before: Readonly<Webhook>, after: Readonly<Webhook>, hasFailed
   before.hookUrl !== after.hookUrl ||
   before.signatureKey !== after.signatureKey ||
   (after.active && (!before.active || hasFailed))
-
-const describe = (webhook: Readonly<Webhook>): { webhookId: string; name: string; service: string } => ({
-  webhookId: webhook.id,
-  name: webhook.name,
-  service: servicePath(webhook),
-})

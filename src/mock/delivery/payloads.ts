@@ -43,25 +43,13 @@ export function createPayloadWriter(
     const { folderName, serviceName, serviceType, name, id } = webhook
     if (serviceType === 'Portal') return toPortalPayload(webhook, events)
     const { jobId, taskName } = events[0] as ServiceEvent
-    const { changesUrl } = options
     // The mock runs no jobs, so it has no pages for their status.
     const serverUrl = options.serverUrl ?? (serviceType === 'GPServer' ? undefined : options.ownUrl())
-    const serverGens = generationsOf(events)
     // Hosted services run no jobs, so a geoprocessing service uses the dialect of the specification instead.
     const dialect = serviceType === 'GPServer' && options.dialect === 'hosted' ? 'service' : options.dialect
-    const details = {
-      folderName,
-      serviceName,
-      serviceType,
-      name,
-      id,
-      jobId,
-      taskName,
-      changesUrl,
-      serverUrl,
-      serverGens,
-      dialect,
-    }
+    const service = { folderName, serviceName, serviceType, serverUrl, dialect }
+    const { changesUrl } = options
+    const details = { ...service, name, id, jobId, taskName, changesUrl, serverGens: generationsOf(events) }
     if (dialect !== 'hosted') return createPayload(events, details)
     return byLayer(events).flatMap((layer) =>
       createPayload(layer, { ...details, dialect, layerIds: layer[0]?.layerIds }),

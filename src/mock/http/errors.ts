@@ -33,10 +33,6 @@ export function toAdminError(error: unknown): AdminError {
   if (error instanceof AdminError) return error
   if (error instanceof WebhookError && error.code === 'config_invalid')
     return new AdminError(400, error.message.slice(0, MAX_MESSAGE))
-  // Errors thrown by body parsers have a `status`.
-  const { status, message } = (error ?? {}) as { status?: unknown; message?: unknown }
-  if (typeof status === 'number' && status >= 400 && status < 500)
-    return new AdminError(status, String(message ?? 'bad request').slice(0, MAX_MESSAGE))
   return new AdminError(500, 'internal error')
 }
 

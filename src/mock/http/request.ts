@@ -10,11 +10,10 @@ export interface UploadedFile {
   bytes: Uint8Array
 }
 
-/** The parts of a `multipart/form-data` form. */
-interface MultipartForm {
-  /** The values of each field without a file. */
-  parameters: Map<string, string[]>
-  files: Map<string, UploadedFile>
+/** A form: the values of its fields, and its files by the name of the field. */
+export interface Form {
+  parameters: Parameters
+  files: ReadonlyMap<string, UploadedFile>
 }
 
 const MAX_PARTS = 1000
@@ -24,7 +23,7 @@ const MAX_PARTS = 1000
  *
  * @param bytes a body whose size is already limited
  */
-async function readMultipart(bytes: Uint8Array, contentType: string): Promise<MultipartForm> {
+async function readMultipart(bytes: Uint8Array, contentType: string): Promise<Form> {
   const parameters = new Map<string, string[]>()
   const files = new Map<string, UploadedFile>()
   let parts = 0
@@ -51,12 +50,6 @@ async function parse(bytes: Uint8Array, contentType: string): Promise<Iterable<[
   } catch {
     throw new AdminError(400, 'the body is not valid multipart/form-data')
   }
-}
-
-/** A form: the values of its fields, and its files by the name of the field. */
-export interface Form {
-  parameters: Parameters
-  files: ReadonlyMap<string, UploadedFile>
 }
 
 /** A request, possibly with what Express and its parsers add to it. */

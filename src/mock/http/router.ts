@@ -40,8 +40,8 @@ interface Area<Operation extends OperationDescription> {
   toPath?(path: string): string
   /** Maximum size of a body in MB. */
   limitOf(operation: Operation): number
-  /** Panel of the inspector to link on pages; undefined for no link. */
-  panel: string | undefined
+  /** Panel of the inspector to link on pages. Default: no link. */
+  panel?: string | undefined
   /** How parameters are sent. Default `separate`: GET has a query, and POST a form. */
   parameters?: 'query' | 'merged' | undefined
   run(exchange: Exchange<Operation>): Promise<Answer>
@@ -141,10 +141,9 @@ function updateFormat(format: CurrentFormat, parameters: Parameters): void {
 }
 
 function refuseUnknown(query: Parameters, operation: OperationDescription): void {
-  for (const [name, values] of query) {
+  for (const name of query.keys()) {
     if (!operation.parameters?.some((parameter) => parameter.name === name))
       throw new AdminError(400, 'there is a query parameter that is not known here')
-    if (values.length > 1) throw new AdminError(400, `${name} is given more than once`)
   }
 }
 
@@ -157,42 +156,32 @@ const PATTERNS: Readonly<Record<string, RegExp>> = {
   attachmentId: /^\d{1,15}$/,
 }
 
-/** Name of the parameter in a segment of an OpenAPI path; undefined for a word. */
-const parameterOf = (segment: string | undefined): string | undefined =>
-  /^\{(\w+)\}$/.exec(segment ?? '')?.[1]
-
-/** The routes of a path, which differ in their methods, and the names in the path. */
-interface Match<Operation extends OperationDescription> {
-  routes: readonly Route<Operation>[]
-  names: PathNames
-}
-
 /**
- * Returns a function that finds the routes of a path. The function returns undefined for other paths. Words have
- * precedence over parameters: in `webhooks/<word>`, the word is an operation if the service has one with this name,
- * otherwise a webhook id.
+ * Returns a function that finds the routes of a path, which differ in their methods, and the names in the path. The
+ * function returns undefined for other paths. Words have precedence over parameters: in `webhooks/<word>`, the word is
+ * an operation if the service has one with this name, otherwise a webhook id.
  */
-export function createMatcher<Operation extends OperationDescription>(
-  routes: readonly Route<Operation>[],
-): (path: string) => Match<Operation> | undefined {
+function createMatcher<Operation extends OperationDescription>(routes: readonly Route<Operation>[]) {
   const byPath = new Map<string, Route<Operation>[]>()
   for (const route of routes)
     for (const path of [route.path, ...(route.aliases ?? [])])
       byPath.set(path, [...(byPath.get(path) ?? []), route])
-  const table = new Map<number, { template: string[]; routes: Route<Operation>[] }[]>()
-  for (const [path, routes] of byPath) {
-    const template = path.slice(1).split('/')
-    table.set(template.length, [...(table.get(template.length) ?? []), { template, routes }])
-  }
-  for (const entries of table.values()) entries.sort((a, b) => compareTemplates(a.template, b.template))
-  return (path) => {
+  const templates = [...byPath].sort(([one], [other]) => comparePaths(one, other))
+  return (path: string): { routes: readonly Route<Operation>[]; names: PathNames } | undefined => {
     const segments = decodeSegments(path) ?? []
-    for (const { template, routes } of table.get(segments.length) ?? []) {
-      const names = matchSegments(segments, template, routes[0]?.anyCase)
+    for (const [template, routes] of templates) {
+      const names = matchSegments(segments, template.slice(1).split('/'), routes[0]?.anyCase)
       if (names) return { routes, names }
     }
     return undefined
   }
+}
+
+/** Orders paths so that a word comes before a parameter at the same position: `{` comes after every letter. */
+function comparePaths(one: string, other: string): number {
+  const [a = '', b = ''] = [one, other].map((path) => path.replace(/\{\w+\}/g, '{'))
+  if (a === b) return 0
+  return a < b ? -1 : 1
 }
 
 /** @returns undefined if a segment is empty, invalid or contains an encoded slash */
@@ -211,10 +200,11 @@ function matchSegments(
   template: readonly string[],
   anyCase: readonly string[] = [],
 ): PathNames | undefined {
+  if (segments.length !== template.length) return undefined
   const names: Record<string, string> = {}
   for (const [index, expected] of template.entries()) {
     const segment = segments[index] as string
-    const name = parameterOf(expected)
+    const name = /^\{(\w+)\}$/.exec(expected)?.[1]
     if (name === undefined) {
       const isEqual =
         segment === expected ||
@@ -226,16 +216,6 @@ function matchSegments(
     }
   }
   return names
-}
-
-/** Orders paths so that a word comes before a parameter at the same position. */
-function compareTemplates(one: readonly string[], other: readonly string[]): number {
-  const rank = (segment: string | undefined): number => (parameterOf(segment) === undefined ? 0 : 1)
-  for (const [index, segment] of one.entries()) {
-    const difference = rank(segment) - rank(other[index])
-    if (difference !== 0) return difference
-  }
-  return 0
 }
 
 /** Protects the keys in responses. */

@@ -75,7 +75,7 @@ const user = exactly({ username: TEXT, fullName: TEXT, orgId: TEXT, role: TEXT }
 const SCHEMAS: Readonly<Record<string, Schema>> = {
   Error: exactly({
     status: { const: 'error' },
-    messages: { type: 'array', items: TEXT, minItems: 1 },
+    messages: { ...arrayOf(TEXT), minItems: 1 },
     code: { type: 'integer' },
   }),
   ErrorObject: exactly({
@@ -90,9 +90,8 @@ const SCHEMAS: Readonly<Record<string, Schema>> = {
   HostedWebhook: exactly({ globalId, ...hostedMembers, ...HOSTED_SUCCESS }, Object.keys(HOSTED_SUCCESS)),
   HostedWebhooks: arrayOf(schemaRef('HostedWebhook')),
   HostedStatus: exactly(HOSTED_SUCCESS),
-  HostedNotificationStatus: {
-    type: 'array',
-    items: exactly({
+  HostedNotificationStatus: arrayOf(
+    exactly({
       webhookNotificationStatus: arrayOf(
         exactly({
           invoked: { const: 'false' },
@@ -101,7 +100,7 @@ const SCHEMAS: Readonly<Record<string, Schema>> = {
         }),
       ),
     }),
-  },
+  ),
   PortalWebhook: exactly({
     id: TEXT,
     accountId: { ...TEXT, description: 'Id of the portal' },
@@ -201,8 +200,7 @@ const SCHEMAS: Readonly<Record<string, Schema>> = {
       deliveries: arrayOf(schemaRef('Delivery')),
       next: { type: ['string', 'null'] },
       notSent: {
-        type: 'array',
-        items: exactly({ webhookId: TEXT, reason: TEXT }),
+        ...arrayOf(exactly({ webhookId: TEXT, reason: TEXT })),
         description: 'Webhooks that get no deliveries, because their last handshake failed',
       },
     },
@@ -211,10 +209,9 @@ const SCHEMAS: Readonly<Record<string, Schema>> = {
   Snapshot: exactly(
     {
       services: arrayOf(schemaRef('Service')),
-      webhooks: {
-        type: 'array',
-        items: exactly({ ...WEBHOOK_MEMBERS, config: toJsonSchema(portalConfigSchema) }, ['config']),
-      },
+      webhooks: arrayOf(
+        exactly({ ...WEBHOOK_MEMBERS, config: toJsonSchema(portalConfigSchema) }, ['config']),
+      ),
       settings: withAllMembers(settingsSchema),
       failures: snapshotMembers.failures,
       handshakes: snapshotMembers.handshakes,

@@ -1,7 +1,7 @@
 import express from 'express'
 import { afterEach, describe, expect, it } from 'vitest'
 import { adminHandler } from '../../../src/mock/admin/routes.ts'
-import { createMock } from '../../../src/mock/service.ts'
+import { Mock } from '../../../src/mock/service.ts'
 import type { State } from '../../../src/mock/state/snapshot.ts'
 import { listen } from '../../helpers/mounts/mounted.ts'
 import { FEATURE, JOB, pathOf, same, seed } from '../support.ts'
@@ -18,7 +18,7 @@ afterEach(async () => {
 })
 
 async function startWithFailures(active: boolean): Promise<{ state: State; url: string }> {
-  const mock = createMock({})
+  const mock = new Mock({})
   const failures = [FEATURE.id, 'other', JOB.id].map((webhookId) => ({ webhookId, times: TIMES }))
   const webhooks = [seed(FEATURE, { active }), seed(FEATURE, { id: 'other', name: 'other' }), seed(JOB)]
   mock.restore({ webhooks, failures })

@@ -257,14 +257,15 @@ const RESULTS = {
 }
 
 /** Does not wait for the deliveries: a window can last for hours. */
-function trigger({ engine, findRecipients, deliver }: Mock, service: Service, values: Values): Done {
-  const recipients = findRecipients(toEvent(service, values))
+function trigger(mock: Mock, service: Service, values: Values): Done {
+  const { engine } = mock
+  const recipients = mock.findRecipients(toEvent(service, values))
   const results = Array.from(recipients.keys(), (id): keyof typeof RESULTS => {
     const schedule = engine.scheduleOf(id)
     if (schedule) return schedule.state === 'disabled' ? 'disabled' : 'gathered'
     return engine.handshakes?.hasFailed(id) ? 'stopped' : 'sent'
   })
-  deliver(recipients).catch(warn)
+  mock.deliver(recipients).catch(warn)
   if (results.length === 0)
     return {
       message: `No active webhook of ${servicePath(service)} is subscribed to this change type.`,
