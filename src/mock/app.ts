@@ -10,7 +10,7 @@ import type { Faults } from './faults/faults.ts'
 import { createFeatureService, type FeatureService } from './feature-service.ts'
 import { createFeatureHandler } from './features/routes.ts'
 import { splitUrl } from './http/request.ts'
-import { createListener } from './http/server.ts'
+import { Listener } from './http/server.ts'
 import { createMockSource } from './inspector/source.ts'
 import type { MockServiceOptions } from './options.ts'
 import type { DeliverySettings } from './schemas.ts'
@@ -127,7 +127,7 @@ export function createMockService(options: MockServiceOptions = {}): MockService
     if (/^\/_mock(\/|$)/.test(splitUrl(req.url ?? '/').path)) return serveControl(req, res)
     return serveInspector(req, res, serveOperations)
   }
-  const listener = createListener(app)
+  const listener = new Listener(app)
   const source = createMockSource(mock, () => listener.url)
 
   const service: MockService = {

@@ -138,10 +138,9 @@ function createClock(base: () => number, isRunning: boolean): ManualClock {
       await new Promise((resolve) => setImmediate(resolve))
       const pending = [...attempts].filter((attempt) => !hanging.has(attempt))
       if (pending.length === 0) return
-      const ended = Promise.all(pending)
-      if (!isRunning) await ended
-      else if (!(await endsInTime(ended)))
-        for (const attempt of pending) if (attempts.has(attempt)) hanging.add(attempt)
+      const ended = Promise.all(pending).then(() => false)
+      const isLate = await (isRunning ? Promise.race([ended, pause(PATIENCE, true, { ref: false })]) : ended)
+      if (isLate) for (const attempt of pending) hanging.add(attempt)
     }
   }
 
@@ -182,12 +181,4 @@ function createClock(base: () => number, isRunning: boolean): ManualClock {
       await advanced
     },
   }
-}
-
-async function endsInTime(ended: Promise<unknown>): Promise<boolean> {
-  const stop = new AbortController()
-  const isLate = pause(PATIENCE, true, { signal: stop.signal }).catch(() => false)
-  const hasEnded = !(await Promise.race([ended.then(() => false), isLate]))
-  stop.abort()
-  return hasEnded
 }

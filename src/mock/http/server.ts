@@ -2,7 +2,6 @@ import { once } from 'node:events'
 import {
   createServer,
   type IncomingHttpHeaders,
-  type IncomingMessage,
   type RequestListener,
   type Server,
   type ServerResponse,
@@ -57,60 +56,53 @@ function refuse(res: ServerResponse, code: 400 | 403, message: string): void {
 }
 
 /** The HTTP server of a mock service. */
-export interface Listener {
+export class Listener {
   /** Base URL while the server listens; otherwise empty. */
-  readonly url: string
-  listen(port?: number): Promise<string>
+  url = ''
+  readonly #app: RequestListener
+  readonly #inFlight = new Set<ServerResponse>()
+  #server: Server | undefined
+  #starting: Promise<unknown> | undefined
+
+  constructor(app: RequestListener) {
+    this.#app = refuseOtherHosts(app)
+  }
+
+  async listen(port = 0): Promise<string> {
+    if (this.#server) throw configInvalid('listen was called before')
+    const server = createServer((req, res) => {
+      this.#inFlight.add(res)
+      res.once('close', () => this.#inFlight.delete(res))
+      this.#app(req, res)
+    })
+    this.#server = server
+    try {
+      this.#starting = once(server.listen(port, '127.0.0.1'), 'listening')
+      await this.#starting
+    } catch (error) {
+      this.#server = undefined // the caller may try another port
+      throw error
+    }
+    this.url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+    return this.url
+  }
+
   /**
    * Refuses new connections immediately, and waits for the responses to requests that have arrived completely.
    *
    * @param finish completes the work that these responses wait for
    */
-  close(finish: () => Promise<void>): Promise<void>
-}
-
-export function createListener(app: RequestListener): Listener {
-  const guarded = refuseOtherHosts(app)
-  const inFlight = new Set<ServerResponse>()
-  let server: Server | undefined
-  let starting: Promise<unknown> | undefined
-  let url = ''
-
-  function handle(req: IncomingMessage, res: ServerResponse): void {
-    inFlight.add(res)
-    res.once('close', () => inFlight.delete(res))
-    guarded(req, res)
-  }
-
-  return {
-    get url() {
-      return url
-    },
-    async listen(port = 0) {
-      if (server) throw configInvalid('listen was called before')
-      server = createServer(handle)
-      try {
-        starting = once(server.listen(port, '127.0.0.1'), 'listening')
-        await starting
-      } catch (error) {
-        server = undefined // the caller may try another port
-        throw error
-      }
-      url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
-      return url
-    },
-    async close(finish) {
-      await starting?.catch(() => {})
-      url = ''
-      const closed = server?.listening ? once(server.close(), 'close') : undefined
-      await finish()
-      // Does not wait for incomplete requests and event streams, because they may never end.
-      const answerable = [...inFlight].filter(
-        (res) => res.req.complete && !(res.headersSent && !res.writableEnded),
-      )
-      await Promise.all(answerable.map((res) => new Promise((resolve) => res.once('close', resolve))))
-      server?.closeAllConnections()
-      await closed
-    },
+  async close(finish: () => Promise<void>): Promise<void> {
+    await this.#starting?.catch(() => {})
+    this.url = ''
+    const closed = this.#server?.listening ? once(this.#server.close(), 'close') : undefined
+    await finish()
+    // Does not wait for incomplete requests and event streams, because they may never end.
+    const answerable = [...this.#inFlight].filter(
+      (res) => res.req.complete && !(res.headersSent && !res.writableEnded),
+    )
+    await Promise.all(answerable.map((res) => new Promise((resolve) => res.once('close', resolve))))
+    this.#server?.closeAllConnections()
+    await closed
   }
 }
