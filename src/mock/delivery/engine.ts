@@ -2,20 +2,13 @@ import { randomUUID } from 'node:crypto'
 import { type RawRequest, writeBody } from '../../testing/signer.ts'
 import { type Listeners, type Notice, warn } from '../event-listeners.ts'
 import { createFaults, type FaultStore } from '../faults/faults.ts'
-import type { ResolvedOptions } from '../options.ts'
 import { type ServiceEvent, selects } from '../state/events.ts'
 import type { State } from '../state/snapshot.ts'
 import { type ScheduleInfo, shownSchedule, type Webhook } from '../state/webhooks.ts'
 import { has } from '../versions.ts'
 import type { Attempt, AttemptLog, DeliveryRecord } from './attempt.ts'
 import { Handshakes } from './handshakes.ts'
-import {
-  createPayloadWriter,
-  createRequestWriter,
-  type PayloadWriter,
-  type RequestWriter,
-  toPortalPayload,
-} from './payloads.ts'
+import { type PayloadOptions, RequestWriter, toPortalPayload, writePayloads } from './payloads.ts'
 import { type DeliveryResult, Retries } from './retries.ts'
 import { Windows } from './windows.ts'
 
@@ -38,29 +31,22 @@ export class Engine {
   readonly windows: Windows
   /** Undefined if the service makes no handshakes. */
   readonly handshakes: Handshakes | undefined
-  /** Signs a body with the key of the webhook, as its deliveries are. */
-  readonly sign: RequestWriter
   readonly #state: State
-  readonly #options: ResolvedOptions
+  readonly #options: PayloadOptions
   readonly #reports: EngineReports
   readonly #retries: Retries
-  readonly #writePayloads: PayloadWriter
+  readonly #requests: RequestWriter
   /** Deliveries, handshakes and open windows that `close` waits for. */
   readonly #pending = new Set<Promise<unknown>>()
 
   /** @throws {WebhookError} `config_invalid` */
-  constructor(
-    state: State,
-    options: ResolvedOptions & { ownUrl(): string | undefined },
-    reports: EngineReports,
-  ) {
+  constructor(state: State, options: PayloadOptions, reports: EngineReports) {
     const { clock, handshake } = options
     this.#state = state
     this.#options = options
     this.#reports = reports
     this.faults = createFaults(() => this.#changed())
-    this.#writePayloads = createPayloadWriter(options)
-    this.sign = createRequestWriter(options)
+    this.#requests = new RequestWriter(options)
     const isActive = (id: string): boolean =>
       state.webhooks.get(id)?.active === true && !this.handshakes?.hasFailed(id)
     const retries = new Retries(state, options, reports, isActive)
@@ -76,9 +62,8 @@ export class Engine {
         this.#saveCount()
       },
     }
-    const send: Retries['send'] = (url, request, seconds) => retries.send(url, request, seconds)
     this.handshakes =
-      handshake === false ? undefined : new Handshakes(state, clock, handshake, send, listeners)
+      handshake === false ? undefined : new Handshakes(state, clock, handshake, retries, listeners)
     this.windows = new Windows(
       clock,
       (id) => this.scheduleOf(id),
@@ -118,6 +103,11 @@ export class Engine {
     return this.#track(this.#retries.resend(delivery, 0))
   }
 
+  /** Signs a body with the key of the webhook, as its deliveries are. */
+  sign(webhook: Readonly<Webhook>, body: Uint8Array<ArrayBuffer>): Promise<RawRequest> {
+    return this.#requests.write(webhook, body, undefined)
+  }
+
   /** Announces a webhook of a portal to its payload URL. Never rejects: a failure is recorded in the attempt. */
   async register(webhook: Readonly<Webhook>): Promise<Attempt> {
     const { contentType, hookUrl } = webhook
@@ -127,7 +117,7 @@ export class Engine {
     // Of the body, only the member `WebhookRegistry` is known; it contains the `info` of deliveries
     // (docs/decisions.md, "Mock service").
     const payload = writeBody({ WebhookRegistry: info }, { contentType })
-    const request = await this.sign(webhook, payload, undefined)
+    const request = await this.sign(webhook, payload)
     return this.sendOnce({ webhook, payload, contentType }, hookUrl, request)
   }
 
@@ -200,7 +190,9 @@ export class Engine {
   }
 
   #deliver(webhook: Readonly<Webhook>, events: readonly ServiceEvent[]): Promise<Attempt[]> {
-    return collect(this.#writePayloads(webhook, events).map((body) => this.#deliverBody(webhook, body)))
+    return collect(
+      writePayloads(webhook, events, this.#options).map((body) => this.#deliverBody(webhook, body)),
+    )
   }
 
   async #deliverBody(webhook: Readonly<Webhook>, payload: Uint8Array<ArrayBuffer>): Promise<Attempt[]> {
@@ -209,7 +201,7 @@ export class Engine {
     const record = { webhook, payload, contentType }
     const { attempts, result } = await this.#retries.deliver(
       { id: randomUUID(), webhookId, hookUrl, fault, record },
-      this.sign(webhook, payload, fault?.fault),
+      this.#requests.write(webhook, payload, fault?.fault),
     )
     this.#countResult(webhookId, result)
     return attempts

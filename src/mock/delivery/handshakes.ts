@@ -8,8 +8,8 @@ import type { HandshakeRecord } from '../state/records.ts'
 import type { State } from '../state/snapshot.ts'
 import type { Webhook } from '../state/webhooks.ts'
 import { messageOf } from './attempt.ts'
-import { type Answer, MAX_ANSWER, type OutgoingRequest } from './http-client.ts'
-import { CLOSED } from './retries.ts'
+import { type Answer, MAX_ANSWER } from './http-client.ts'
+import { CLOSED, type Retries } from './retries.ts'
 
 /** Seconds that a receiver has to answer a handshake (docs/senders.md, "Handshake"). */
 const SECONDS = 5
@@ -17,9 +17,6 @@ const SECONDS = 5
 const MAX_REASON = 256
 
 const { parameter, member } = arcgis.handshake as NonNullable<Profile['handshake']>
-
-/** Sends a handshake request. Rejects without a response. */
-type SendRequest = (url: URL, request: OutgoingRequest, seconds: number) => Promise<Answer>
 
 /**
  * Sends a handshake to a receiver: a GET request with a random token, which the receiver must sign with the key of the
@@ -29,14 +26,14 @@ type SendRequest = (url: URL, request: OutgoingRequest, seconds: number) => Prom
  */
 async function makeHandshake(
   { hookUrl, signatureKey }: Readonly<Webhook>,
-  send: SendRequest,
+  retries: Retries,
 ): Promise<string | undefined> {
   const token = randomBytes(24).toString('base64url')
   const url = new URL(hookUrl)
   url.search += `${url.search ? '&' : '?'}${parameter}=${token}`
   const headers = { host: url.host, accept: 'application/json' }
   try {
-    const answer = await send(url, { method: 'GET', headers, body: new Uint8Array() }, SECONDS)
+    const answer = await retries.send(url, { method: 'GET', headers, body: new Uint8Array() }, SECONDS)
     const signature = await sign({ body: token, signatureKey, encoding: 'base64', prefix: 'sha256=' })
     return findMistake(answer, signature)
   } catch (error) {
@@ -90,7 +87,7 @@ export class Handshakes {
   readonly #state: State
   readonly #clock: Clock
   readonly #every: number
-  readonly #send: SendRequest
+  readonly #retries: Retries
   readonly #listeners: HandshakeListeners
   readonly #current = new Map<string, Handshake>()
   /** Number of calls of `clear`. */
@@ -99,11 +96,11 @@ export class Handshakes {
   #isClosed = false
 
   /** @param every milliseconds from the end of a handshake to the next one of the same webhook */
-  constructor(state: State, clock: Clock, every: number, send: SendRequest, listeners: HandshakeListeners) {
+  constructor(state: State, clock: Clock, every: number, retries: Retries, listeners: HandshakeListeners) {
     this.#state = state
     this.#clock = clock
     this.#every = every
-    this.#send = send
+    this.#retries = retries
     this.#listeners = listeners
   }
 
@@ -208,7 +205,7 @@ export class Handshakes {
   }
 
   async #run(handshake: Handshake): Promise<void> {
-    const reason = await makeHandshake(handshake.webhook, this.#send)
+    const reason = await makeHandshake(handshake.webhook, this.#retries)
     handshake.inFlight = undefined
     if (handshake.replaced.signal.aborted) return
     if (reason === CLOSED) {

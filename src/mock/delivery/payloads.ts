@@ -26,43 +26,44 @@ export function toPortalPayload({ id, name }: Readonly<Webhook>, events: readonl
   }
 }
 
+/**
+ * Options of a mock service. `ownUrl` returns the start of the URLs of feature services, up to `/services`, if
+ * `serverUrl` is not set; undefined for an example host.
+ */
+export type PayloadOptions = ResolvedOptions & { ownUrl(): string | undefined }
+
 /** Returns the bodies of the deliveries with which a webhook receives these events. */
-export type PayloadWriter = (
+export function writePayloads(
   webhook: Readonly<Webhook>,
   events: readonly ServiceEvent[],
-) => Uint8Array<ArrayBuffer>[]
+  options: PayloadOptions,
+): Uint8Array<ArrayBuffer>[] {
+  const { contentType, payloadFormat } = webhook
+  const named = options.featuresEdited === 'edited' ? events.map((event) => rename(webhook, event)) : events
+  return groupByDelivery(webhook, named, options.fanOut).map((group) =>
+    writeBody(toPayload(webhook, group, options), { ...options.signature, contentType, payloadFormat }),
+  )
+}
 
-/**
- * @param options `ownUrl` returns the start of the URLs of feature services, up to `/services`, if `serverUrl` is not
- *   set; undefined for an example host
- */
-export function createPayloadWriter(
-  options: ResolvedOptions & { ownUrl(): string | undefined },
-): PayloadWriter {
-  function toPayload(webhook: Readonly<Webhook>, events: readonly ServiceEvent[]): unknown {
-    const { folderName, serviceName, serviceType, name, id } = webhook
-    if (serviceType === 'Portal') return toPortalPayload(webhook, events)
-    const { jobId, taskName } = events[0] as ServiceEvent
-    // The mock runs no jobs, so it has no pages for their status.
-    const serverUrl = options.serverUrl ?? (serviceType === 'GPServer' ? undefined : options.ownUrl())
-    // Hosted services run no jobs, so a geoprocessing service uses the dialect of the specification instead.
-    const dialect = serviceType === 'GPServer' && options.dialect === 'hosted' ? 'service' : options.dialect
-    const service = { folderName, serviceName, serviceType, serverUrl, dialect }
-    const { changesUrl } = options
-    const details = { ...service, name, id, jobId, taskName, changesUrl, serverGens: generationsOf(events) }
-    if (dialect !== 'hosted') return createPayload(events, details)
-    return byLayer(events).flatMap((layer) =>
-      createPayload(layer, { ...details, dialect, layerIds: layer[0]?.layerIds }),
-    )
-  }
-
-  return (webhook, events) => {
-    const { contentType, payloadFormat } = webhook
-    const named = options.featuresEdited === 'edited' ? events.map((event) => rename(webhook, event)) : events
-    return groupByDelivery(webhook, named, options.fanOut).map((group) =>
-      writeBody(toPayload(webhook, group), { ...options.signature, contentType, payloadFormat }),
-    )
-  }
+function toPayload(
+  webhook: Readonly<Webhook>,
+  events: readonly ServiceEvent[],
+  options: PayloadOptions,
+): unknown {
+  const { folderName, serviceName, serviceType, name, id } = webhook
+  if (serviceType === 'Portal') return toPortalPayload(webhook, events)
+  const { jobId, taskName } = events[0] as ServiceEvent
+  // The mock runs no jobs, so it has no pages for their status.
+  const serverUrl = options.serverUrl ?? (serviceType === 'GPServer' ? undefined : options.ownUrl())
+  // Hosted services run no jobs, so a geoprocessing service uses the dialect of the specification instead.
+  const dialect = serviceType === 'GPServer' && options.dialect === 'hosted' ? 'service' : options.dialect
+  const service = { folderName, serviceName, serviceType, serverUrl, dialect }
+  const { changesUrl } = options
+  const details = { ...service, name, id, jobId, taskName, changesUrl, serverGens: generationsOf(events) }
+  if (dialect !== 'hosted') return createPayload(events, details)
+  return byLayer(events).flatMap((layer) =>
+    createPayload(layer, { ...details, dialect, layerIds: layer[0]?.layerIds }),
+  )
 }
 
 /** Names an event `FeaturesEdited` if the webhook gets it only because of this name. */
@@ -104,51 +105,53 @@ function byLayer(events: readonly ServiceEvent[]): ServiceEvent[][] {
   return [...layers.values()]
 }
 
-/** Signs the body of a delivery, and injects faults that alter the request. */
-export type RequestWriter = (
-  webhook: Readonly<Webhook>,
-  body: Uint8Array<ArrayBuffer>,
-  fault: FaultName | undefined,
-) => Promise<RawRequest>
-
-/** @throws {WebhookError} `config_invalid` for options with which every delivery would fail */
-export function createRequestWriter({ version, dialect, signature }: ResolvedOptions): RequestWriter {
-  createBodySigner({ ...signature, signatureKey: 'any' })
-  /** The `organization` dialect, always that of a portal, sends the key itself (docs/senders.md, "Three dialects"). */
-  const sendsSecret = ({ serviceType }: Readonly<Webhook>): boolean =>
-    serviceType === 'Portal' || dialect === 'organization'
-
+/** Signs the bodies of deliveries, and injects faults that alter the request. */
+export class RequestWriter {
+  readonly #options: ResolvedOptions
   /**
    * Signers by webhook, because checking options and importing a key is slow. Signers never become stale, because an
    * edit replaces the webhook object.
    */
-  const signers = new WeakMap<Readonly<Webhook>, BodySigner>()
+  readonly #signers = new WeakMap<Readonly<Webhook>, BodySigner>()
 
-  function signerOf(webhook: Readonly<Webhook>, signatureKey: string): BodySigner {
-    const { contentType } = webhook
-    const known = signers.get(webhook)
-    if (known && signatureKey === webhook.signatureKey) return known
-    const signer = createBodySigner({ ...signature, contentType, signatureKey })
-    if (signatureKey === webhook.signatureKey) signers.set(webhook, signer)
-    return signer
+  /** @throws {WebhookError} `config_invalid` for options with which every delivery would fail */
+  constructor(options: ResolvedOptions) {
+    createBodySigner({ ...options.signature, signatureKey: 'any' })
+    this.#options = options
   }
 
-  async function write(
+  async write(
+    webhook: Readonly<Webhook>,
+    body: Uint8Array<ArrayBuffer>,
+    fault: FaultName | undefined,
+  ): Promise<RawRequest> {
+    const request = await this.#sign(webhook, body, keyOf(webhook, fault))
+    const corrupt = fault && CORRUPTIONS[fault]
+    return corrupt ? corrupt(request) : request
+  }
+
+  async #sign(
     webhook: Readonly<Webhook>,
     body: Uint8Array<ArrayBuffer>,
     signatureKey: string,
   ): Promise<RawRequest> {
-    if (signatureKey && !sendsSecret(webhook) && has(version, 'signature'))
-      return signerOf(webhook, signatureKey)(body)
+    const { dialect, version } = this.#options
+    // The `organization` dialect, always that of a portal, sends the key itself (docs/senders.md, "Three dialects").
+    const sendsSecret = webhook.serviceType === 'Portal' || dialect === 'organization'
+    if (signatureKey && !sendsSecret && has(version, 'signature'))
+      return this.#signerOf(webhook, signatureKey)(body)
     const headers: Record<string, string> = { 'content-type': webhook.contentType }
-    if (signatureKey && sendsSecret(webhook)) headers.secret = signatureKey
+    if (signatureKey && sendsSecret) headers.secret = signatureKey
     return { method: 'POST', headers, body }
   }
 
-  return async (webhook, body, fault) => {
-    const request = await write(webhook, body, keyOf(webhook, fault))
-    const corrupt = fault && CORRUPTIONS[fault]
-    return corrupt ? corrupt(request) : request
+  #signerOf(webhook: Readonly<Webhook>, signatureKey: string): BodySigner {
+    const { contentType } = webhook
+    const known = this.#signers.get(webhook)
+    if (known && signatureKey === webhook.signatureKey) return known
+    const signer = createBodySigner({ ...this.#options.signature, contentType, signatureKey })
+    if (signatureKey === webhook.signatureKey) this.#signers.set(webhook, signer)
+    return signer
   }
 }
 

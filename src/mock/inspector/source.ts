@@ -51,7 +51,7 @@ function createActions(mock: Mock): Action<Item>[] {
   async function sign(webhook: Readonly<Webhook>, body: Uint8Array<ArrayBuffer>, contentType: string) {
     const signedAs =
       bodyFormat(contentType) === 'form' ? 'application/x-www-form-urlencoded' : 'application/json'
-    const request = await engine.sign({ ...webhook, contentType: signedAs }, body, undefined)
+    const request = await engine.sign({ ...webhook, contentType: signedAs }, body)
     return { ...request, headers: { ...request.headers, 'content-type': contentType } }
   }
 
