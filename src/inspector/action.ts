@@ -4,7 +4,7 @@ import { type Context, form, hiddenFields, type Pane, renderField } from './html
 import { html } from './html/template.ts'
 import { InspectorError, type InspectorResponse } from './http.ts'
 import { isText, textOf } from './request.ts'
-import type { Action, Done, Field, Item, Notice, Values } from './source.ts'
+import type { Action, Done, Field, Item, Values } from './source.ts'
 
 /** One request that has passed all checks of access. */
 export interface Call {
@@ -12,7 +12,7 @@ export interface Call {
   /** @throws {InspectorError} 403 if a form does not come from a page of this inspector */
   requireFormSecret(values: Values): Values
   /** Redirects to a page, which shows the notice. */
-  done(path: string, notice: Notice): InspectorResponse
+  done(path: string, notice: Done): InspectorResponse
 }
 
 /** An action on a delivery, a panel, or an entry of a panel. */
@@ -73,7 +73,7 @@ export async function runAction<Subject>(
   try {
     await requireSameQuestion(target, values)
     const result = await action.run(subject, values)
-    return done(await target.next(result), { message: result.message, ok: result.ok ?? true })
+    return done(await target.next(result), result)
   } catch (error) {
     // By name, because the ESM and the CommonJS build have different classes.
     const { name, code, message = '' } = error as Partial<WebhookError>

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { InspectorError } from './http.ts'
-import type { FilterChoices, FilterName, Filters, Notice, Row, RowPage, Source } from './source.ts'
+import type { Done, FilterChoices, FilterName, Filters, Row, RowPage, Source } from './source.ts'
 
 /** The labels of the filters with a choice of values. Their names are those in URLs. */
 export const CHOICES: Readonly<Record<FilterName, string>> = {
@@ -89,10 +89,10 @@ const MAX_NOTICES = 100
  * forged message.
  */
 export class Notices {
-  readonly #notices = new Map<string, Notice>()
+  readonly #notices = new Map<string, Done>()
 
   /** @returns the parameter for the URL */
-  add(notice: Notice): string {
+  add(notice: Done): string {
     const id = randomBytes(9).toString('base64url')
     this.#notices.set(id, notice)
     const [oldest] = this.#notices.keys()
@@ -101,7 +101,7 @@ export class Notices {
   }
 
   /** Returns and removes a notice. */
-  take(id: string | null): Notice | undefined {
+  take(id: string | null): Done | undefined {
     const notice = this.#notices.get(id ?? '')
     this.#notices.delete(id ?? '')
     return notice

@@ -1,4 +1,5 @@
 import { isUtf8 } from 'node:buffer'
+import type { ServiceName } from '../payload/events.ts'
 import { bodyFormat } from '../payload/parse.ts'
 import type { HeaderPairs } from '../shared/headers.ts'
 import { splitSignedForm } from '../signature/signature.ts'
@@ -27,6 +28,28 @@ export function findSignature(
   const form =
     body && bodyFormat(contentType) === 'form' ? splitSignedForm(body, name.toLowerCase()) : undefined
   return form && { value: form.signature, isInField: true }
+}
+
+/**
+ * Names the key that matched, for example `key 1 of 2 (newest)`.
+ *
+ * @param count number of keys; 0 if it is not known
+ */
+export function keyText(index: number, count: number): string {
+  if (count === 1) return 'the only key'
+  const of = count > 1 ? ` of ${count}` : ''
+  return `key ${index + 1}${of}${index === 0 ? ' (newest)' : ''}`
+}
+
+/** Returns for example `Parcels.FeatureServer`. Handlers can change an event, so members that are not text are left out. */
+export function serviceText({
+  folderName,
+  serviceName,
+  serviceType,
+}: Partial<ServiceName>): string | undefined {
+  const join = (parts: readonly unknown[], separator: string): string =>
+    parts.filter((part) => typeof part === 'string' && part !== '').join(separator)
+  return join([join([folderName, serviceName], '/'), serviceType], '.') || undefined
 }
 
 /**

@@ -67,7 +67,7 @@ const clear: Route = async (call) => {
   if (!source.clear) return undefined
   await readSubmitted(call, false)
   await source.clear()
-  return call.done('/', { message: 'The list is cleared.', ok: true })
+  return call.done('/', { message: 'The list is cleared.' })
 }
 
 function deliveryRoute(isGet: boolean, [id = '', name = '']: readonly string[]): Route {

@@ -104,8 +104,8 @@ export interface Item extends Row {
   }
   /** Attempts, oldest first. */
   attemptLog: readonly AttemptEntry[]
-  /** Further facts for the overview: name and value. */
-  facts: readonly (readonly [name: string, value: string])[]
+  /** Further facts for the overview: name and value. Those without a value are left out. */
+  facts: readonly (readonly [name: string, value: string | undefined])[]
   signature: SignatureFacts
   /** Code of the refusal, or another short reason. */
   code?: string | undefined
@@ -161,12 +161,6 @@ export const SOURCE: unique symbol = Symbol.for('geohook.inspector.source')
 export interface Inspectable {
   /** Returns the deliveries for the page. Called by `createInspector`. */
   [SOURCE](): Source
-}
-
-/** The result of an action. */
-export interface Notice {
-  message: string
-  ok: boolean
 }
 
 /** Something that the user can do. An action without fields and question is one button. */

@@ -1,8 +1,8 @@
 import { arcgis } from '../../signature/profiles.ts'
-import { describe, isLimited, judge, refuses, type Scenario, untilProblem } from '../judge.ts'
+import { describe, judge, refuses, type Scenario, untilProblem } from '../judge.ts'
 import type { Probe } from '../probe.ts'
 import { headerOf, isClosed, isRefusal, isSuccess, type Reply } from '../response.ts'
-import { type Finding, failed, passed, skipped, undecided } from '../types.ts'
+import { type Finding, skipped } from '../types.ts'
 
 /**
  * Sends unsigned requests with these methods, and with a payload unless they have no body. 4xx and 501 pass, and so does a
@@ -36,18 +36,14 @@ export const METHODS: readonly Scenario[] = [
       'The signature does not cover the method. If a receiver handles other methods too, limits and filters for POST, for example in a proxy, do not apply to them.',
     fix: 'Accept deliveries only with POST. Respond to other methods with 405.',
     async run(probe) {
-      let evidence = ''
-      for (const method of ['PUT', 'PATCH', 'DELETE', 'GET', 'HEAD', 'OPTIONS']) {
+      const what = probe.sender.isSigned ? 'signature' : 'key'
+      return untilProblem(['PUT', 'PATCH', 'DELETE', 'GET', 'HEAD', 'OPTIONS'], async (method) => {
         const reply = await probe.deliver({ method })
-        evidence = `sent ${method} with the right ${probe.sender.isSigned ? 'signature' : 'key'}: ${describe(reply)}`
-        if (isLimited(reply)) return undecided(evidence)
-        if (!isSuccess(reply)) continue
         // Some URLs send every client the same response, for example to OPTIONS. Other scenarios test PUT and GET.
         const credential = probe.sender.wrongCredential()
-        const forged = await probe.deliver({ method, credential })
-        if (!isSuccess(forged)) return failed(evidence)
-      }
-      return passed(evidence)
+        const isRight = !isSuccess(reply) || isSuccess(await probe.deliver({ method, credential }))
+        return judge(reply, `sent ${method} with the right ${what}: ${describe(reply)}`, isRight)
+      })
     },
   },
   {
@@ -151,14 +147,11 @@ export const HANDSHAKE: readonly Scenario[] = [
     fix: 'Sign only tokens of letters, digits and a few other characters, and refuse deliveries whose body looks like a token.',
     run: forHosted(async (probe) => {
       const { body } = probe.sender.create()
-      const tokens = [body.toString(), `payload=${body}`, '{}', '[]']
-      for (const token of tokens) {
+      return untilProblem([body.toString(), `payload=${body}`, '{}', '[]'], async (token) => {
         const reply = await shake(probe, `${parameter}=${encodeURIComponent(token)}`)
-        const evidence = `sent a payload as the token: ${describe(reply)}`
-        if (isLimited(reply)) return undecided(evidence)
-        if (isSuccess(reply) && tokenIn(reply) !== undefined) return failed(evidence)
-      }
-      return passed(`sent ${tokens.length} payloads as tokens: none was signed`)
+        const isSigned = isSuccess(reply) && tokenIn(reply) !== undefined
+        return judge(reply, `sent a payload as the token: ${describe(reply)}`, !isSigned)
+      })
     }),
   },
 ]

@@ -2,11 +2,11 @@ import type { InspectorRequest } from '../http.ts'
 import { CHOICES } from '../list.ts'
 import type {
   Action,
+  Done,
   Field,
   FilterName,
   Filters,
   Item,
-  Notice,
   Panel,
   PanelTools,
   Row,
@@ -76,7 +76,7 @@ const otherRows = ({ href, request }: Context, { next, note }: RowPage): Html =>
 
 const notice = ({ notice }: Context): Html =>
   notice
-    ? html`<p class="notice ${notice.ok ? 'good' : 'bad'}" role="status" tabindex="-1" autofocus>${notice.message}</p>
+    ? html`<p class="notice ${notice.ok === false ? 'bad' : 'good'}" role="status" tabindex="-1" autofocus>${notice.message}</p>
 `
     : html``
 
@@ -140,7 +140,7 @@ export interface Context {
   /** True if the page should have a button to log out. */
   hasLogin: boolean
   /** Result of the last action, shown once. */
-  notice: Notice | undefined
+  notice: Done | undefined
   /** Address of a page of the inspector, with the filters of this request. */
   href(path: string, parameters?: Readonly<Record<string, string>>): string
 }

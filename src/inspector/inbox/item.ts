@@ -8,6 +8,7 @@ import { createRedactor } from '../../shared/redact.ts'
 import { arcgis, portal, service } from '../../signature/profiles.ts'
 import { toDuration } from '../html/template.ts'
 import { InspectorError } from '../http.ts'
+import { keyText, serviceText } from '../request.ts'
 import type { Action, AttemptEntry, Done, Item, Row, RowOutcome, SignatureFacts } from '../source.ts'
 
 export const METHODS = ['list', 'get', 'stats', 'retry', 'discard', 'purge'] as const
@@ -70,34 +71,18 @@ function serviceOf({ delivery }: InboxItem, signatureHeader: string): Pick<Row, 
   const { rawBody: body, contentType } = delivery
   const parsed = parsePayload({ body, contentType, profile: { signatureHeader } })
   const [event] = parsed.ok ? parsed.events : []
-  if (!event) return {}
-  const { folderName, serviceName, serviceType } = event.service
-  const name = [folderName, serviceName].filter(Boolean).join('/')
-  return {
-    service: [name, serviceType].filter(Boolean).join('.') || undefined,
-    webhook: event.webhook.name ?? event.webhook.id,
-  }
+  return event ? { service: serviceText(event.service), webhook: event.webhook.name ?? event.webhook.id } : {}
 }
 
-const factsOf = ({
-  state,
-  attempts,
-  dueAt,
-  endedAt,
-  error,
-  delivery,
-}: InboxItem): [name: string, value: string][] => {
-  const facts: [string, string | undefined][] = [
-    ['State', state],
-    ['Next attempt', dueAt && describeDue(dueAt)],
-    ['Ended', endedAt && `${toText(endedAt)}, ${toDuration(Date.now() - +endedAt)} ago`],
-    ['Last error', state === 'done' ? error : undefined],
-    ['Earlier attempts', attempts > 1 ? 'An inbox stores only the last error.' : undefined],
-    ['Profile', delivery.profile],
-    ['Tenant', delivery.tenant],
-  ]
-  return facts.flatMap(([name, value]) => (value === undefined ? [] : [[name, value]]))
-}
+const factsOf = ({ state, attempts, dueAt, endedAt, error, delivery }: InboxItem): Item['facts'] => [
+  ['State', state],
+  ['Next attempt', dueAt && describeDue(dueAt)],
+  ['Ended', endedAt && `${toText(endedAt)}, ${toDuration(Date.now() - +endedAt)} ago`],
+  ['Last error', state === 'done' ? error : undefined],
+  ['Earlier attempts', attempts > 1 ? 'An inbox stores only the last error.' : undefined],
+  ['Profile', delivery.profile],
+  ['Tenant', delivery.tenant],
+]
 
 function describeDue(dueAt: Date): string {
   const left = +dueAt - Date.now()
@@ -125,7 +110,7 @@ const SIGNATURE = /^(?:[\w-]+=)?(?:([\da-f]{64})|[\w+/-]{43}=?)$/i
 /** What an inbox knows about a verified signature. It does not store the name of the header, so that is looked for. */
 function signatureOf({ keyIndex, profile }: StoredDelivery, headers: HeaderPairs): SignatureFacts {
   const state = keyIndex === undefined ? 'unsigned' : 'verified'
-  const key = keyIndex === undefined ? undefined : `key ${keyIndex + 1}${keyIndex === 0 ? ' (newest)' : ''}`
+  const key = keyIndex === undefined ? undefined : keyText(keyIndex, 0)
   if (profile === portal.name)
     return { state, key, name: portal.secretHeader, expectedEncoding: 'none: the key itself', isSecret: true }
   const usual = [service, arcgis].map(({ signatureHeader }) => signatureHeader)

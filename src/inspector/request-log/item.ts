@@ -5,7 +5,7 @@ import { toPairs } from '../../shared/headers.ts'
 import type { Redactor } from '../../shared/redact.ts'
 import { isSuccess } from '../../shared/status.ts'
 import { decodeSignature } from '../../signature/signature.ts'
-import { findSignature, headerOf, pathOf } from '../request.ts'
+import { findSignature, headerOf, keyText, pathOf } from '../request.ts'
 import type { AttemptEntry, Item, Row, RowOutcome, SignatureFacts } from '../source.ts'
 import type { ResolvedOptions } from './options.ts'
 import type { Recorded } from './record.ts'
@@ -110,9 +110,9 @@ function attemptOf(recorded: Recorded, redactor: Redactor): AttemptEntry {
     result: String(status),
     milliseconds,
     note: [code ?? kind, ...notesOf(recorded, redactor)].join('; '),
-    ...(isShown
-      ? { answer: { headers: redactor.headers(given.headers), body: redactor.text(given.body) } }
-      : {}),
+    answer: isShown
+      ? { headers: redactor.headers(given.headers), body: redactor.text(given.body) }
+      : undefined,
   }
 }
 
@@ -123,20 +123,14 @@ function* notesOf({ sent }: Recorded, { text }: Redactor): Generator<string> {
   if (sent?.disconnected) yield 'the sender closed the connection before the response'
 }
 
-function factsOf(
-  { delivery, request, answer, sent }: Recorded,
-  others: readonly string[],
-): [string, string][] {
-  const facts: [string, string | undefined][] = [
-    ['Response', String(sent?.status ?? answer.status)],
-    ['Delivery', delivery?.id],
-    ['Same delivery', others.join(', ')],
-    ['Profile', delivery?.profile],
-    ['Tenant', delivery?.tenant],
-    ['Sender', request.remoteAddress],
-  ]
-  return facts.filter((fact): fact is [string, string] => fact[1] !== undefined && fact[1] !== '')
-}
+const factsOf = ({ delivery, request, answer, sent }: Recorded, others: readonly string[]): Item['facts'] => [
+  ['Response', String(sent?.status ?? answer.status)],
+  ['Delivery', delivery?.id],
+  ['Same delivery', others.join(', ')],
+  ['Profile', delivery?.profile],
+  ['Tenant', delivery?.tenant],
+  ['Sender', request.remoteAddress],
+]
 
 /** Returns in which encoding a signature is written; undefined if it is in none. */
 export const encodingOf = (value: string): 'hex' | 'base64' | undefined =>
@@ -161,13 +155,6 @@ function signatureFacts(
     key,
     encoding: sentIn && (found.isInField ? `${sentIn}, in a form field` : sentIn),
   }
-}
-
-/** @param count number of keys; 0 if a key function returns them */
-function keyText(index: number, count: number): string {
-  if (count === 1) return 'the only key'
-  const of = count > 1 ? ` of ${count}` : ''
-  return `key ${index + 1}${of}${index === 0 ? ' (newest)' : ''}`
 }
 
 /**

@@ -1,12 +1,13 @@
 import { withCauses } from '#runtime'
 import type { ErrorCode, WebhookError } from '../../errors.ts'
 import type { Diagnosis } from '../../explain/types.ts'
-import type { ServiceName, WebhookEvent } from '../../payload/events.ts'
+import type { WebhookEvent } from '../../payload/events.ts'
 import { causesOf } from '../../receiver/observer.ts'
 import type { Delivery, HeaderBag, Outcome, RequestHead } from '../../receiver/types.ts'
 import { type HeaderPairs, toPairs } from '../../shared/headers.ts'
 import type { HttpResponse } from '../../shared/http.node.ts'
 import type { Redactor } from '../../shared/redact.ts'
+import { serviceText } from '../request.ts'
 import type { AttemptEntry } from '../source.ts'
 
 /** The end of a request, as an observer sees it. */
@@ -120,12 +121,6 @@ function toRecordedDelivery({
 
 const textOf = (value: unknown): string | undefined => (typeof value === 'string' ? value : undefined)
 
-/** @returns for example `Parcels.FeatureServer`; undefined if the payload has no name */
-function serviceText({ folderName, serviceName, serviceType }: ServiceName): string | undefined {
-  const name = [textOf(folderName), textOf(serviceName)].filter(Boolean).join('/')
-  return [name, textOf(serviceType)].filter(Boolean).join('.') || undefined
-}
-
 const MAX_ERROR = 2000
 
 /** Formats what was thrown, without keys: a cut key could not be found later. Errors themselves are not kept, because they can refer to much memory. */
@@ -213,8 +208,7 @@ type Listener = (ids?: readonly string[]) => void
 
 /** The recorded requests, within bounds. */
 export class RequestStore {
-  readonly #maxRequests: number
-  readonly #maxBytes: number
+  readonly #limits: Readonly<Record<'maxRequests' | 'maxBytes', number>>
   // Part of each id, so that an address from before a restart does not show another request.
   readonly #run = crypto.randomUUID().slice(0, 6)
   /** In order of arrival. */
@@ -223,9 +217,8 @@ export class RequestStore {
   #count = 0
   #bytes = 0
 
-  constructor({ maxRequests, maxBytes }: { maxRequests: number; maxBytes: number }) {
-    this.#maxRequests = maxRequests
-    this.#maxBytes = maxBytes
+  constructor(limits: Readonly<Record<'maxRequests' | 'maxBytes', number>>) {
+    this.#limits = limits
   }
 
   get size(): number {
@@ -234,14 +227,15 @@ export class RequestStore {
 
   /** Adds a request, and drops the oldest ones if there are too many. */
   add(facts: Omit<Recorded, 'id' | 'bytes'>): void {
+    const { maxRequests, maxBytes } = this.#limits
     const id = `${++this.#count}-${this.#run}`
-    const body = (facts.size ?? 0) > Math.min(MAX_BODY, this.#maxBytes) ? undefined : facts.body
+    const body = (facts.size ?? 0) > Math.min(MAX_BODY, maxBytes) ? undefined : facts.body
     const recorded = { ...facts, id, body, bytes: (body?.length ?? 0) + sizeOfHead(facts) }
     this.#requests.set(id, recorded)
     this.#bytes += recorded.bytes
     const changed = [id]
     for (const { id: oldest, bytes } of this.#requests.values()) {
-      if (this.size === 1 || (this.size <= this.#maxRequests && this.#bytes <= this.#maxBytes)) break
+      if (this.size === 1 || (this.size <= maxRequests && this.#bytes <= maxBytes)) break
       this.#requests.delete(oldest)
       this.#bytes -= bytes
       changed.push(oldest)
