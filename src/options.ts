@@ -1,7 +1,82 @@
 import { configInvalid, type WebhookError } from './errors.ts'
 
-/** The names of all options in a type; the compiler finds missing and extra names. */
-export type OptionNames<Options> = Readonly<Record<keyof Options, true>>
+/** Checks one value: returns what is wrong with it, such as `must be a string`, or undefined. */
+export type Rule = (value: unknown) => string | undefined
+
+/**
+ * The names of all options in a type, each with the rule for its values, or with `true` if other code checks them. The
+ * compiler finds missing and extra names.
+ */
+export type OptionNames<Options> = Readonly<Record<keyof Options, Rule | true>>
+
+/**
+ * Checks the names and the values of options.
+ *
+ * @param options undefined counts as no options
+ * @param kind what the names are called in the error
+ * @returns the options
+ * @throws {WebhookError} `config_invalid`
+ */
+export function checkOptions<Options extends object>(
+  options: Options | undefined,
+  rules: OptionNames<Options>,
+  kind?: string,
+): Options {
+  requireKnownOptions(options, rules, kind)
+  return requireValues(options ?? ({} as Options), rules)
+}
+
+/** Checks the values of options; undefined is valid. @throws {WebhookError} `config_invalid` */
+export function requireValues<Options extends object>(
+  options: Options,
+  rules: Readonly<Record<string, Rule | true>>,
+): Options {
+  for (const [name, rule] of Object.entries(rules)) {
+    const value: unknown = Reflect.get(options, name)
+    if (rule !== true && value !== undefined) requireValue(name, value, rule)
+  }
+  return options
+}
+
+/** @throws {WebhookError} `config_invalid` */
+export function requireValue<Value>(name: string, value: Value, rule: Rule): Value {
+  const problem = rule(value)
+  if (problem) throw configInvalid(`${name} ${problem}`)
+  return value
+}
+
+/** Creates a rule from the end of its message and a test. */
+export const must =
+  (text: string, isValid: (value: unknown) => unknown): Rule =>
+  (value) =>
+    isValid(value) ? undefined : `must ${text}`
+
+export const isFunction: Rule = /* @__PURE__ */ must('be a function', (value) => typeof value === 'function')
+export const isBoolean: Rule = /* @__PURE__ */ must('be true or false', (value) => typeof value === 'boolean')
+export const isText: Rule = /* @__PURE__ */ must('be a string', (value) => typeof value === 'string')
+export const isFilledText: Rule = (value) => isText(value) ?? (value === '' ? 'is empty' : undefined)
+
+export const oneOf = (...values: readonly string[]): Rule =>
+  must(`be one of ${values.join(', ')}`, (value) => values.includes(value as string))
+
+/** For objects of the user, such as stores: without this rule, every delivery would fail. */
+export const hasMethods = (...names: readonly string[]): Rule =>
+  must(`be an object with ${names.join('(), ')}()`, (value) =>
+    names.every((name) => typeof (value as Record<string, unknown> | null)?.[name] === 'function'),
+  )
+
+/** The rule of integers in a range, both limits included. */
+export function wholeNumber(min: number, max: number = Number.MAX_SAFE_INTEGER, unit = ''): Rule {
+  const range = max === Number.MAX_SAFE_INTEGER ? `, at least ${min}` : ` from ${min} to ${max}`
+  return must(
+    `be a whole number${unit}${range}`,
+    (value) => Number.isInteger(value) && (value as number) >= min && (value as number) <= max,
+  )
+}
+
+/** The rule of delays. Node fires timers with a longer delay immediately. */
+export const milliseconds = (min = 1, max: number = 2 ** 31 - 1): Rule =>
+  wholeNumber(min, max, ' of milliseconds')
 
 /**
  * Requires an object without unknown options: a misspelt option would otherwise have no effect.
@@ -11,11 +86,10 @@ export type OptionNames<Options> = Readonly<Record<keyof Options, true>>
  * @throws {WebhookError} `config_invalid`
  */
 export function requireKnownOptions(
-  options: unknown,
+  options: unknown = {},
   names: Readonly<Record<string, unknown>>,
   kind = 'option',
 ): void {
-  if (options === undefined) return
   if (typeof options !== 'object' || options === null || Array.isArray(options))
     throw configInvalid(`the ${kind}s must be an object`)
   for (const name of Object.keys(options)) if (!Object.hasOwn(names, name)) throw unknown(kind, name, names)
@@ -28,8 +102,7 @@ export function requireKnownOptions(
  * @param observer undefined counts as an observer without functions
  * @throws {WebhookError} `config_invalid`
  */
-export function requireObserver(observer: unknown, names: Readonly<Record<string, unknown>>): void {
-  if (observer === undefined) return
+export function requireObserver(observer: unknown = {}, names: Readonly<Record<string, unknown>>): void {
   if (typeof observer !== 'object' || observer === null || Array.isArray(observer))
     throw configInvalid('observer must be an object of functions')
   if (isPlain(observer)) requireKnownOptions(observer, names, 'observer function')
@@ -43,11 +116,8 @@ function requireFunction(observer: object, name: string): void {
   let value: unknown
   try {
     value = Reflect.get(observer, name)
-  } catch {
-    return // an observer may throw at any time, and is ignored then
-  }
-  if (value !== undefined && typeof value !== 'function')
-    throw configInvalid(`observer.${name} must be a function`)
+  } catch {} // an observer may throw at any time, and is ignored then
+  if (value !== undefined) requireValue(`observer.${name}`, value, isFunction)
 }
 
 /** True for objects from a literal, also of another realm, and for those without a prototype. */
@@ -117,17 +187,4 @@ export function readSize(option: string, size: number | string, min = 1): number
   const bytes = typeof size === 'number' ? size : Number(digits) * 1024 ** power
   if (Number.isSafeInteger(bytes) && bytes >= min) return bytes
   throw configInvalid(`${option} must be a number of bytes, or a string such as '1mb'; at least ${min} bytes`)
-}
-
-/** @throws {WebhookError} `config_invalid` */
-export function readMaxAge(maxAge: number): number {
-  if (Number.isSafeInteger(maxAge) && maxAge >= 1) return maxAge
-  throw configInvalid('maxAge must be an integer number of milliseconds, at least 1')
-}
-
-/** @throws {WebhookError} `config_invalid` */
-export function readMilliseconds(name: string, value: number): number {
-  // Timers with a longer delay would fire immediately.
-  if (Number.isInteger(value) && value >= 1 && value <= 2 ** 31 - 1) return value
-  throw configInvalid(`${name} must be an integer number of milliseconds from 1 to 2^31 - 1`)
 }

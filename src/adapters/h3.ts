@@ -1,6 +1,6 @@
 import type {} from 'h3' // required by the module augmentation below
-import { configInvalid, NOT_FOUND } from '../errors.ts'
-import { type OptionNames, requireKnownOptions } from '../options.ts'
+import { NOT_FOUND } from '../errors.ts'
+import { checkOptions, isFunction, type OptionNames } from '../options.ts'
 import { isServerError } from '../receiver/receiver.ts'
 import type { Delivery, NextResult, Receiver, ReceiverOptions } from '../receiver/types.ts'
 import { type RequestLike, toReceiverRequest, toResponse } from '../receiver/web.ts'
@@ -38,7 +38,7 @@ export interface WebhookHandlerOptions<Payload = unknown> {
   handler?(event: VerifiedEvent<Payload>): unknown
 }
 
-const OPTIONS: OptionNames<WebhookHandlerOptions> = { handler: true }
+const OPTIONS: OptionNames<WebhookHandlerOptions> = { handler: isFunction }
 
 /** An event handler and middleware for h3. */
 export type WebhookHandler = (event: EventLike, next?: () => unknown) => Promise<unknown>
@@ -72,10 +72,7 @@ export function webhook<Payload = unknown>(
   options: WebhookHandlerOptions<Payload> = {},
 ): WebhookHandler {
   const { receive } = toReceiver(receiver, webhook)
-  requireKnownOptions(options, OPTIONS)
-  const { handler } = options
-  if (handler !== undefined && typeof handler !== 'function')
-    throw configInvalid('handler must be a function')
+  const { handler } = checkOptions<WebhookHandlerOptions<Payload>>(options, OPTIONS)
 
   // h3 recognizes middleware by its two parameters.
   return async function webhook(event, next) {

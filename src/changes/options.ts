@@ -1,12 +1,17 @@
 import { configInvalid } from '../errors.ts'
 import type { DurableInbox } from '../inbox/durable-inbox.ts'
 import {
+  checkOptions,
   describeMissing,
+  isBoolean,
+  isFunction,
+  milliseconds,
+  must,
   type OptionNames,
-  readMilliseconds,
   readSize,
-  requireKnownOptions,
   requireObserver,
+  requireValue,
+  wholeNumber,
 } from '../options.ts'
 import { type ChangesError, type Interval, showUrl } from './errors.ts'
 import { Origins } from './origins.ts'
@@ -67,16 +72,19 @@ export interface ChangesOptions {
 const NAMES: OptionNames<ChangesOptions> = {
   token: true,
   origins: true,
-  inbox: true,
-  timeout: true,
+  inbox: must(
+    'be an inbox of geohook, with the member generations',
+    (inbox) => isFunction((inbox as ChangesInbox | null)?.generations?.get) === undefined,
+  ),
+  timeout: milliseconds(1000),
   limit: true,
-  attachments: true,
-  deletedFeatures: true,
-  fieldsToCompare: true,
-  geometryUpdates: true,
-  outSR: true,
+  attachments: isBoolean,
+  deletedFeatures: isBoolean,
+  fieldsToCompare: must('be a list of field names', isNames),
+  geometryUpdates: isBoolean,
+  outSR: wholeNumber(1),
   pollInterval: true,
-  fetch: true,
+  fetch: isFunction,
   observer: true,
 }
 
@@ -91,23 +99,12 @@ export interface Settings {
 
 /** @throws {WebhookError} `config_invalid` */
 export function readOptions(options: Partial<ChangesOptions> = {}): Settings {
-  requireKnownOptions(options, NAMES)
+  checkOptions(options, NAMES)
   const { token, origins, inbox, timeout = 300_000, limit = '256mb', fetch, observer } = options
   // An unset environment variable must not mean "without a token".
   if (token === undefined && Object.hasOwn(options, 'token'))
     throw configInvalid(describeMissing('token', token))
   const { attachments, deletedFeatures = false, fieldsToCompare, geometryUpdates = false, outSR } = options
-  for (const [name, value] of Object.entries({ attachments, deletedFeatures, geometryUpdates }))
-    if (value !== undefined && typeof value !== 'boolean')
-      throw configInvalid(`${name} must be true or false`)
-  if (readMilliseconds('timeout', timeout) < 1000) throw configInvalid('timeout must be at least 1,000 ms')
-  if (outSR !== undefined && !(Number.isSafeInteger(outSR) && outSR > 0))
-    throw configInvalid('outSR must be a well-known id, such as 4326')
-  if (fetch !== undefined && typeof fetch !== 'function') throw configInvalid('fetch must be a function')
-  if (fieldsToCompare && !isNames(fieldsToCompare))
-    throw configInvalid('fieldsToCompare must be a list of field names')
-  if (inbox && typeof inbox.generations?.get !== 'function')
-    throw configInvalid('inbox must be an inbox of geohook, with the member generations')
   requireChangesObserver(observer)
   return {
     connection: {
@@ -131,13 +128,14 @@ export function readOptions(options: Partial<ChangesOptions> = {}): Settings {
   }
 }
 
-const isNames = (names: unknown): boolean =>
-  Array.isArray(names) && names.length > 0 && names.every((name) => typeof name === 'string' && name)
+function isNames(names: unknown): boolean {
+  return Array.isArray(names) && names.length > 0 && names.every((name) => typeof name === 'string' && name)
+}
 
 function readInterval({ min, max }: Interval = { min: 1000, max: 5000 }): Interval {
-  readMilliseconds('pollInterval.min', min)
-  if (readMilliseconds('pollInterval.max', max) < min)
-    throw configInvalid('pollInterval.max must not be less than pollInterval.min')
+  requireValue('pollInterval.min', min, milliseconds())
+  requireValue('pollInterval.max', max, milliseconds())
+  if (max < min) throw configInvalid('pollInterval.max must not be less than pollInterval.min')
   return { min, max }
 }
 
@@ -169,28 +167,17 @@ export interface CatchUpOptions {
 
 const CATCH_UP_NAMES: OptionNames<CatchUpOptions> = {
   services: true,
-  every: true,
-  resync: true,
-  onError: true,
+  every: milliseconds(100),
+  resync: isFunction,
+  onError: isFunction,
 }
 
 /** @throws {WebhookError} `config_invalid` */
 export function readCatchUpOptions(options: CatchUpOptions, origins: Origins): CatchUpOptions {
-  requireKnownOptions(options, CATCH_UP_NAMES)
-  const { services, every, resync, onError } = options ?? {}
+  const { services, ...others } = checkOptions(options, CATCH_UP_NAMES)
   if (!Array.isArray(services) || services.length === 0)
-    throw configInvalid('catchUp: services must be an array with at least one URL of a feature service')
-  if (every !== undefined && !(Number.isInteger(every) && every >= 100 && every < 2 ** 31))
-    throw configInvalid('catchUp: every must be a whole number of milliseconds, 100 to 2147483647')
-  for (const [name, value] of Object.entries({ resync, onError }))
-    if (value !== undefined && typeof value !== 'function')
-      throw configInvalid(`catchUp: ${name} must be a function`)
-  return {
-    services: [...new Set(services.map((url) => readServiceUrl(url, origins)))],
-    every,
-    resync,
-    onError,
-  }
+    throw configInvalid('services must be an array with at least one URL of a feature service')
+  return { ...others, services: [...new Set(services.map((url) => readServiceUrl(url, origins)))] }
 }
 
 /**

@@ -1,7 +1,7 @@
 import { blameCaller, configInvalid } from '../errors.ts'
 import { createRowsInMemory } from '../inbox/memory/rows.ts'
 import type { KnownRow, NewRow, RowLayer, RowStore } from '../inbox/rows.ts'
-import { type OptionNames, requireKnownOptions } from '../options.ts'
+import { checkOptions, hasMethods, must, type OptionNames, requireValue } from '../options.ts'
 import { isObject } from '../shared/json.ts'
 import {
   compareFeatures,
@@ -29,7 +29,10 @@ export interface SnapshotsOptions {
   idField?: string | undefined
 }
 
-const NAMES: OptionNames<SnapshotsOptions> = { store: true, idField: true }
+const NAMES: OptionNames<SnapshotsOptions> = {
+  store: true,
+  idField: must('be the name of an attribute', (name) => typeof name === 'string' && name),
+}
 
 /**
  * Creates snapshots, which store the last handled row of each feature, so that handlers can compare features before and
@@ -81,13 +84,14 @@ export function createSnapshots(options: SnapshotsOptions): Snapshots {
   }
 }
 
+const isRowStore = must(
+  'be a store of rows, for example createSqliteRows({ path })',
+  (store) => hasMethods('read', 'write', 'forget')(store) === undefined,
+)
+
 function readOptions(options: SnapshotsOptions): SnapshotsOptions {
-  requireKnownOptions(options, NAMES)
-  const { store, idField } = options ?? {}
-  const isStore = [store?.read, store?.write, store?.forget].every((call) => typeof call === 'function')
-  if (!isStore) throw configInvalid('store must be a store of rows, for example createSqliteRows({ path })')
-  if (idField !== undefined && (typeof idField !== 'string' || idField === ''))
-    throw configInvalid('idField must be the name of an attribute')
+  const { store, idField } = checkOptions(options, NAMES)
+  requireValue('store', store, isRowStore)
   return { store, idField }
 }
 

@@ -1,53 +1,54 @@
 import { configInvalid } from '../errors.ts'
-import { nearest, requireKnownOptions } from '../options.ts'
+import {
+  checkOptions,
+  isBoolean,
+  isFunction,
+  isText,
+  milliseconds,
+  nearest,
+  type OptionNames,
+  oneOf,
+} from '../options.ts'
 import { type HeaderPairs, isHeaderValue } from '../shared/headers.ts'
 import { createRedactor } from '../shared/redact.ts'
 import { DIALECTS, PROFILES } from '../shared/senders.ts'
 import { createTrust } from '../shared/tls-trust.node.ts'
 import { createKeyring } from '../signature/keyring.ts'
-import { requireEncoding, requireHeaderName } from '../signature/signature.ts'
-import { requireOneOf } from '../testing/signer.ts'
+import { requireHeaderName } from '../signature/signature.ts'
 import type { Target } from './connection.ts'
 import type { Probe } from './probe.ts'
 import { ALL } from './scenarios/all.ts'
 import { createSender, type Sender } from './sender.ts'
 import { type CheckOptions, GROUPS } from './types.ts'
 
-/** The types of the options; `true` for options that are read below. */
-const OPTIONS: Readonly<Record<keyof CheckOptions, 'string' | 'boolean' | 'function' | true>> = {
+const OPTIONS: OptionNames<CheckOptions> = {
   url: true,
   signatureKey: true,
-  profile: true,
-  dialect: true,
+  profile: oneOf(...PROFILES),
+  dialect: oneOf(...DIALECTS),
   signatureHeader: true,
-  encoding: true,
-  prefix: 'string',
-  changeType: 'string',
-  sideEffects: 'boolean',
-  observer: 'function',
-  failHandler: 'function',
+  encoding: oneOf('hex', 'base64'),
+  prefix: isText,
+  changeType: isText,
+  sideEffects: isBoolean,
+  observer: isFunction,
+  failHandler: isFunction,
   unknownUrl: true,
   only: true,
   skip: true,
-  strict: 'boolean',
-  timeout: true,
+  strict: isBoolean,
+  timeout: milliseconds(100, 60_000),
   headers: true,
   ca: true,
-  onResult: 'function',
+  onResult: isFunction,
 }
 
 /** @throws {WebhookError} `config_invalid` */
 export function readOptions(options: CheckOptions): ConstructorParameters<typeof Probe>[0] {
-  requireKnownOptions(options, OPTIONS)
+  const { timeout = 10_000 } = checkOptions(options, OPTIONS)
   requireNames(options)
   createKeyring([options.signatureKey])
-  if (options.profile !== undefined) requireOneOf('profile', options.profile, PROFILES)
-  if (options.dialect !== undefined) requireOneOf('dialect', options.dialect, DIALECTS)
-  if (options.encoding !== undefined) requireEncoding(options.encoding, ['hex', 'base64'])
   if (options.signatureHeader !== undefined) requireHeaderName(options.signatureHeader)
-  for (const [name, type] of Object.entries(OPTIONS))
-    if (type !== true && !['undefined', type].includes(typeof options[name as keyof CheckOptions]))
-      throw configInvalid(`${name} must be ${type === 'boolean' ? 'true or false' : `a ${type}`}`)
   const sender = createSender(options)
   const trust = readTrust(options)
   const url = readUrl('url', options.url)
@@ -65,7 +66,7 @@ export function readOptions(options: CheckOptions): ConstructorParameters<typeof
   ] as const)
     if (!isHeaderValue(value)) throw configInvalid(`${name} contains characters that a header cannot have`)
   return {
-    target: { url, timeout: readTimeout(options.timeout), trust, headers, hide },
+    target: { url, timeout, trust, headers, hide },
     sender,
     observer: options.observer,
     failHandler: options.failHandler,
@@ -92,11 +93,6 @@ function readUrl(name: string, given: unknown): URL {
   if (url.username !== '' || url.password !== '')
     throw configInvalid(`${name} must not contain a user name or password`, 'Use headers for authorization.')
   return url
-}
-
-function readTimeout(timeout: unknown = 10_000): number {
-  if (typeof timeout === 'number' && timeout >= 100 && timeout <= 60_000) return timeout
-  throw configInvalid('timeout must be a number of milliseconds from 100 to 60000')
 }
 
 function readTrust({ ca = [] }: CheckOptions): Target['trust'] {

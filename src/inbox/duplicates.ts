@@ -1,6 +1,5 @@
-import type { OptionNames } from '../options.ts'
+import { milliseconds, type OptionNames, requireValues } from '../options.ts'
 import type { DuplicateStore } from '../receiver/types.ts'
-import { readNumber } from './inbox-options.ts'
 
 /** Options of every duplicate store. */
 export interface DuplicatesOptions {
@@ -13,8 +12,11 @@ export interface DuplicatesOptions {
   retention?: number | undefined
 }
 
-/** The names of the options of every duplicate store. */
-export const DUPLICATES_OPTIONS: OptionNames<DuplicatesOptions> = { lease: true, retention: true }
+/** The rules of the options of every duplicate store. */
+export const DUPLICATES_OPTIONS: OptionNames<DuplicatesOptions> = {
+  lease: milliseconds(1_000),
+  retention: milliseconds(1, Number.MAX_SAFE_INTEGER),
+}
 
 /** A duplicate store that holds resources until it is closed. */
 export interface ClosableDuplicateStore extends DuplicateStore {
@@ -38,12 +40,8 @@ export interface DuplicatesTable {
 }
 
 /** Creates a duplicate store from a table. The store renews its claims until it is closed or the process exits. */
-export function createDuplicates(
-  table: DuplicatesTable,
-  { lease = 30_000, retention = 86_400_000 }: DuplicatesOptions,
-): ClosableDuplicateStore {
-  readNumber('lease', lease, 1_000, 2 ** 31 - 1)
-  readNumber('retention', retention, 1)
+export function createDuplicates(table: DuplicatesTable, options: DuplicatesOptions): ClosableDuplicateStore {
+  const { lease = 30_000, retention = 86_400_000 } = requireValues(options, DUPLICATES_OPTIONS)
   // Created on the first claim, because Cloudflare Workers cannot generate random values before the first request.
   let owner: string | undefined
   /** Claims of this process, by delivery id. A `done` claim stays in this map until the table has recorded it. */

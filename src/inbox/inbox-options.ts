@@ -1,5 +1,4 @@
-import { configInvalid } from '../errors.ts'
-import type { OptionNames } from '../options.ts'
+import { milliseconds, type OptionNames, requireValue, requireValues, wholeNumber } from '../options.ts'
 import { createInboxNotify, type InboxNotify, type InboxObserver } from './inbox-observer.ts'
 
 /** Options of every inbox, also listed in docs/inbox.md. */
@@ -32,16 +31,16 @@ export interface InboxOptions {
   observer?: InboxObserver | undefined
 }
 
-/** The names of the options of every inbox. */
+/** The rules of the options of every inbox. */
 export const INBOX_OPTIONS: OptionNames<InboxOptions> = {
-  maxPending: true,
-  attempts: true,
-  retryDelay: true,
-  maxRetryDelay: true,
-  timeout: true,
-  lease: true,
-  retention: true,
-  deadRetention: true,
+  maxPending: wholeNumber(1),
+  attempts: wholeNumber(1, 1_000),
+  retryDelay: milliseconds(),
+  maxRetryDelay: milliseconds(),
+  timeout: milliseconds(),
+  lease: milliseconds(1_000),
+  retention: milliseconds(1, Number.MAX_SAFE_INTEGER),
+  deadRetention: milliseconds(1, Number.MAX_SAFE_INTEGER),
   observer: true,
 }
 
@@ -58,37 +57,24 @@ export interface InboxConfig {
   notify: InboxNotify
 }
 
-const MAX_TIMER = 2 ** 31 - 1
 const DAY = 86_400_000
 
 /** @throws {WebhookError} `config_invalid` */
 export function readInboxOptions(options: InboxOptions): InboxConfig {
+  requireValues(options, INBOX_OPTIONS)
   return {
-    maxPending: readNumber('maxPending', options.maxPending ?? 100_000, 1),
-    attempts: readNumber('attempts', options.attempts ?? 20, 1, 1_000),
-    retryDelay: readNumber('retryDelay', options.retryDelay ?? 1_000, 1, MAX_TIMER),
-    maxRetryDelay: readNumber('maxRetryDelay', options.maxRetryDelay ?? 600_000, 1, MAX_TIMER),
-    timeout: readNumber('timeout', options.timeout ?? 60_000, 1, MAX_TIMER),
-    lease: readNumber('lease', options.lease ?? 30_000, 1_000, MAX_TIMER),
-    retention: readNumber('retention', options.retention ?? DAY, 1),
-    deadRetention: readNumber('deadRetention', options.deadRetention ?? 30 * DAY, 1),
+    maxPending: options.maxPending ?? 100_000,
+    attempts: options.attempts ?? 20,
+    retryDelay: options.retryDelay ?? 1_000,
+    maxRetryDelay: options.maxRetryDelay ?? 600_000,
+    timeout: options.timeout ?? 60_000,
+    lease: options.lease ?? 30_000,
+    retention: options.retention ?? DAY,
+    deadRetention: options.deadRetention ?? 30 * DAY,
     notify: createInboxNotify(options.observer),
   }
 }
 
 /** @throws {WebhookError} `config_invalid` */
-export function readClock(clock: () => number = Date.now): () => number {
-  if (typeof clock !== 'function') throw configInvalid('clock must be a function')
-  return clock
-}
-
-/** @throws {WebhookError} `config_invalid` */
-export function readNumber(
-  name: string,
-  value: number,
-  min: number,
-  max: number = Number.MAX_SAFE_INTEGER,
-): number {
-  if (Number.isInteger(value) && value >= min && value <= max) return value
-  throw configInvalid(`${name} must be a whole number, ${min} to ${max}`)
-}
+export const readNumber = (name: string, value: number, min: number, max?: number): number =>
+  requireValue(name, value, wholeNumber(min, max))

@@ -1,5 +1,13 @@
 import { configInvalid } from '../errors.ts'
-import { type OptionNames, requireKnownOptions } from '../options.ts'
+import {
+  checkOptions,
+  milliseconds,
+  must,
+  type OptionNames,
+  oneOf,
+  requireValue,
+  wholeNumber,
+} from '../options.ts'
 import { receiverPort } from '../receiver/port.ts'
 import type {
   CoalesceOptions,
@@ -11,12 +19,18 @@ import type {
   PurgeOptions,
   WorkOptions,
 } from './durable-inbox.ts'
-import { readNumber } from './inbox-options.ts'
 
-const WORK_OPTIONS: OptionNames<WorkOptions> = { concurrency: true, coalesce: true }
+const WORK_OPTIONS: OptionNames<WorkOptions> = { concurrency: wholeNumber(1, 1_000), coalesce: true }
 const COALESCE_OPTIONS: OptionNames<CoalesceOptions> = { by: true, wait: true }
-const LIST_OPTIONS: OptionNames<ListOptions> = { state: true, limit: true, after: true }
-const PURGE_OPTIONS: OptionNames<PurgeOptions> = { state: true, olderThan: true }
+const LIST_OPTIONS: OptionNames<ListOptions> = {
+  state: oneOf('waiting', 'active', 'done', 'dead'),
+  limit: wholeNumber(1, 1_000),
+  after: must('be the next of a page', (cursor) => typeof cursor === 'string' && /^\d{1,15}$/.test(cursor)),
+}
+const PURGE_OPTIONS: OptionNames<PurgeOptions> = {
+  state: true,
+  olderThan: milliseconds(0, Number.MAX_SAFE_INTEGER),
+}
 
 /** The validated options of `work`. */
 export interface WorkConfig {
@@ -28,12 +42,8 @@ export interface WorkConfig {
 /** @throws {WebhookError} `config_invalid` */
 export function readWorkOptions(receiver: DeliveryHandler, options?: WorkOptions): WorkConfig {
   if (typeof receiver?.handle !== 'function') throw configInvalid('work() needs a receiver')
-  requireKnownOptions(options, WORK_OPTIONS)
-  const { concurrency = 4, coalesce } = options ?? {}
-  return {
-    concurrency: readNumber('concurrency', concurrency, 1, 1_000),
-    wait: coalesce === undefined ? undefined : readWait(receiver, coalesce),
-  }
+  const { concurrency = 4, coalesce } = checkOptions(options, WORK_OPTIONS)
+  return { concurrency, wait: coalesce === undefined ? undefined : readWait(receiver, coalesce) }
 }
 
 /** Returns true if all receivers have a handler for the change type; `undefined` without receivers. */
@@ -46,13 +56,13 @@ export function allHandle(receivers: Iterable<DeliveryHandler>, changeType: stri
 
 function readWait(receiver: DeliveryHandler, coalesce: CoalesceOptions): number {
   if (coalesce === null) throw configInvalid("coalesce must be an object such as { by: 'service' }")
-  requireKnownOptions(coalesce, COALESCE_OPTIONS)
-  if (coalesce.by !== 'service') throw configInvalid("coalesce.by must be 'service'")
+  const { by, wait = 1_000 } = checkOptions(coalesce, COALESCE_OPTIONS)
+  if (by !== 'service') throw configInvalid("coalesce.by must be 'service'")
   if (!receiverPort(receiver)) throw configInvalid('coalesce needs the receiver of createReceiver()')
   // Loads in the background what the receiver needs for its first group. That could be too late: if the process has no
   // free file descriptor, the import fails, and Node 20 never repeats a failed import.
   import('../receiver/join-events.ts').catch(() => {})
-  return readNumber('coalesce.wait', coalesce.wait ?? 1_000, 1, 60_000)
+  return requireValue('coalesce.wait', wait, milliseconds(1, 60_000))
 }
 
 /** The validated options of `list`. */
@@ -63,16 +73,10 @@ export interface ListQuery {
   offset: number
 }
 
-const STATES: readonly unknown[] = ['waiting', 'active', 'done', 'dead', undefined]
-
 /** @throws {WebhookError} `config_invalid` */
 export function readListOptions(options?: ListOptions): ListQuery {
-  requireKnownOptions(options, LIST_OPTIONS)
-  const { state, limit = 100, after = '0' } = options ?? {}
-  if (!STATES.includes(state)) throw configInvalid('state must be waiting, active, done or dead')
-  if (typeof after !== 'string' || !/^\d{1,15}$/.test(after))
-    throw configInvalid('after must be the next of a page')
-  return { state, limit: readNumber('limit', limit, 1, 1_000), offset: Number(after) }
+  const { state, limit = 100, after = 0 } = checkOptions(options, LIST_OPTIONS)
+  return { state, limit, offset: Number(after) }
 }
 
 /** The value of `after` for the page that begins after `offset` entries. */
@@ -91,8 +95,6 @@ export function toPage(entries: InboxEntry[], { limit, offset }: ListQuery): Inb
 
 /** @throws {WebhookError} `config_invalid` */
 export function readPurgeOptions(options: PurgeOptions): { state: 'done' | 'dead'; olderThan: number } {
-  requireKnownOptions(options, PURGE_OPTIONS)
-  const { state, olderThan = 0 } = options ?? {}
-  if (state !== 'done' && state !== 'dead') throw configInvalid('state must be done or dead')
-  return { state, olderThan: readNumber('olderThan', olderThan, 0) }
+  const { state, olderThan = 0 } = checkOptions(options, PURGE_OPTIONS)
+  return { state: requireValue('state', state, oneOf('done', 'dead')), olderThan }
 }

@@ -1,5 +1,4 @@
-import type { OptionNames } from '../options.ts'
-import { readNumber } from './inbox-options.ts'
+import { type OptionNames, requireValues, wholeNumber } from '../options.ts'
 
 /** Options of every row store. */
 export interface RowsOptions {
@@ -10,8 +9,9 @@ export interface RowsOptions {
   maxRows?: number | undefined
 }
 
-/** The names of the options of every row store. */
-export const ROWS_OPTIONS: OptionNames<RowsOptions> = { maxRows: true }
+/** The rules of the options of every row store. */
+export const ROWS_OPTIONS: OptionNames<RowsOptions> = { maxRows: wholeNumber(1) }
 
 /** @throws {WebhookError} `config_invalid` */
-export const readMaxRows = ({ maxRows = 1_000_000 }: RowsOptions): number => readNumber('maxRows', maxRows, 1)
+export const readMaxRows = (options: RowsOptions): number =>
+  requireValues(options, ROWS_OPTIONS).maxRows ?? 1_000_000

@@ -1,5 +1,5 @@
 import { configInvalid } from '../errors.ts'
-import { describeMissing, type OptionNames, requireKnownOptions } from '../options.ts'
+import { checkOptions, describeMissing, isFunction, isText, type OptionNames } from '../options.ts'
 import { utf8 } from '../shared/bytes.ts'
 
 /** Options of `createInspector`. Without `token` and `authorize`, only requests from this machine are answered. */
@@ -22,7 +22,7 @@ export interface ResolvedOptions {
   base: string | undefined
 }
 
-const NAMES: OptionNames<InspectorOptions> = { token: true, authorize: true, base: true }
+const NAMES: OptionNames<InspectorOptions> = { token: isText, authorize: isFunction, base: isText }
 const MIN_TOKEN = 16
 
 /**
@@ -33,15 +33,11 @@ export const isBase = (path: string): boolean => /^(\/(?!\.{1,2}(\/|$))[\w.~!$&'
 
 /** @throws {WebhookError} `config_invalid` */
 export function readOptions(options: InspectorOptions = {}): ResolvedOptions {
-  requireKnownOptions(options, NAMES)
-  const { token, authorize, base } = options
-  if (token !== undefined && typeof token !== 'string') throw configInvalid('token must be a string')
+  const { token, authorize, base } = checkOptions(options, NAMES)
   if (token !== undefined && token.length < MIN_TOKEN)
     throw configInvalid(
       token === '' ? describeMissing('token', token) : `token must have at least ${MIN_TOKEN} characters`,
     )
-  if (authorize !== undefined && typeof authorize !== 'function')
-    throw configInvalid('authorize must be a function')
   const path = base?.replace(/\/$/, '')
   if (path !== undefined && !isBase(path))
     throw configInvalid('base must be a path such as /inspect, without a query')

@@ -11,7 +11,7 @@ import {
 import { requireChangesObserver } from '../changes/options.ts'
 import type { ChangesObserver, Step, StepResult } from '../changes/types.ts'
 import { WebhookError } from '../errors.ts'
-import { type OptionNames, requireKnownOptions } from '../options.ts'
+import { checkOptions, type OptionNames } from '../options.ts'
 import { forwardAround, ignoreErrors } from './forward.ts'
 import { type Attributes, type CHANGES_ATTRIBUTES, describeThrown, SCOPE, sanitizeName } from './spans.ts'
 
@@ -45,8 +45,7 @@ const NAMES: OptionNames<OtelChangesOptions> = { tracerProvider: true, observer:
  * ```
  */
 export function createOtelChangesObserver(options: OtelChangesOptions = {}): ChangesObserver {
-  requireKnownOptions(options, NAMES)
-  const { observer = {} } = options
+  const { observer = {} } = checkOptions(options, NAMES)
   requireChangesObserver(observer)
   const tracer = (options.tracerProvider ?? trace).getTracer(SCOPE)
   return {

@@ -6,8 +6,7 @@ import {
   type TracerProvider,
   trace,
 } from '@opentelemetry/api'
-import { configInvalid } from '../errors.ts'
-import { type OptionNames, requireKnownOptions, requireObserver } from '../options.ts'
+import { checkOptions, isFilledText, type OptionNames, requireObserver } from '../options.ts'
 import { OBSERVER_NAMES } from '../receiver/observer.ts'
 import type { Observer, RequestHead } from '../receiver/types.ts'
 import { forwardAround, forwardTo, ignoreErrors } from './forward.ts'
@@ -32,7 +31,7 @@ export interface OtelOptions {
 }
 
 const NAMES: OptionNames<OtelOptions> = {
-  destination: true,
+  destination: isFilledText,
   tracerProvider: true,
   meterProvider: true,
   observer: true,
@@ -57,9 +56,7 @@ const NAMES: OptionNames<OtelOptions> = {
  * ```
  */
 export function createOtelObserver(options: OtelOptions = {}): Observer {
-  requireKnownOptions(options, NAMES)
-  const { destination = 'webhook', observer = {} } = options
-  if (typeof destination !== 'string' || destination === '') throw configInvalid('destination must be a text')
+  const { destination = 'webhook', observer = {} } = checkOptions(options, NAMES)
   requireObserver(observer, OBSERVER_NAMES)
   const tracer = (options.tracerProvider ?? trace).getTracer(SCOPE)
   const latestInstruments = createLatestInstruments(destination, options.meterProvider)

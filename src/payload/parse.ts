@@ -1,5 +1,5 @@
 import { WebhookError } from '../errors.ts'
-import { type OptionNames, requireKnownOptions } from '../options.ts'
+import { checkOptions, type OptionNames } from '../options.ts'
 import { type Body, toBytes } from '../shared/bytes.ts'
 import { tryJson } from '../shared/json.ts'
 import { type Profile, type ProfileName, readProfile, type SecretProfile } from '../signature/profiles.ts'
@@ -46,8 +46,7 @@ export type ParseResult = ({ ok: true } & Parsed) | { ok: false; code: PayloadCo
  * ```
  */
 export function parsePayload(options: ParseOptions): ParseResult {
-  requireKnownOptions(options, NAMES)
-  const { body, contentType, profile } = options
+  const { body, contentType, profile } = checkOptions(options, NAMES)
   const { signatureHeader = DEFAULT_SIGNATURE_HEADER } = readProfile(profile)
   const bytes = toBytes(body)
   try {

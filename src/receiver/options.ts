@@ -1,8 +1,18 @@
-import { configInvalid, guard, WebhookError } from '../errors.ts'
-import { type OptionNames, readMaxAge, readMilliseconds, readSize, requireKnownOptions } from '../options.ts'
+import { guard, WebhookError } from '../errors.ts'
+import {
+  checkOptions,
+  hasMethods,
+  isFunction,
+  isText,
+  milliseconds,
+  type OptionNames,
+  oneOf,
+  readSize,
+  requireValue,
+} from '../options.ts'
 import { createKeyring, type Keyring, type SignatureKeys } from '../signature/keyring.ts'
 import { type Profile, type ProfileMembers, readProfile, requireUnsigned } from '../signature/profiles.ts'
-import { DEFAULT_SIGNATURE_HEADER, requireEncoding, requireHeaderName } from '../signature/signature.ts'
+import { DEFAULT_SIGNATURE_HEADER, isEncoding, requireHeaderName } from '../signature/signature.ts'
 import { createLog, createNotifier, type Notifier, printable, warn } from './observer.ts'
 import { type BodyLimits, secretHeaders } from './request.ts'
 import type { DuplicateStore, Inbox, KeyFunction, ReceiverOptions, StandardSchema } from './types.ts'
@@ -12,18 +22,18 @@ export const OPTION_NAMES: OptionNames<ReceiverOptions> = {
   signatureKey: true,
   profile: true,
   signatureHeader: true,
-  encoding: true,
+  encoding: isEncoding,
   limit: true,
   maxInFlightBytes: true,
-  bodyTimeout: true,
-  unsigned: true,
-  maxAge: true,
-  untimed: true,
-  duplicates: true,
-  inbox: true,
-  schema: true,
+  bodyTimeout: milliseconds(),
+  unsigned: oneOf('reject', 'accept'),
+  maxAge: milliseconds(1, Number.MAX_SAFE_INTEGER),
+  untimed: oneOf('reject', 'accept'),
+  duplicates: hasMethods('claim', 'done', 'release'),
+  inbox: hasMethods('put'),
+  schema: (schema) => hasMethods('validate')((schema as StandardSchema | null)?.['~standard']),
   observer: true,
-  clock: true,
+  clock: isFunction,
 }
 
 /** The options, validated and with their defaults. */
@@ -42,17 +52,11 @@ export interface Config extends BodyLimits, VerifyConfig {
 
 /** @throws {WebhookError} `config_invalid` */
 export function readOptions(options: ReceiverOptions): Config {
-  requireKnownOptions(options, OPTION_NAMES)
-  const { duplicates, inbox, schema } = options
+  const { maxAge, duplicates, inbox, schema, clock = Date.now } = checkOptions(options, OPTION_NAMES)
   const profile = readProfile(options.profile)
-  const { name, handshake } = profile
-  if (typeof name !== 'string') throw configInvalid('profile.name must be a string')
+  const { handshake } = profile
+  const name = requireValue('profile.name', profile.name, isText) as string
   const { signatureHeader, secretHeader } = readProofHeaders(options, profile)
-  const clock = options.clock ?? Date.now
-  requireFunctions('clock', clock)
-  if (duplicates) requireFunctions('duplicates', duplicates.claim, duplicates.done, duplicates.release)
-  if (inbox) requireFunctions('inbox', inbox.put)
-  if (schema) requireFunctions('schema', schema['~standard']?.validate)
   const limit = readSize('limit', options.limit ?? '1mb')
   const config: Config = {
     profile: handshake ? { name, handshake } : { name },
@@ -60,7 +64,7 @@ export function readOptions(options: ReceiverOptions): Config {
     signatureHeader,
     secretHeader,
     redacted: secretHeaders(signatureHeader, secretHeader),
-    encoding: requireEncoding(options.encoding ?? profile.encoding ?? 'auto'),
+    encoding: options.encoding ?? profile.encoding ?? 'auto',
     limit,
     // The budget must fit at least one body of the maximum size.
     maxInFlightBytes: readSize(
@@ -68,10 +72,10 @@ export function readOptions(options: ReceiverOptions): Config {
       options.maxInFlightBytes ?? Math.max(limit, 64 * 1024 ** 2),
       limit,
     ),
-    bodyTimeout: readMilliseconds('bodyTimeout', options.bodyTimeout ?? 10_000),
-    acceptUnsigned: readAccept('unsigned', options.unsigned),
-    maxAge: options.maxAge === undefined ? undefined : readMaxAge(options.maxAge),
-    acceptUntimed: readAccept('untimed', options.untimed),
+    bodyTimeout: options.bodyTimeout ?? 10_000,
+    acceptUnsigned: options.unsigned === 'accept',
+    maxAge,
+    acceptUntimed: options.untimed === 'accept',
     duplicates,
     inbox,
     schema,
@@ -79,19 +83,6 @@ export function readOptions(options: ReceiverOptions): Config {
     clock,
   }
   return config
-}
-
-/**
- * @throws {WebhookError} `config_invalid` if a value is not a function; without this check, every delivery would fail
- */
-function requireFunctions(option: string, ...functions: unknown[]): void {
-  if (functions.some((value) => typeof value !== 'function'))
-    throw configInvalid(`${option} is not valid: a function is missing`)
-}
-
-function readAccept(option: string, value: 'reject' | 'accept' = 'reject'): boolean {
-  if (value === 'accept' || value === 'reject') return value === 'accept'
-  throw configInvalid(`${option} must be 'reject' or 'accept'`)
 }
 
 function readKeys({ signatureKey, unsigned }: ReceiverOptions): Keyring | KeyFunction {

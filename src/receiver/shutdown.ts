@@ -1,5 +1,4 @@
-import { configInvalid } from '../errors.ts'
-import { type OptionNames, requireKnownOptions } from '../options.ts'
+import { checkOptions, isFunction, milliseconds, type OptionNames } from '../options.ts'
 import { onStopSignal } from '../shared/stop-signal.ts'
 import type { Receiver } from './types.ts'
 
@@ -27,7 +26,7 @@ export interface ShutdownOptions {
   timeout?: number | undefined
 }
 
-const NAMES: OptionNames<ShutdownOptions> = { after: true, timeout: true }
+const NAMES: OptionNames<ShutdownOptions> = { after: isFunction, timeout: /* @__PURE__ */ milliseconds() }
 
 /**
  * Milliseconds between two calls that close idle connections. Until then, a client may send another request on an idle
@@ -58,11 +57,7 @@ export function closeOnSignal(
   receiver: Pick<Receiver, 'close'>,
   options: ShutdownOptions = {},
 ): void {
-  requireKnownOptions(options, NAMES)
-  const { after, timeout = 5_000 } = options
-  // Node fires timers with a longer delay immediately.
-  if (!Number.isInteger(timeout) || timeout < 1 || timeout > 2 ** 31 - 1)
-    throw configInvalid('timeout must be an integer number of milliseconds from 1 to 2^31 - 1')
+  const { after, timeout = 5_000 } = checkOptions(options, NAMES)
   const sessions = openOf(server, 'session')
   const sockets = openOf(server, 'connection')
 

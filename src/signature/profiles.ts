@@ -1,7 +1,7 @@
 import { configInvalid } from '../errors.ts'
-import { type OptionNames, requireKnownOptions } from '../options.ts'
+import { checkOptions, type OptionNames, requireKnownOptions } from '../options.ts'
 import type { SignatureEncoding } from './signature.ts'
-import { DEFAULT_SIGNATURE_HEADER, requireHeaderName } from './signature.ts'
+import { DEFAULT_SIGNATURE_HEADER, isEncoding, requireHeaderName } from './signature.ts'
 
 /** Receiver options for one kind of sender. To create your own profile, copy an existing one and change its members. */
 export interface Profile {
@@ -60,7 +60,7 @@ const PROFILES: Readonly<Record<ProfileName, Profile | SecretProfile>> = { servi
 const MEMBERS: OptionNames<Profile & SecretProfile> = {
   name: true,
   signatureHeader: true,
-  encoding: true,
+  encoding: isEncoding,
   handshake: true,
   secretHeader: true,
 }
@@ -70,8 +70,8 @@ const HANDSHAKE: OptionNames<NonNullable<Profile['handshake']>> = { parameter: t
 const BODY_HEADER = /^(content-|transfer-encoding$)/i
 
 /**
- * Returns the profile with a name, or the given profile after checking its handshake and `secretHeader`. The
- * caller checks the rest.
+ * Returns the profile with a name, or the given profile after checking its encoding, handshake and
+ * `secretHeader`. The caller checks the rest.
  *
  * @throws {WebhookError} `config_invalid` for an unknown name, and for an object with an unknown or invalid member
  */
@@ -80,7 +80,7 @@ export function readProfile(profile: ProfileName | ProfileMembers = service): Pr
     if (Object.hasOwn(PROFILES, profile)) return PROFILES[profile]
     throw configInvalid(`unknown profile ${profile}: use ${Object.keys(PROFILES).join(', ')} or an object`)
   }
-  requireKnownOptions(profile, MEMBERS, 'profile member')
+  checkOptions(profile, MEMBERS, 'profile member')
   requireSecretHeader(profile)
   const { handshake } = profile
   if (handshake === undefined) return profile

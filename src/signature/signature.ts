@@ -1,8 +1,11 @@
 import { configInvalid } from '../errors.ts'
-import { type OptionNames, requireKnownOptions } from '../options.ts'
+import { checkOptions, isText, type OptionNames, oneOf, type Rule } from '../options.ts'
 import { type Body, toBase64, toBinary, toBytes } from '../shared/bytes.ts'
 import { isHeaderName } from '../shared/headers.ts'
 import { createKeyring, type Keyring, type SignatureKey, type SignatureKeys } from './keyring.ts'
+
+/** The rule of a {@link SignatureEncoding}. */
+export const isEncoding: Rule = /* @__PURE__ */ oneOf('auto', 'hex', 'base64')
 
 /** The code of an invalid signature. */
 export type SignatureCode = 'signature_missing' | 'signature_malformed' | 'signature_mismatch'
@@ -29,7 +32,7 @@ const VERIFY_OPTIONS: OptionNames<VerifyOptions> = {
   body: true,
   signature: true,
   signatureKey: true,
-  encoding: true,
+  encoding: isEncoding,
 }
 
 /**
@@ -48,9 +51,7 @@ const VERIFY_OPTIONS: OptionNames<VerifyOptions> = {
  * ```
  */
 export async function verify(options: VerifyOptions): Promise<VerifyResult> {
-  requireKnownOptions(options, VERIFY_OPTIONS)
-  const { body, signature, signatureKey, encoding = 'auto' } = options
-  requireEncoding(encoding)
+  const { body, signature, signatureKey, encoding } = checkOptions(options, VERIFY_OPTIONS)
   const keyring = toKeyring(signatureKey)
   const bytes = toBytes(body)
   const decoded = decodeSignature(signature, encoding)
@@ -116,8 +117,8 @@ export interface SignOptions {
 const SIGN_OPTIONS: OptionNames<SignOptions> = {
   body: true,
   signatureKey: true,
-  encoding: true,
-  prefix: true,
+  encoding: /* @__PURE__ */ oneOf('hex', 'base64'),
+  prefix: isText,
 }
 
 /**
@@ -134,10 +135,7 @@ const SIGN_OPTIONS: OptionNames<SignOptions> = {
  * ```
  */
 export async function sign(options: SignOptions): Promise<string> {
-  requireKnownOptions(options, SIGN_OPTIONS)
-  const { body, signatureKey, encoding = 'hex', prefix = '' } = options
-  requireEncoding(encoding, ['hex', 'base64'])
-  if (typeof prefix !== 'string') throw configInvalid('prefix must be a string')
+  const { body, signatureKey, encoding = 'hex', prefix = '' } = checkOptions(options, SIGN_OPTIONS)
   const [key] = createKeyring([signatureKey])
   return encodeSignature(await key!.start().digest(toBytes(body)), encoding, prefix)
 }
@@ -179,15 +177,6 @@ export function decodeSignature(
 /** Encodes a digest, given as 64 hex digits, as the value of a signature header. */
 export function encodeSignature(hex: string, encoding: 'hex' | 'base64', prefix: string): string {
   return prefix + (encoding === 'hex' ? hex : toBase64(decode(hex, HEX, 4) as Uint8Array))
-}
-
-/** @throws {WebhookError} `config_invalid` */
-export function requireEncoding<E extends SignatureEncoding>(
-  value: E,
-  allowed: readonly SignatureEncoding[] = ['auto', 'hex', 'base64'],
-): E {
-  if (!allowed.includes(value)) throw configInvalid(`encoding must be ${allowed.join(' or ')}`)
-  return value
 }
 
 /** Replaces each `%XX` with the character whose code is XX. Invalid sequences are kept. */

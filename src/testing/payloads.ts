@@ -1,15 +1,17 @@
 import { configInvalid } from '../errors.ts'
-import { type OptionNames, requireKnownOptions } from '../options.ts'
+import {
+  checkOptions,
+  isFilledText,
+  isText,
+  must,
+  type OptionNames,
+  oneOf,
+  type Rule,
+  requireValue,
+} from '../options.ts'
 import { type ChangeType, WILDCARD } from '../payload/events.ts'
 import { DIALECTS } from '../shared/senders.ts'
-import {
-  percentEncode,
-  requireBaseUrl,
-  requireOneOf,
-  requireText,
-  requireTime,
-  requireWholeNumbers,
-} from './signer.ts'
+import { percentEncode } from './signer.ts'
 
 /** The type of a payload in each dialect. */
 export interface Payloads {
@@ -121,45 +123,49 @@ export interface PayloadDetails<D extends Dialect = Dialect> {
   itemId?: string | undefined
 }
 
-const SERVICE_TYPES = ['FeatureServer', 'GPServer'] as const
-const CHANGES_URLS = ['partial', 'whole', 'none'] as const
+/** Largest time of a Date, in milliseconds before or after 1970 (ECMA-262, "Time Values and Time Range"). */
+const MAX_TIME = 8.64e15
 
-const NAMES: OptionNames<PayloadDetails> = {
-  dialect: true,
-  serviceName: true,
-  serviceType: true,
-  folderName: true,
-  name: true,
-  id: true,
-  when: true,
-  url: true,
-  changesUrl: true,
-  serverGens: true,
-  serverUrl: true,
-  jobId: true,
-  taskName: true,
-  orgId: true,
-  layerIds: true,
-  portalUrl: true,
-  username: true,
-  userId: true,
-  source: true,
-  itemId: true,
+const isTime: Rule = must(
+  'be a whole number of milliseconds since 1970, in the range of Date',
+  (value) => Number.isInteger(value) && Math.abs(value as number) <= MAX_TIME,
+)
+
+const isWholeNumber = (value: unknown): boolean => Number.isSafeInteger(value) && (value as number) >= 0
+
+const areWholeNumbers: Rule = must(
+  'be a non-empty array of whole numbers, each 0 or greater',
+  (value) => Array.isArray(value) && value.length > 0 && value.every(isWholeNumber),
+)
+
+/** The rule of URLs to which a path can be appended. */
+const isBaseUrl: Rule = must(
+  'be an http or https URL without a query or fragment',
+  (value) => typeof value === 'string' && /^https?:\/\/[^\s?#]+$/i.test(value) && URL.canParse(value),
+)
+
+const DETAILS: OptionNames<PayloadDetails> = {
+  dialect: oneOf(...DIALECTS),
+  serviceName: isFilledText,
+  serviceType: oneOf('FeatureServer', 'GPServer'),
+  folderName: isText, // an empty folder name means the root folder
+  name: isFilledText,
+  id: isFilledText,
+  when: isTime,
+  url: isFilledText,
+  changesUrl: oneOf('partial', 'whole', 'none'),
+  serverGens: areWholeNumbers,
+  serverUrl: isBaseUrl,
+  jobId: isFilledText,
+  taskName: isFilledText,
+  orgId: isFilledText,
+  layerIds: areWholeNumbers,
+  portalUrl: isBaseUrl,
+  username: isFilledText,
+  userId: isFilledText,
+  source: isFilledText,
+  itemId: isFilledText,
 }
-
-const TEXTS = [
-  'serviceName',
-  'name',
-  'id',
-  'url',
-  'jobId',
-  'taskName',
-  'orgId',
-  'username',
-  'userId',
-  'source',
-  'itemId',
-] as const
 
 /**
  * Checks all details, including those that the dialect does not use.
@@ -167,29 +173,15 @@ const TEXTS = [
  * @throws {WebhookError} `config_invalid`
  */
 function requireDetails(details: PayloadDetails): void {
-  requireKnownOptions(details, NAMES, 'detail')
-  const { dialect, serviceType, folderName, orgId, when } = details
-  const { changesUrl, serverGens, serverUrl, layerIds, portalUrl } = details
-  if (dialect !== undefined) requireOneOf('dialect', dialect, DIALECTS)
-  if (serviceType !== undefined) requireOneOf('serviceType', serviceType, SERVICE_TYPES)
-  if (changesUrl !== undefined) requireOneOf('changesUrl', changesUrl, CHANGES_URLS)
-  for (const name of TEXTS) if (details[name] !== undefined) requireText(name, details[name])
-  // An empty folder name means the root folder.
-  if (folderName !== undefined && folderName !== '') requireText('folderName', folderName)
+  const { orgId, layerIds = [], serverGens } = checkOptions(details, DETAILS, 'detail')
   // `orgId` becomes part of a URL path.
   if (orgId !== undefined && /[\s/?#]/.test(orgId))
     throw configInvalid('orgId must not contain white space, a slash, ? or #')
-  if (when !== undefined) requireTime('when', when)
-  if (serverUrl !== undefined) requireBaseUrl('serverUrl', serverUrl)
-  if (portalUrl !== undefined) requireBaseUrl('portalUrl', portalUrl)
-  if (serverGens !== undefined) requireServerGens(serverGens)
-  if (layerIds !== undefined && new Set(requireWholeNumbers('layerIds', layerIds)).size < layerIds.length)
-    throw configInvalid('layerIds must not contain a layer twice')
-}
-
-function requireServerGens(serverGens: unknown): void {
-  const { length, 0: first = 0, 1: last = 0 } = requireWholeNumbers('serverGens', serverGens)
-  if (length !== 2) throw configInvalid('serverGens must be two numbers: the first and the last generation')
+  if (new Set(layerIds).size < layerIds.length) throw configInvalid('layerIds must not contain a layer twice')
+  if (serverGens === undefined) return
+  const [first, last, ...rest] = serverGens
+  if (last === undefined || rest.length > 0)
+    throw configInvalid('serverGens must be two numbers: the first and the last generation')
   if (first > last) throw configInvalid('serverGens: the first generation must not be greater than the last')
 }
 
@@ -212,12 +204,15 @@ function toEvents(changeTypes: PayloadEvents, when: number): TimedEvent[] {
   return entries.map((entry) => {
     const event = typeof entry === 'object' && entry !== null ? entry : { changeType: entry }
     const { changeType, when: eventTime = when } = event as { changeType?: unknown; when?: unknown }
-    return { changeType: requireChangeType(changeType), when: requireTime('when', eventTime) }
+    return {
+      changeType: requireChangeType(changeType),
+      when: requireValue('when', eventTime, isTime) as number,
+    }
   })
 }
 
 function requireChangeType(changeType: unknown): string {
-  const name = requireText('changeType', changeType)
+  const name = requireValue('changeType', changeType, isFilledText) as string
   if (name.trim() !== name) throw configInvalid('changeType has white space around it')
   if (name === WILDCARD)
     throw configInvalid(

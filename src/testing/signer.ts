@@ -1,13 +1,8 @@
 import { configInvalid, WebhookError } from '../errors.ts'
-import { type OptionNames, requireKnownOptions } from '../options.ts'
+import { checkOptions, isBoolean, isText, type OptionNames, oneOf } from '../options.ts'
 import { concat, toBinary, utf8 } from '../shared/bytes.ts'
 import { createKeyring, type SignatureKey } from '../signature/keyring.ts'
-import {
-  DEFAULT_SIGNATURE_HEADER,
-  encodeSignature,
-  requireEncoding,
-  requireHeaderName,
-} from '../signature/signature.ts'
+import { DEFAULT_SIGNATURE_HEADER, encodeSignature, requireHeaderName } from '../signature/signature.ts'
 
 /**
  * A request like those of a service. `fetch`, undici, `new Request()` and `app.request()` of Hono and h3 accept it as
@@ -46,18 +41,6 @@ export interface Signer {
   sign(payload: unknown): Promise<SignedRequest<string>>
 }
 
-const NAMES: OptionNames<SignerOptions> = {
-  signatureKey: true,
-  signatureHeader: true,
-  encoding: true,
-  prefix: true,
-  contentType: true,
-  signatureIn: true,
-  percentEncoded: true,
-  formPayload: true,
-  payloadFormat: true,
-}
-
 /**
  * Creates a signer, which signs requests as a service does. Your tests can use it to send deliveries to your receiver.
  *
@@ -73,7 +56,6 @@ const NAMES: OptionNames<SignerOptions> = {
  * ```
  */
 export function createSigner(options: SignerOptions): Signer {
-  requireKnownOptions(options, NAMES)
   const signBody = createBodySigner(options)
 
   async function sign(payload: unknown): Promise<SignedRequest<string>> {
@@ -138,18 +120,28 @@ const PAYLOAD = 'payload='
 /** Signs a body. If the signature goes into a header, the request contains this body itself, not a copy. */
 export type BodySigner = (body: Uint8Array<ArrayBuffer>) => Promise<RawRequest>
 
+const NAMES: OptionNames<SignerOptions> = {
+  signatureKey: true,
+  signatureHeader: true,
+  encoding: oneOf('hex', 'base64'),
+  prefix: isText,
+  contentType: oneOf(JSON_TYPE, FORM_TYPE),
+  signatureIn: oneOf('header', 'field'),
+  percentEncoded: isBoolean,
+  formPayload: oneOf('encoded', 'plain'),
+  payloadFormat: oneOf('json', 'pjson'),
+}
+
 /** @throws {WebhookError} `config_invalid` */
 export function createBodySigner(options: SignerOptions): BodySigner {
-  const { signatureKey, signatureHeader = DEFAULT_SIGNATURE_HEADER, encoding = 'hex', prefix = '' } = options
-  const { contentType = JSON_TYPE, signatureIn = 'header', percentEncoded = false } = options
+  const {
+    signatureKey,
+    signatureHeader = DEFAULT_SIGNATURE_HEADER,
+    encoding = 'hex',
+    prefix = '',
+  } = checkOptions(options, NAMES)
+  const { contentType, signatureIn, percentEncoded } = options
   const [key] = createKeyring([signatureKey])
-  requireEncoding(encoding, ['hex', 'base64'])
-  requireOneOf('contentType', contentType, [JSON_TYPE, FORM_TYPE])
-  requireOneOf('signatureIn', signatureIn, ['header', 'field'])
-  requireOneOf('payloadFormat', options.payloadFormat ?? 'json', ['json', 'pjson'])
-  requireOneOf('formPayload', options.formPayload ?? 'encoded', ['encoded', 'plain'])
-  if (typeof prefix !== 'string') throw configInvalid('prefix must be a string')
-  if (typeof percentEncoded !== 'boolean') throw configInvalid('percentEncoded must be true or false')
   // In a form, an ampersand in the field name would start another field.
   if (requireHeaderName(signatureHeader).includes('&'))
     throw configInvalid('signatureHeader must not contain an ampersand')
@@ -158,7 +150,7 @@ export function createBodySigner(options: SignerOptions): BodySigner {
   return async (body) => {
     const digest = await key!.start().digest(isInField ? payloadField(body) : body)
     const signature = encodeSignature(digest, encoding, prefix)
-    const headers: Record<string, string> = { 'content-type': contentType }
+    const headers: Record<string, string> = { 'content-type': contentType ?? JSON_TYPE }
     if (isInField) {
       const field = utf8(`&${signatureHeader}=${percentEncode(signature)}`)
       return { method: 'POST', headers, body: concat([body, field]) }
@@ -202,57 +194,6 @@ function toJson(payload: unknown, indent: number): string {
 function payloadField(body: Uint8Array): Uint8Array {
   if (toBinary(body.subarray(0, PAYLOAD.length)) === PAYLOAD) return body.subarray(PAYLOAD.length)
   throw configInvalid('if the signature goes into a field, the body must start with payload=')
-}
-
-// Each check for an option or payload detail returns a valid value unchanged. For any other value, it throws an error
-// that names the option.
-
-/** @throws {WebhookError} `config_invalid` */
-export function requireOneOf<T extends string>(option: string, value: T, allowed: readonly T[]): T {
-  if (allowed.includes(value)) return value
-  throw configInvalid(`${option} must be one of ${allowed.join(', ')}`)
-}
-
-/** @throws {WebhookError} `config_invalid` */
-export function requireText(option: string, value: unknown): string {
-  if (typeof value !== 'string') throw configInvalid(`${option} must be a string`)
-  if (value === '') throw configInvalid(`${option} is empty`)
-  return value
-}
-
-/** Largest time of a Date, in milliseconds before or after 1970 (ECMA-262, "Time Values and Time Range"). */
-const MAX_TIME = 8.64e15
-
-/**
- * Accepts integers in the range of Date.
- *
- * @throws {WebhookError} `config_invalid`
- */
-export function requireTime(option: string, value: unknown): number {
-  if (Number.isInteger(value) && Math.abs(value as number) <= MAX_TIME) return value as number
-  throw configInvalid(`${option} must be a whole number of milliseconds since 1970, in the range of Date`)
-}
-
-const isWholeNumber = (value: unknown): boolean => Number.isSafeInteger(value) && (value as number) >= 0
-
-/**
- * Accepts non-empty arrays of whole numbers from 0.
- *
- * @throws {WebhookError} `config_invalid`
- */
-export function requireWholeNumbers(option: string, value: unknown): readonly number[] {
-  if (Array.isArray(value) && value.length > 0 && value.every(isWholeNumber)) return value
-  throw configInvalid(`${option} must be a non-empty array of whole numbers, each 0 or greater`)
-}
-
-/**
- * Accepts base URLs, to which a path can be appended.
- *
- * @throws {WebhookError} `config_invalid`
- */
-export function requireBaseUrl(option: string, value: unknown): string {
-  if (typeof value === 'string' && /^https?:\/\/[^\s?#]+$/i.test(value) && URL.canParse(value)) return value
-  throw configInvalid(`${option} must be an http or https URL without a query or fragment`)
 }
 
 /**

@@ -26,14 +26,17 @@ describe('options', () => {
     [{ origins: ORIGINS, token: 'abc\n' }, 'token contains blanks, line breaks'],
     [{ origins: ORIGINS, token: undefined }, 'token is missing'],
     [{ origins: ORIGINS, token: {} }, 'token must be text, a function, or credentials'],
-    [{ origins: ORIGINS, timeout: 999 }, 'timeout must be at least 1,000 ms'],
-    [{ origins: ORIGINS, timeout: 2 ** 31 }, 'timeout must be an integer number of milliseconds'],
+    [
+      { origins: ORIGINS, timeout: 999 },
+      'timeout must be a whole number of milliseconds from 1000 to 2147483647',
+    ],
+    [{ origins: ORIGINS, timeout: 2 ** 31 }, 'timeout must be a whole number of milliseconds from 1000'],
     [{ origins: ORIGINS, limit: 0 }, 'limit must be a number of bytes'],
     [{ origins: ORIGINS, attachments: 'yes' }, 'attachments must be true or false'],
     [{ origins: ORIGINS, fieldsToCompare: 'name' }, 'fieldsToCompare must be a list of field names'],
-    [{ origins: ORIGINS, outSR: '4326' }, 'outSR must be a well-known id'],
+    [{ origins: ORIGINS, outSR: '4326' }, 'outSR must be a whole number, at least 1'],
     [{ origins: ORIGINS, pollInterval: { min: 5, max: 1 } }, 'pollInterval.max must not be less'],
-    [{ origins: ORIGINS, pollInterval: { min: 0, max: 1 } }, 'pollInterval.min must be an integer'],
+    [{ origins: ORIGINS, pollInterval: { min: 0, max: 1 } }, 'pollInterval.min must be a whole number'],
   ])('%j is invalid', (options, message) => {
     expect(() => createChanges(options as ChangesOptions)).toThrow(
       expect.objectContaining({ code: 'config_invalid', message: expect.stringContaining(message) }),

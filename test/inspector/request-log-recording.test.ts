@@ -112,11 +112,11 @@ describe('a request log', () => {
   })
 
   it.each([
-    [{ maxRequests: 0 }, 'maxRequests must be an integer from 1 to 10,000'],
+    [{ maxRequests: 0 }, 'maxRequests must be a whole number from 1 to 10000'],
     [{ maxBytes: '1tb' }, /^maxBytes must be a number of bytes/],
     [{ ca: 'none' }, /^ca: a CA certificate must be a PEM text/],
     [{ resendTo: 'ftp://x/' }, 'resendTo must be a URL that begins with http:// or https://'],
-    [{ title: '' }, 'title must be a string, and not empty'],
+    [{ title: '' }, 'title is empty'],
     [{ signatureKey: KEY }, 'unknown option signatureKey'],
   ])('refuses invalid options: %o', (options, message) => {
     expect(() => createRequestLog({ signatureKey: KEY }, options as never)).toThrow(message)

@@ -74,10 +74,12 @@ it('names the option in the error', () => {
   expect(() => create({ maxAge: 0 })).toThrow('maxAge must be')
   expect(() => create({ unsigned: 7 })).toThrow('unsigned must be')
   expect(() => create({ untimed: 7 })).toThrow('untimed must be')
-  expect(() => create({ clock: 7 })).toThrow('clock is not valid')
-  expect(() => create({ duplicates: {} })).toThrow('duplicates is not valid')
-  expect(() => create({ inbox: {} })).toThrow('inbox is not valid')
-  expect(() => create({ schema: {} })).toThrow('schema is not valid')
+  expect(() => create({ clock: 7 })).toThrow('clock must be a function')
+  expect(() => create({ duplicates: {} })).toThrow(
+    'duplicates must be an object with claim(), done(), release()',
+  )
+  expect(() => create({ inbox: {} })).toThrow('inbox must be an object with put()')
+  expect(() => create({ schema: {} })).toThrow('schema must be an object with validate()')
   expect(() => create({ signatureHeader: '' })).toThrow('signatureHeader')
 })
 

@@ -195,7 +195,11 @@ describe('createSigner', () => {
       ],
       ['a key of no bytes', { signatureKey: new Uint8Array() }, /^signatureKey is empty\./],
       ['a key of zero bytes', { signatureKey: new Uint8Array(32) }, /^signatureKey is empty\./],
-      ['an unknown encoding', { signatureKey: KEY, encoding: 'base32' }, /^encoding must be hex or base64$/],
+      [
+        'an unknown encoding',
+        { signatureKey: KEY, encoding: 'base32' },
+        /^encoding must be one of hex, base64$/,
+      ],
     ])('%s', (_, options, message) => {
       expect(() => createSigner(options as SignerOptions)).toThrow(
         expect.objectContaining({ code: 'config_invalid', message: expect.stringMatching(message) }),

@@ -1,4 +1,4 @@
-import { type OptionNames, requireKnownOptions } from '../../options.ts'
+import { checkOptions, isFunction, type OptionNames, wholeNumber } from '../../options.ts'
 import {
   type ClosableDuplicateStore,
   createDuplicates,
@@ -6,13 +6,7 @@ import {
   type DuplicatesOptions,
 } from '../duplicates.ts'
 import type { DurableInbox } from '../durable-inbox.ts'
-import {
-  INBOX_OPTIONS,
-  type InboxOptions,
-  readClock,
-  readInboxOptions,
-  readNumber,
-} from '../inbox-options.ts'
+import { INBOX_OPTIONS, type InboxOptions, readInboxOptions } from '../inbox-options.ts'
 import type { RowStore } from '../rows.ts'
 import { ROWS_OPTIONS, type RowsOptions, readMaxRows } from '../rows-options.ts'
 import { createTableInbox } from '../table-inbox.ts'
@@ -26,7 +20,7 @@ export interface MemoryInboxOptions extends InboxOptions {
   clock?: (() => number) | undefined
 }
 
-const INBOX_NAMES: OptionNames<MemoryInboxOptions> = { ...INBOX_OPTIONS, clock: true }
+const INBOX_NAMES: OptionNames<MemoryInboxOptions> = { ...INBOX_OPTIONS, clock: isFunction }
 
 /**
  * Creates an inbox in the memory of this process, for tests. It behaves like the other inboxes, but loses its
@@ -45,8 +39,7 @@ const INBOX_NAMES: OptionNames<MemoryInboxOptions> = { ...INBOX_OPTIONS, clock: 
  * ```
  */
 export function createMemoryInbox(options: MemoryInboxOptions = {}): DurableInbox {
-  requireKnownOptions(options, INBOX_NAMES)
-  const clock = readClock(options.clock)
+  const { clock = Date.now } = checkOptions(options, INBOX_NAMES)
   return createTableInbox(createMemoryTable(clock), readInboxOptions(options), clock)
 }
 
@@ -63,8 +56,8 @@ export interface MemoryDuplicatesOptions extends DuplicatesOptions {
 
 const DUPLICATES_NAMES: OptionNames<MemoryDuplicatesOptions> = {
   ...DUPLICATES_OPTIONS,
-  clock: true,
-  maxEntries: true,
+  clock: isFunction,
+  maxEntries: wholeNumber(1),
 }
 
 /**
@@ -81,10 +74,8 @@ const DUPLICATES_NAMES: OptionNames<MemoryDuplicatesOptions> = {
  * ```
  */
 export function createMemoryDuplicates(options: MemoryDuplicatesOptions = {}): ClosableDuplicateStore {
-  requireKnownOptions(options, DUPLICATES_NAMES)
-  const { maxEntries = 100_000, clock } = options
-  const table = createMemoryDuplicatesTable(readNumber('maxEntries', maxEntries, 1), readClock(clock))
-  return createDuplicates(table, options)
+  const { maxEntries = 100_000, clock = Date.now } = checkOptions(options, DUPLICATES_NAMES)
+  return createDuplicates(createMemoryDuplicatesTable(maxEntries, clock), options)
 }
 
 /** Options of {@link createMemoryRows}. */
@@ -103,6 +94,5 @@ export type MemoryRowsOptions = RowsOptions
  * ```
  */
 export function createMemoryRows(options: MemoryRowsOptions = {}): RowStore {
-  requireKnownOptions(options, ROWS_OPTIONS)
-  return createRowsInMemory(readMaxRows(options))
+  return createRowsInMemory(readMaxRows(checkOptions(options, ROWS_OPTIONS)))
 }

@@ -1,4 +1,4 @@
-import { type OptionNames, readSize, requireKnownOptions } from '../../options.ts'
+import { checkOptions, isFunction, type OptionNames, readSize } from '../../options.ts'
 import {
   type ClosableDuplicateStore,
   createDuplicates,
@@ -6,7 +6,7 @@ import {
   type DuplicatesOptions,
 } from '../duplicates.ts'
 import type { DurableInbox } from '../durable-inbox.ts'
-import { INBOX_OPTIONS, type InboxOptions, readClock, readInboxOptions } from '../inbox-options.ts'
+import { INBOX_OPTIONS, type InboxOptions, readInboxOptions } from '../inbox-options.ts'
 import type { RowStore } from '../rows.ts'
 import { ROWS_OPTIONS, type RowsOptions, readMaxRows } from '../rows-options.ts'
 import { createTableInbox } from '../table-inbox.ts'
@@ -34,7 +34,7 @@ const INBOX_NAMES: OptionNames<SqliteInboxOptions> = {
   ...INBOX_OPTIONS,
   path: true,
   maxPendingBytes: true,
-  clock: true,
+  clock: isFunction,
 }
 
 /**
@@ -55,12 +55,10 @@ const INBOX_NAMES: OptionNames<SqliteInboxOptions> = {
  * ```
  */
 export function createSqliteInbox(options: SqliteInboxOptions): DurableInbox {
-  requireKnownOptions(options, INBOX_NAMES)
-  const path = readPath(options?.path)
-  const maxPendingBytes = readSize('maxPendingBytes', options.maxPendingBytes ?? '4gb')
-  const clock = readClock(options.clock)
+  const { path, maxPendingBytes = '4gb', clock = Date.now } = checkOptions(options, INBOX_NAMES)
+  const transactions = createTransactions(readPath(path))
   const config = readInboxOptions(options)
-  const table = createSqliteTable(createTransactions(path), clock, maxPendingBytes)
+  const table = createSqliteTable(transactions, clock, readSize('maxPendingBytes', maxPendingBytes))
   return createTableInbox(table, config, clock)
 }
 
@@ -105,8 +103,8 @@ const DUPLICATES_NAMES: OptionNames<SqliteDuplicatesOptions> = { ...DUPLICATES_O
  * ```
  */
 export function createSqliteDuplicates(options: SqliteDuplicatesOptions): ClosableDuplicateStore {
-  requireKnownOptions(options, DUPLICATES_NAMES)
-  const transactions = createTransactions(readPath(options?.path))
+  const { path } = checkOptions(options, DUPLICATES_NAMES)
+  const transactions = createTransactions(readPath(path))
   return createDuplicates(createSqliteDuplicatesTable(transactions), options)
 }
 
@@ -131,7 +129,7 @@ const ROWS_NAMES: OptionNames<SqliteRowsOptions> = { ...ROWS_OPTIONS, path: true
  * ```
  */
 export function createSqliteRows(options: SqliteRowsOptions): RowStore {
-  requireKnownOptions(options, ROWS_NAMES)
-  const transactions = createTransactions(readPath(options?.path))
+  const { path } = checkOptions(options, ROWS_NAMES)
+  const transactions = createTransactions(readPath(path))
   return createSqliteRowsTable(transactions, readMaxRows(options))
 }

@@ -1,5 +1,5 @@
 import { configInvalid } from '../../errors.ts'
-import { type OptionNames, readSize, requireKnownOptions } from '../../options.ts'
+import { checkOptions, isFilledText, type OptionNames, readSize, wholeNumber } from '../../options.ts'
 import { OPTION_NAMES, readProofHeaders } from '../../receiver/options.ts'
 import type { ReceiverOptions } from '../../receiver/types.ts'
 import { type CaSource, createTrust, type Trust } from '../../shared/tls-trust.node.ts'
@@ -7,7 +7,6 @@ import { type SignatureKey, type SignatureKeys, toKeyList } from '../../signatur
 import { readProfile } from '../../signature/profiles.ts'
 import {
   DEFAULT_SIGNATURE_HEADER,
-  requireEncoding,
   requireHeaderName,
   type SignatureEncoding,
 } from '../../signature/signature.ts'
@@ -56,30 +55,28 @@ export interface ResolvedOptions {
 }
 
 const NAMES: OptionNames<RequestLogOptions> = {
-  maxRequests: true,
+  maxRequests: wholeNumber(1, 10_000),
   maxBytes: true,
   resendTo: true,
   ca: true,
-  title: true,
+  title: isFilledText,
 }
-
-const MAX_REQUESTS = 10_000
 
 /** @throws {WebhookError} `config_invalid` */
 export function readRequestLogOptions(
   receiver: Partial<ReceiverOptions>,
   options: RequestLogOptions,
 ): ResolvedOptions {
-  requireKnownOptions(receiver, OPTION_NAMES)
-  requireKnownOptions(options, NAMES)
-  const { maxRequests = 1000, maxBytes = '64mb', resendTo, ca, title = 'geohook receiver' } = options
+  const { signatureKey, clock = Date.now } = checkOptions(receiver, OPTION_NAMES)
+  const {
+    maxRequests = 1000,
+    maxBytes = '64mb',
+    resendTo,
+    ca,
+    title = 'geohook receiver',
+  } = checkOptions(options, NAMES)
   const profile = readProfile(receiver.profile)
-  if (!Number.isInteger(maxRequests) || maxRequests < 1 || maxRequests > MAX_REQUESTS)
-    throw configInvalid(`maxRequests must be an integer from 1 to ${MAX_REQUESTS.toLocaleString('en')}`)
-  if (typeof title !== 'string' || title === '') throw configInvalid('title must be a string, and not empty')
   if (resendTo !== undefined) toAddress(resendTo, 'resendTo')
-  const { signatureKey, clock = Date.now } = receiver
-  if (typeof clock !== 'function') throw configInvalid('clock must be a function')
   return {
     receiver,
     keys: keysOf(signatureKey),
@@ -88,7 +85,7 @@ export function readRequestLogOptions(
     ),
     secretHeader: readProofHeaders(receiver, { signatureHeader: DEFAULT_SIGNATURE_HEADER, ...profile })
       .secretHeader,
-    encoding: requireEncoding(receiver.encoding ?? profile.encoding ?? 'auto'),
+    encoding: receiver.encoding ?? profile.encoding ?? 'auto',
     clock,
     maxRequests,
     maxBytes: readSize('maxBytes', maxBytes),

@@ -12,12 +12,16 @@ export function describeValidation(kind: InboxEngineKind): void {
     const it = testInbox(kind)
 
     it.for<[string, (inbox: DurableInbox) => unknown, string]>([
-      ['a limit of 0', (inbox) => inbox.list({ limit: 0 }), 'limit must be a whole number, 1 to 1000'],
-      ['a limit of 1001', (inbox) => inbox.list({ limit: 1001 }), 'limit must be a whole number, 1 to 1000'],
+      ['a limit of 0', (inbox) => inbox.list({ limit: 0 }), 'limit must be a whole number from 1 to 1000'],
+      [
+        'a limit of 1001',
+        (inbox) => inbox.list({ limit: 1001 }),
+        'limit must be a whole number from 1 to 1000',
+      ],
       [
         'an unknown state',
         (inbox) => inbox.list({ state: 'gone' as 'done' }),
-        'state must be waiting, active, done or dead',
+        'state must be one of waiting, active, done, dead',
       ],
       [
         'an `after` that is not a string',
@@ -29,11 +33,15 @@ export function describeValidation(kind: InboxEngineKind): void {
         (inbox) => inbox.list({ after: 'x; --' }),
         'after must be the next of a page',
       ],
-      ['a purge without options', (inbox) => inbox.purge(undefined as never), 'state must be done or dead'],
+      [
+        'a purge without options',
+        (inbox) => inbox.purge(undefined as never),
+        'state must be one of done, dead',
+      ],
       [
         'a purge of waiting deliveries',
         (inbox) => inbox.purge({ state: 'waiting' as 'done' }),
-        'state must be done or dead',
+        'state must be one of done, dead',
       ],
       [
         'a negative olderThan',
@@ -99,7 +107,7 @@ export function describeValidation(kind: InboxEngineKind): void {
         expect(() => open({ [name]: value })).toThrow(
           expect.objectContaining({
             code: 'config_invalid',
-            message: expect.stringContaining(`${name} must be a whole number, `),
+            message: expect.stringContaining(`${name} must be a whole number`),
           }),
         )
     })
