@@ -40,9 +40,9 @@ const bags: [string, string, (options: never) => unknown, object, object][] = [
   [
     'explain',
     'signatureHeader',
-    explain,
+    (options) => explain({ body, headers: {} }, options),
     { signatureHeaders: 'x' },
-    { body, headers: {}, signatureKey: KEY },
+    { signatureKey: KEY },
   ],
   ['parsePayload', 'profile', parsePayload, { profil: 'arcgis' }, { body, contentType: 'application/json' }],
   ['createSigner', 'prefix', createSigner, { prefx: 'x' }, { signatureKey: KEY }],

@@ -67,11 +67,15 @@ describe('tokens', () => {
     ],
     [
       'a function that rejects',
-      () => Promise.reject(Object.assign(new Error('no network'), { options: { client_secret: 'S3' } })),
+      () =>
+        Promise.reject(Object.assign(new Error('no network'), { options: { client_secret: 'its secret' } })),
     ],
     [
       'credentials that reject',
-      { getToken: () => Promise.reject(Object.assign(new Error('no network'), { client_secret: 'S3' })) },
+      {
+        getToken: () =>
+          Promise.reject(Object.assign(new Error('no network'), { client_secret: 'its secret' })),
+      },
     ],
   ])('%s is reported without the request behind it', async (_, token) => {
     const { inspect } = await import('node:util')
@@ -81,7 +85,7 @@ describe('tokens', () => {
       .of(service.event())
       .catch((caught: unknown) => caught)
     expect(error).toMatchObject({ code: 'changes_token_rejected', message: 'no token: no network' })
-    expect(inspect(error, { depth: 9 })).not.toContain('S3')
+    expect(inspect(error, { depth: 9 })).not.toContain('its secret')
   })
 
   it('a function that returns no text is an error', async () => {
