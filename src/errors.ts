@@ -1,4 +1,4 @@
-/** The status and the hint of the other codes. */
+/** The status and the hint of the codes that end no request: see {@link ChangesCode}. */
 const THROWN: readonly [status: number, hint: string] = [500, '']
 
 /** Options of {@link WebhookError}. */

@@ -36,41 +36,23 @@ interface NodeExchange {
   write?(outcome: Outcome): void
 }
 
+/** How far a request has come. */
+interface Progress {
+  /** The request's stream has been read, so that later readers find nothing in it. */
+  isStreamRead?: boolean
+  /** The body arrived with the headers. */
+  isReadAtOnce?: boolean
+  /** Only the next handler may respond now. */
+  isPassedOn?: boolean
+  reading?: AbortController
+}
+
 /** Processes one request. Resolves when the receiver or the next handler has responded. */
 export async function serve(receive: ReceiverPort['receive'], exchange: NodeExchange): Promise<void> {
   const { req, res, url, params, parsed = req as ParsedBody, parsers, next } = exchange
   const { write = (outcome) => writeTo(res, outcome) } = exchange
-  let isPassedOn = false
-  let isStreamRead = false
-  /** True if the body arrived with the headers. */
-  let isReadAtOnce = false
-  let reading: AbortController | undefined
+  const progress: Progress = {}
   watchRequest(req)
-
-  async function passOn(run: NonNullable<typeof next>, delivery: Delivery): Promise<NextResult> {
-    if (isStreamRead) {
-      await whenEnded(req)
-      replayBody(req, delivery.rawBody)
-    }
-    const sent = whenSent(req, res)
-    parsed.rawBody = delivery.rawBody // used by body parsers and webhook() handlers that run later
-    isPassedOn = true
-    let handled: Promise<NextResult> | undefined
-    try {
-      handled = run(delivery)
-    } catch (error) {
-      isPassedOn = false // makes geohook send an error response: not every host handles the exception
-      throw error
-    }
-    if (!handled) return { status: requireStatus(await sent) }
-    const result = await handled
-    // Other code may have changed the status since. If the client has disconnected, the handler's result counts.
-    const status = await sent
-    if (status !== undefined) return { ...result, status }
-    const error = breakOf(res)
-    if (error) throw error
-    return result
-  }
 
   const request: ReceiverRequest = {
     method: req.method ?? '',
@@ -85,29 +67,60 @@ export async function serve(receive: ReceiverPort['receive'], exchange: NodeExch
         options.onChunk(bytes)
         return bytes
       }
-      isStreamRead = true
+      progress.isStreamRead = true
       const arrived = takeArrived(req, options)
       if (arrived) {
-        isReadAtOnce = true
+        progress.isReadAtOnce = true
         return arrived
       }
-      reading = new AbortController()
-      return readNodeBody(req, options, parsed, parsers, reading.signal)
+      progress.reading = new AbortController()
+      return readNodeBody(req, options, parsed, parsers, progress.reading.signal)
     },
     async cancel(limit) {
-      reading?.abort()
+      progress.reading?.abort()
       drain(req, res, limit)
       await closeUnread(req, res)
     },
-    next: next && ((delivery) => passOn(next, delivery)),
+    next: next && ((delivery) => passOn(exchange, progress, () => next(delivery), delivery.rawBody)),
   }
   await receive(request, async (outcome) => {
     // Once the delivery is passed on, only the next handler may respond, even if the client has disconnected.
-    if (isPassedOn) return
+    if (progress.isPassedOn) return
     // Requests with larger bodies do not wait, because all deliveries of the tick would then stay in memory.
-    if (isReadAtOnce) await endOfTick()
+    if (progress.isReadAtOnce) await endOfTick()
     await respond(req, res, outcome, write)
   })
+}
+
+/** Runs the framework's next handler, which responds. */
+async function passOn(
+  { req, res, parsed = req as ParsedBody }: NodeExchange,
+  progress: Progress,
+  run: () => Promise<NextResult> | undefined,
+  rawBody: Uint8Array,
+): Promise<NextResult> {
+  if (progress.isStreamRead) {
+    await whenEnded(req)
+    replayBody(req, rawBody)
+  }
+  const sent = whenSent(req, res)
+  parsed.rawBody = rawBody // used by body parsers and webhook() handlers that run later
+  progress.isPassedOn = true
+  let handled: Promise<NextResult> | undefined
+  try {
+    handled = run()
+  } catch (error) {
+    progress.isPassedOn = false // makes geohook send an error response: not every host handles the exception
+    throw error
+  }
+  if (!handled) return { status: requireStatus(await sent) }
+  const result = await handled
+  // Other code may have changed the status since. If the client has disconnected, the handler's result counts.
+  const status = await sent
+  if (status !== undefined) return { ...result, status }
+  const error = breakOf(res)
+  if (error) throw error
+  return result
 }
 
 function requireStatus(status: number | undefined): number {
@@ -334,7 +347,7 @@ function readStream(req: IncomingMessage, options: ReadOptions, signal: AbortSig
     function start(read: typeof import('raw-body')): void {
       const length = req.headers['content-length'] ?? null
       read(blocks, { limit: options.limit, length }, (error, body) => {
-        if (error) fail(toWebhookError(error))
+        if (error) fail(toBodyError(error))
         else resolve(unpool(body))
       })
     }
@@ -350,7 +363,7 @@ function readStream(req: IncomingMessage, options: ReadOptions, signal: AbortSig
 const unpool = (body: Uint8Array): Uint8Array =>
   body.buffer.byteLength === body.length ? body : new Uint8Array(body)
 
-function toWebhookError(error: { type?: string }): WebhookError {
+function toBodyError(error: { type?: string }): WebhookError {
   return new WebhookError(error.type === 'entity.too.large' ? 'body_too_large' : 'body_aborted', {
     cause: error,
   })

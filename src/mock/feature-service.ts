@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { configInvalid } from '../errors.ts'
 import type { Attempt } from './delivery/attempt.ts'
 import { warn } from './event-listeners.ts'
-import type { EditOptions, FeatureEdits, LayerResults } from './features/edits.ts'
+import type { EditOptions, FeatureEdits, LayerResults } from './features/edit-types.ts'
 import {
   type FeatureQuery,
   type FoundFeature,

@@ -4,6 +4,7 @@ import { type CaCertificates, type CaSource, createTrust, INVALID, toPems } from
 import { arcgis } from '../signature/profiles.ts'
 import type { Auth } from './admin/tokens.ts'
 import { type Clock, createRunningClock } from './clock.ts'
+import { DEFAULT_SETTINGS, HOSTED_SETTINGS, settingsSchema } from './delivery-settings.ts'
 import { extractChangesSchema } from './features/extract/options.ts'
 import { toHostname } from './http/server.ts'
 import type {
@@ -14,14 +15,7 @@ import type {
   ResolvedOptions,
   SignatureOptions,
 } from './options.ts'
-import {
-  check,
-  DEFAULT_SETTINGS,
-  HOSTED_SETTINGS,
-  isHookUrl,
-  settingsSchema,
-  withoutUndefined,
-} from './schemas.ts'
+import { check, isHookUrl, withoutUndefined } from './schemas.ts'
 import type { ResolvedWindow } from './state/webhooks.ts'
 import { VERSIONS } from './versions.ts'
 

@@ -2,8 +2,14 @@ import { WebhookError } from '../errors.ts'
 import { checkOptions, type OptionNames } from '../options.ts'
 import { type Body, toBytes } from '../shared/bytes.ts'
 import { tryJson } from '../shared/json.ts'
-import { type Profile, type ProfileName, readProfile, type SecretProfile } from '../signature/profiles.ts'
-import { DEFAULT_SIGNATURE_HEADER, splitSignedForm } from '../signature/signature.ts'
+import {
+  DEFAULT_SIGNATURE_HEADER,
+  type Profile,
+  type ProfileName,
+  readProfile,
+  type SecretProfile,
+} from '../signature/profiles.ts'
+import { splitSignedForm } from '../signature/signature.ts'
 import type { JobEvent, Parsed, WebhookEvent } from './events.ts'
 import { isJobChangeType, readHosted, readOrganization, readService, toFields } from './events.ts'
 import { malformed, requireSafe, toText } from './json.ts'

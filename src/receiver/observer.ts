@@ -24,8 +24,9 @@ export interface Seen extends Partial<Ended> {
   run?: () => Promise<Outcome>
 }
 
-/** Calls the named function of the observer, or that of the log if the observer lacks it. */
+/** Tells the observer, or the log, about requests. */
 export interface Notifier {
+  /** Calls the named function of the observer, or that of the log if the observer lacks it. */
   notify(name: keyof Observer, seen: Seen): void
   /** Runs a request inside the observer's `around`. The request runs exactly once, whatever `around` does. */
   around(request: RequestHead, run: () => Promise<Outcome>): Promise<Outcome>

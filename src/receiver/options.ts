@@ -11,8 +11,14 @@ import {
   requireValue,
 } from '../options.ts'
 import { createKeyring, type Keyring, type SignatureKeys } from '../signature/keyring.ts'
-import { type Profile, type ProfileMembers, readProfile, requireUnsigned } from '../signature/profiles.ts'
-import { DEFAULT_SIGNATURE_HEADER, isEncoding, requireHeaderName } from '../signature/signature.ts'
+import {
+  DEFAULT_SIGNATURE_HEADER,
+  type Profile,
+  type ProfileMembers,
+  readProfile,
+  requireUnsigned,
+} from '../signature/profiles.ts'
+import { isEncoding, requireHeaderName } from '../signature/signature.ts'
 import { createLog, createNotifier, type Notifier, printable, warn } from './observer.ts'
 import { type BodyLimits, secretHeaders } from './request.ts'
 import type { DuplicateStore, Inbox, KeyFunction, ReceiverOptions, StandardSchema } from './types.ts'

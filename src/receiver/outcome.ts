@@ -28,7 +28,7 @@ export function handshakeOutcome(body: Record<string, string>, error?: WebhookEr
  * responses to requests that are not authentic are identical, so that the sender cannot see which check failed.
  *
  * @param allow the value of the `allow` header of a 405 response
- * @param isDelivery whether the request was verified and decoded before the error
+ * @param isDelivery whether the delivery was accepted before the error
  */
 export function errorOutcome(error: WebhookError, allow: string, isDelivery: boolean): Outcome {
   const { code, status } = error

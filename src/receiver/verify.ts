@@ -3,15 +3,17 @@ import { guard, stacklessError, type WebhookErrorOptions } from '../errors.ts'
 import { bodyFormat, parse } from '../payload/parse.ts'
 import type { HmacKey } from '../runtime/hmac.ts'
 import { fromBinary, toBinary, utf8 } from '../shared/bytes.ts'
-import { findKeyError, isEmpty, type Keyring, readReturned, type SignatureKey } from '../signature/keyring.ts'
 import {
-  DEFAULT_SIGNATURE_HEADER,
-  decodeSignature,
+  findKeyError,
+  isEmpty,
+  type Keyring,
+  readReturned,
   type SignatureCheck,
-  type SignatureEncoding,
-  splitSignedForm,
+  type SignatureKey,
   startCheck,
-} from '../signature/signature.ts'
+} from '../signature/keyring.ts'
+import { DEFAULT_SIGNATURE_HEADER } from '../signature/profiles.ts'
+import { decodeSignature, type SignatureEncoding, splitSignedForm } from '../signature/signature.ts'
 import type { Seen } from './observer.ts'
 import { readHeader } from './request.ts'
 import type { HeaderBag, KeyFunction, RequestHead } from './types.ts'
@@ -42,7 +44,7 @@ interface Proof {
 
 /** The verification of one request. */
 export interface Verification {
-  /** Rejects if the keys cannot be found, or none matches the header `secret`. Set only while the keys are being found. */
+  /** Set if the keys are found asynchronously. Rejects if they cannot be found, or none matches the header `secret`. */
   started?: Promise<unknown> | undefined
   /** Hashes the next part of the body before the rest arrives. Calls are optional. Keeps no reference to the bytes. */
   update(part: Uint8Array): void
@@ -99,7 +101,7 @@ function startWithKeys(
   let verification: Verification | undefined
   let isLate = false
   const started = keys.then(start).then((result) => (verification = result))
-  started.catch(() => {}) // handled by `end()`; reading the body may fail first
+  started.catch(() => {}) // the caller awaits it, unless reading the body fails first
   return {
     started,
     update(part) {

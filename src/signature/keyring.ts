@@ -23,7 +23,7 @@ export interface TenantKeys {
 /** The result of a key function. */
 export type ReturnedKeys = SignatureKeys | TenantKeys | null | undefined
 
-/** The imported keys that are valid for one request, newest first. */
+/** The imported keys with which one request is verified, newest first. */
 export type Keyring = readonly HmacKey[]
 
 /** Maximum number of keys. Each key costs one HMAC over the body of every request. */
@@ -44,6 +44,33 @@ export function createKeyring(keys: SignatureKeys, mustBeTrimmed = false): Keyri
   const error = findKeyError(list, mustBeTrimmed)
   if (error) throw new WebhookError('config_invalid', error)
   return list.map((key) => importKey(key))
+}
+
+/** The verification of one body. */
+export interface SignatureCheck {
+  /** Hashes the next part of the body before the rest arrives. Calls are optional. Keeps no reference to the bytes. */
+  update(part: Uint8Array): void
+  /**
+   * Returns the index of the key that made the signature, or -1 if no key matches. Returns a promise if the platform
+   * computes HMACs asynchronously.
+   */
+  end(body: Uint8Array, signature: Uint8Array): number | Promise<number>
+}
+
+/** Starts a verification with all keys. Computes and compares the HMAC of every key, even after a match. */
+export function startCheck(keyring: Keyring): SignatureCheck {
+  const hmacs = keyring.map((key) => key.start())
+  return {
+    update(part) {
+      for (const hmac of hmacs) hmac.update(part)
+    },
+    end(body, signature) {
+      const matches = hmacs.map((hmac) => hmac.matches(body, signature))
+      // Await only if the platform returns promises: awaiting would take longer than the HMAC of a small body.
+      if (matches[0] instanceof Promise) return Promise.all(matches).then((all) => all.indexOf(true))
+      return matches.indexOf(true)
+    },
+  }
 }
 
 const TENANT = /^[^\p{Cc}\p{Cs}]{1,200}$/u

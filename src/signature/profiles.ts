@@ -1,7 +1,6 @@
 import { configInvalid } from '../errors.ts'
 import { checkOptions, type OptionNames, requireKnownOptions } from '../options.ts'
-import type { SignatureEncoding } from './signature.ts'
-import { DEFAULT_SIGNATURE_HEADER, isEncoding, requireHeaderName } from './signature.ts'
+import { isEncoding, requireHeaderName, type SignatureEncoding } from './signature.ts'
 
 /** Receiver options for one kind of sender. To create your own profile, copy an existing one and change its members. */
 export interface Profile {
@@ -29,6 +28,9 @@ export interface SecretProfile {
   /** The header with the key; case-insensitive. Its value is `***` for handlers, observers, inboxes and key functions. */
   readonly secretHeader: string
 }
+
+/** The default signature header, also the name of the form field (docs/specification.md, "Signature"). */
+export const DEFAULT_SIGNATURE_HEADER = 'x-service'
 
 /**
  * The default profile: the service that docs/specification.md describes, with the signature in `x-service` and no

@@ -2,7 +2,8 @@ import { configInvalid, WebhookError } from '../errors.ts'
 import { checkOptions, isBoolean, isText, type OptionNames, oneOf } from '../options.ts'
 import { concat, toBinary, utf8 } from '../shared/bytes.ts'
 import { createKeyring, type SignatureKey } from '../signature/keyring.ts'
-import { DEFAULT_SIGNATURE_HEADER, encodeSignature, requireHeaderName } from '../signature/signature.ts'
+import { DEFAULT_SIGNATURE_HEADER } from '../signature/profiles.ts'
+import { encodeSignature, requireHeaderName } from '../signature/signature.ts'
 
 /**
  * A request like those of a service. `fetch`, undici, `new Request()` and `app.request()` of Hono and h3 accept it as

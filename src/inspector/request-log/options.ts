@@ -4,12 +4,8 @@ import { OPTION_NAMES, readProofHeaders } from '../../receiver/options.ts'
 import type { ReceiverOptions } from '../../receiver/types.ts'
 import { type CaSource, createTrust, type Trust } from '../../shared/tls-trust.node.ts'
 import { type SignatureKey, type SignatureKeys, toKeyList } from '../../signature/keyring.ts'
-import { readProfile } from '../../signature/profiles.ts'
-import {
-  DEFAULT_SIGNATURE_HEADER,
-  requireHeaderName,
-  type SignatureEncoding,
-} from '../../signature/signature.ts'
+import { DEFAULT_SIGNATURE_HEADER, readProfile } from '../../signature/profiles.ts'
+import { requireHeaderName, type SignatureEncoding } from '../../signature/signature.ts'
 import { pathOf } from '../request.ts'
 
 /** Options of `createRequestLog`. */

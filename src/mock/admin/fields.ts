@@ -1,6 +1,6 @@
 import type { Field } from '../../inspector/source.ts'
+import { type DeliverySettings, settingsSchema } from '../delivery-settings.ts'
 import { optional, type ParameterDescription } from '../http/operation.ts'
-import { type DeliverySettings, settingsSchema } from '../schemas.ts'
 import { ALL_OPERATIONS, type Service } from '../state/services.ts'
 import { DEFAULTS, type Webhook } from '../state/webhooks.ts'
 import { featureChangeTypesOf } from '../versions.ts'

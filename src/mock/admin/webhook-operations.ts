@@ -1,7 +1,7 @@
+import type { DeliverySettings } from '../delivery-settings.ts'
 import { AdminError } from '../http/errors.ts'
 import { READ_METHODS } from '../http/operation.ts'
 import { readAll } from '../http/request.ts'
-import type { DeliverySettings } from '../schemas.ts'
 import type { State } from '../state/snapshot.ts'
 import { shownSchedule, type Webhook, type WebhookSeed } from '../state/webhooks.ts'
 import { SETTINGS_PARAMETERS } from './fields.ts'

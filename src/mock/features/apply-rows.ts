@@ -8,7 +8,7 @@ import {
   type AttachmentUpdate,
   type EditContext,
   EditError,
-} from './edits.ts'
+} from './edit-types.ts'
 import { readGeometry } from './geometry.ts'
 import {
   find,

@@ -19,7 +19,7 @@ import {
   type FeatureEdits,
   type LayerResults,
   NO_IDS,
-} from './edits.ts'
+} from './edit-types.ts'
 import { type LayerData, StagedLayer } from './layer-data.ts'
 import { type Change, MAX_ATTACHMENTS_OF_SERVICE } from './model.ts'
 

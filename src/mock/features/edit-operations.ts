@@ -14,7 +14,7 @@ import {
   type LayerResults,
   RESULT_LISTS,
   type Reference,
-} from './edits.ts'
+} from './edit-types.ts'
 import { type Attachment, type Feature, MAX_EDITS, toIdText } from './model.ts'
 import {
   type FeatureAnswer,

@@ -2,7 +2,7 @@ import { configInvalid } from '../../errors.ts'
 import type { Generations } from '../state/records.ts'
 import { type Service, type ServiceSeed, servicePath, toService } from '../state/services.ts'
 import { numberChanges, runEdits } from './apply.ts'
-import type { EditContext, EditResults, FeatureEdits } from './edits.ts'
+import type { EditContext, EditResults, FeatureEdits } from './edit-types.ts'
 import {
   fromLayerSnapshots,
   type LayerData,

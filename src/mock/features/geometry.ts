@@ -1,4 +1,4 @@
-import { EditError } from './edits.ts'
+import { EditError } from './edit-types.ts'
 import type { Geometry, GeometryType, Layer } from './model.ts'
 
 /** Web Mercator has several numbers. */

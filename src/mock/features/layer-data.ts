@@ -1,4 +1,4 @@
-import { type EditContext, EditError, type Reference } from './edits.ts'
+import { type EditContext, EditError, type Reference } from './edit-types.ts'
 import {
   type Attachment,
   type Attributes,

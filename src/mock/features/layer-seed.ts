@@ -6,7 +6,7 @@ import { check } from '../schemas.ts'
 import type { ServiceSeed } from '../state/services.ts'
 import { ANYONE } from '../state/webhooks.ts'
 import { createFeature, createGlobalId } from './apply-rows.ts'
-import { EditError } from './edits.ts'
+import { EditError } from './edit-types.ts'
 import { COORDINATES, readGeometry } from './geometry.ts'
 import { type LayerData, readValue, toLayerData } from './layer-data.ts'
 import {

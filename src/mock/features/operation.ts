@@ -8,7 +8,7 @@ import { readAll, readBoolean, readInteger, single, type UploadedFile } from '..
 import { check } from '../schemas.ts'
 import type { ServiceEvent } from '../state/events.ts'
 import type { Service } from '../state/services.ts'
-import type { FeatureRow, Reference } from './edits.ts'
+import type { FeatureRow, Reference } from './edit-types.ts'
 import type { Extractions } from './extract/extractions.ts'
 import type { FeatureData } from './feature-data.ts'
 import { isSameReference } from './geometry.ts'

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { routesOf } from '../admin/operations.ts'
+import { settingsSchema } from '../delivery-settings.ts'
 import { faultSchema } from '../faults/faults.ts'
 import { FEATURE_ROUTES } from '../features/routes.ts'
 import {
@@ -18,7 +19,6 @@ import {
   scheduleSchema,
   serviceDataSchema,
   serviceSchema,
-  settingsSchema,
   snapshotSchema,
   webhookSchema,
 } from '../schemas.ts'

@@ -1,6 +1,7 @@
+import type { DeliverySettings } from '../delivery-settings.ts'
 import type { FeatureStore } from '../features/feature-data.ts'
 import type { ServiceDataSnapshot } from '../features/layer-data.ts'
-import { checkSnapshot, type DeliverySettings, withoutUndefined } from '../schemas.ts'
+import { checkSnapshot, withoutUndefined } from '../schemas.ts'
 import type { FailureRecord, HandshakeRecord } from './records.ts'
 import { requireOnePortal, type Service, type ServiceRegistry, type ServiceSeed } from './services.ts'
 import type { Webhook, WebhookSeed, WebhookStore } from './webhooks.ts'

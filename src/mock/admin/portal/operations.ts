@@ -2,17 +2,11 @@ import { randomUUID } from 'node:crypto'
 import { WILDCARD } from '../../../payload/events.ts'
 import { tryJson } from '../../../shared/json.ts'
 import { isSuccess } from '../../../shared/status.ts'
+import type { DeliverySettings } from '../../delivery-settings.ts'
 import { AdminError, quote } from '../../http/errors.ts'
 import { optional, type ParameterDescription, type Parameters, required } from '../../http/operation.ts'
 import { readAll, readParameter, single } from '../../http/request.ts'
-import {
-  type DeliverySettings,
-  MAX_KEY,
-  MAX_NAME,
-  MAX_URL,
-  portalConfigSchema,
-  withoutUndefined,
-} from '../../schemas.ts'
+import { MAX_KEY, MAX_NAME, MAX_URL, portalConfigSchema, withoutUndefined } from '../../schemas.ts'
 import {
   ALL_OPERATIONS,
   DEFAULT_PORTAL_CONFIG,
