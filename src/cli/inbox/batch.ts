@@ -6,6 +6,7 @@ import { createRedactor } from '../../shared/redact.ts'
 import { count } from '../../shared/words.ts'
 import { type CliError, EXIT, failure, usageError } from '../errors.ts'
 import { type Capture, requireFolder, saveCapture, toCaptureFile, toCaptureJson } from '../io/captures.ts'
+import { forEachConcurrently } from '../io/concurrently.ts'
 import { CliCommand } from '../options/command.ts'
 import { duration } from '../options/values.ts'
 import { type Io, type Progress, printable } from '../terminal/io.ts'
@@ -242,17 +243,12 @@ async function applyToEach(
   { progress, verb }: { progress: Progress; verb: string },
 ): Promise<RefusedDelivery[]> {
   const refused = new Map<string, RefusedDelivery>()
-  const pending = ids.values()
   let done = 0
-  async function work(): Promise<void> {
-    for (const id of pending) {
-      if (!(await operation(inbox, id))) refused.set(id, { id, state: (await inbox.get(id))?.state })
-      done++
-      progress.update(`${verb}, ${done} of ${ids.length}`)
-    }
-  }
-  // All calls of work() share one iterator, so each id is processed once.
-  await Promise.all(Array.from({ length: CONCURRENCY }, work))
+  await forEachConcurrently(ids.values(), CONCURRENCY, async (id) => {
+    if (!(await operation(inbox, id))) refused.set(id, { id, state: (await inbox.get(id))?.state })
+    done++
+    progress.update(`${verb}, ${done} of ${ids.length}`)
+  })
   return ids.flatMap((id) => refused.get(id) ?? [])
 }
 

@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer'
 import type { Command } from 'commander'
 import type { DurableInbox, InboxEntry, InboxItem, InboxState } from '../../inbox/index.ts'
-import { count } from '../../shared/words.ts'
+import { count, toDuration } from '../../shared/words.ts'
 import { usageError } from '../errors.ts'
 import { startServer } from '../io/server.ts'
 import { CliCommand } from '../options/command.ts'
@@ -58,20 +58,9 @@ function createInboxStatsCommand(io: Io): Command {
       if (io.json) return io.printJson({ ...counts, oldest, age })
       const rows = Object.entries(counts).map(([state, number]) => [state, String(number)])
       io.printTable(['state', 'deliveries'], rows)
-      if (oldest && age !== undefined) io.print(`oldest waiting: ${oldest.toISOString()}, ${toAge(age)} ago`)
+      if (oldest && age !== undefined)
+        io.print(`oldest waiting: ${oldest.toISOString()}, ${toDuration(age)} ago`)
     })
-}
-
-const UNITS: readonly (readonly [string, number])[] = [
-  ['d', 86_400_000],
-  ['h', 3_600_000],
-  ['min', 60_000],
-]
-
-/** Formats a duration in the largest unit that gives a value of at least 2, or else in seconds. */
-function toAge(milliseconds: number): string {
-  const [unit, size] = UNITS.find(([, size]) => milliseconds >= 2 * size) ?? ['s', 1_000]
-  return `${Math.max(0, Math.floor(milliseconds / size))} ${unit}`
 }
 
 interface ListOptions extends StoreOptions {

@@ -17,7 +17,6 @@ export interface Capture {
   outcome: { status: number; code?: string }
 }
 
-/** Converts a capture to the JSON object that is written to its file. */
 export function toCaptureJson({ receivedAt, method, url, headers, body, outcome }: Capture): object {
   const base64 = Buffer.from(body).toString('base64')
   return { geohook: 'capture', version: 1, receivedAt, method, url, headers, body: base64, outcome }
@@ -46,8 +45,8 @@ export function parseCapture(value: unknown, file: string): Capture {
   return { receivedAt, method, url, headers, body: bytes, outcome }
 }
 
-// Matches every method that Node's HTTP parser accepts.
-const METHOD = /^[A-Z][A-Z-]{0,19}$/
+/** Matches every method that Node's HTTP parser accepts. */
+export const METHOD: RegExp = /^[A-Z][A-Z-]{0,19}$/
 
 const isHeaders = (value: unknown): value is [string, string][] =>
   Array.isArray(value) && value.every((pair) => Array.isArray(pair) && pair.length === 2 && isHeader(pair))

@@ -1,3 +1,4 @@
+import { isObject, type Json } from '../../shared/json.ts'
 import { type CliError, usageError } from '../errors.ts'
 import type { Io } from '../terminal/io.ts'
 
@@ -62,7 +63,4 @@ function positionOf(error: unknown, text: string): string {
 }
 
 /** Returns the value if it is an object and not an array, otherwise undefined. */
-export const toRecord = (value: unknown): Record<string, unknown> | undefined =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
-    ? (value as Record<string, unknown>)
-    : undefined
+export const toRecord = (value: unknown): Json | undefined => (isObject(value) ? value : undefined)

@@ -21,10 +21,9 @@ export const wholeNumber =
     throw new InvalidArgumentError(`must be a whole number from ${min} to ${max}`)
   }
 
-/** Parses a port number; 0 means any free port. */
+/** 0 means any free port. */
 export const port: (value: string) => number = wholeNumber(0, 65_535)
 
-/** Parses an absolute `http:` or `https:` URL. */
 export function httpUrl(value: string): URL {
   const url = URL.canParse(value) ? new URL(value) : undefined
   if (url && /^https?:$/.test(url.protocol)) return url

@@ -8,6 +8,7 @@ import { count } from '../../shared/words.ts'
 import { createPayload, createSigner, type PayloadDetails, type SignerOptions } from '../../testing/index.ts'
 import { type CliError, EXIT, toCliError, usageError } from '../errors.ts'
 import { type CaptureFile, readCaptures } from '../io/captures.ts'
+import { forEachConcurrently } from '../io/concurrently.ts'
 import { readInput, readText } from '../io/files.ts'
 import { sendRequest } from '../io/http.ts'
 import {
@@ -291,20 +292,15 @@ function sendAll(
 ): Promise<Result[]> {
   const results: Result[] = []
   const total = captures.length * times
-  const pending = repeatEach(captures, times)
   return io.withProgress('replaying', async (progress) => {
-    async function work(): Promise<void> {
-      for (const capture of pending) {
-        const result = await sendOne(capture, toHeaders, trust, to)
-        results.push(result)
-        progress.update(`replaying, ${results.length} of ${total}`)
-        if (io.json) continue
-        progress.clear()
-        printResult(io, result)
-      }
-    }
-    // All calls of work() share one iterator, so together they send each capture exactly `times` times.
-    await Promise.all(Array.from({ length: concurrency }, work))
+    await forEachConcurrently(repeatEach(captures, times), concurrency, async (capture) => {
+      const result = await sendOne(capture, toHeaders, trust, to)
+      results.push(result)
+      progress.update(`replaying, ${results.length} of ${total}`)
+      if (io.json) return
+      progress.clear()
+      printResult(io, result)
+    })
     return results
   })
 }

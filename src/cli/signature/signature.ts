@@ -7,7 +7,7 @@ import { nearest } from '../../options.ts'
 import type { HeaderPairs } from '../../shared/headers.ts'
 import { textsOf } from '../../shared/redact.ts'
 import { EXIT, usageError } from '../errors.ts'
-import { noteOnSecretHeader, readCaptures } from '../io/captures.ts'
+import { METHOD, noteOnSecretHeader, readCaptures } from '../io/captures.ts'
 import { readInput } from '../io/files.ts'
 import { CliCommand } from '../options/command.ts'
 import {
@@ -321,7 +321,7 @@ function codeName(value: string): ErrorCode {
 }
 
 function methodName(value: string): string {
-  if (/^[A-Z][A-Z-]{0,19}$/.test(value)) return value
+  if (METHOD.test(value)) return value
   throw new InvalidArgumentError('must be a method in upper case, for example POST')
 }
 

@@ -49,19 +49,6 @@ export function toSize(bytes: number): string {
   return `${(bytes / (isLarge ? 1024 * 1024 : 1024)).toFixed(1)} ${isLarge ? 'MiB' : 'KiB'}`
 }
 
-const UNITS: readonly (readonly [unit: string, milliseconds: number])[] = [
-  ['d', 86_400_000],
-  ['h', 3_600_000],
-  ['min', 60_000],
-  ['s', 1_000],
-]
-
-/** A duration in the largest unit that gives at least 2, for example `90 s` or `3 h`. */
-export function toDuration(milliseconds: number): string {
-  const [unit, size] = UNITS.find(([, size]) => milliseconds >= 2 * size) ?? ['ms', 1]
-  return `${Math.max(0, Math.floor(milliseconds / size))} ${unit}`
-}
-
 /** A list of names and values; entries without a value are left out. */
 export const renderFacts = (
   facts: readonly (readonly [name: string, value: string | Html | undefined])[],

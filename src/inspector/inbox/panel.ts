@@ -1,7 +1,8 @@
 import type { InboxState, InboxStats } from '../../inbox/durable-inbox.ts'
 import { toCursor } from '../../inbox/method-options.ts'
+import { toDuration } from '../../shared/words.ts'
 import { deliveryPath } from '../html/page.ts'
-import { type Html, html, renderFacts, renderTable, toCount, toDuration } from '../html/template.ts'
+import { type Html, html, renderFacts, renderTable, toCount } from '../html/template.ts'
 import type { Panel, PanelAction, PanelTools } from '../source.ts'
 import { type Store, toHeadline } from './item.ts'
 

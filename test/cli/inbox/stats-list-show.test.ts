@@ -24,7 +24,7 @@ describe.concurrent('geohook inbox stats', () => {
       ])
       const { oldest } = await inbox.stats()
       expect(linesOf(result)[5]).toMatch(
-        new RegExp(`^oldest waiting: ${oldest?.toISOString()}, \\d+ (s|min) ago$`),
+        new RegExp(`^oldest waiting: ${oldest?.toISOString()}, \\d+ (ms|s|min) ago$`),
       )
       expect(parseStdout(await run('stats', '--json'))).toEqual({
         waiting: 3,
