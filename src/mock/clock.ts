@@ -83,7 +83,6 @@ interface Waiter {
   /** Milliseconds since 1970. */
   readonly due: number
   timer?: NodeJS.Timeout
-  /** Ends the wait. */
   finish(): void
 }
 

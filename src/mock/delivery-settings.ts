@@ -22,6 +22,13 @@ export const settingsSchema: z.ZodObject<Record<keyof DeliverySettings, z.ZodInt
   daysInPast: z.int().min(1).max(365),
 })
 
+/** The settings that a portal shows. */
+export const portalSettingsSchema: z.ZodObject = settingsSchema.pick({
+  notificationAttempts: true,
+  notificationTimeOutInSeconds: true,
+  notificationElapsedTimeInSeconds: true,
+})
+
 export const DEFAULT_SETTINGS: DeliverySettings = {
   notificationAttempts: 3,
   notificationTimeOutInSeconds: 10,

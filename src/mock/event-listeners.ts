@@ -1,6 +1,6 @@
 import { withCauses } from '#runtime'
 import { printable } from '../receiver/observer.ts'
-import type { Attempt } from './delivery/attempt.ts'
+import type { Attempt } from './state/records.ts'
 import { servicePath } from './state/services.ts'
 import type { Webhook, WebhookChange } from './state/webhooks.ts'
 

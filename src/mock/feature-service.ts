@@ -1,6 +1,5 @@
 import { z } from 'zod'
 import { configInvalid } from '../errors.ts'
-import type { Attempt } from './delivery/attempt.ts'
 import { warn } from './event-listeners.ts'
 import type { EditOptions, FeatureEdits, LayerResults } from './features/edit-types.ts'
 import {
@@ -13,6 +12,7 @@ import {
 import { toConfigInvalid } from './http/errors.ts'
 import { check } from './schemas.ts'
 import type { Mock } from './service.ts'
+import type { Attempt } from './state/records.ts'
 import type { Service, ServiceReference } from './state/services.ts'
 import { ANYONE } from './state/webhooks.ts'
 

@@ -14,18 +14,14 @@ import {
 // Schemas of values that occur in several other schemas.
 
 /** A path segment: no slashes, control characters or lone surrogates, and neither `.` nor `..`. */
-export const pathPart: z.ZodString = z
+const pathPart = z
   .string()
   .max(256)
   .regex(/^(?!\.{1,2}$)[^/\\\p{Cc}\p{Cs}]*$/u, 'must be usable in a path')
-export const serviceName: z.ZodString = pathPart.min(1)
-export const serviceType: z.ZodEnum<{
-  FeatureServer: 'FeatureServer'
-  GPServer: 'GPServer'
-  Portal: 'Portal'
-}> = z.enum(['FeatureServer', 'GPServer', 'Portal'])
-export const time: z.ZodInt = z.int().min(0).max(8.64e15).meta({ description: 'Milliseconds since 1970' })
-export const user: z.ZodString = z.string().max(256)
+const serviceName = pathPart.min(1)
+const serviceType = z.enum(['FeatureServer', 'GPServer', 'Portal'])
+const time = z.int().min(0).max(8.64e15).meta({ description: 'Milliseconds since 1970' })
+const user = z.string().max(256)
 
 /** Copies an object without its `undefined` members, so that spreading the copy does not overwrite defaults. */
 export const withoutUndefined = <T extends object>(

@@ -1,9 +1,7 @@
 import { configInvalid } from '../errors.ts'
 import { createSaveQueue } from '../shared/save-queue.ts'
-import type { Federation } from './admin/operation.ts'
-import type { Attempt } from './delivery/attempt.ts'
 import { collect, Engine } from './delivery/engine.ts'
-import { describeWebhook, Listeners, warn } from './event-listeners.ts'
+import { describeWebhook, Listeners } from './event-listeners.ts'
 import { Extractions } from './features/extract/extractions.ts'
 import { FeatureStore } from './features/feature-data.ts'
 import type { MockServiceOptions, ResolvedOptions } from './options.ts'
@@ -17,10 +15,11 @@ import {
   selects,
   toServiceEvent,
 } from './state/events.ts'
+import type { Attempt } from './state/records.ts'
 import { Generations } from './state/records.ts'
 import { type Service, ServiceRegistry } from './state/services.ts'
 import { restoreSnapshot, type SnapshotSeed, type State, toSnapshot } from './state/snapshot.ts'
-import { type Webhook, WebhookStore } from './state/webhooks.ts'
+import { WebhookStore } from './state/webhooks.ts'
 
 /** For each webhook id, the events that the webhook is subscribed to. */
 export type Recipients = ReadonlyMap<string, readonly ServiceEvent[]>
@@ -29,7 +28,7 @@ export type Recipients = ReadonlyMap<string, readonly ServiceEvent[]>
 export class Mock {
   readonly options: ResolvedOptions
   readonly state: State
-  readonly federation: Federation
+  isFederated: boolean
   readonly engine: Engine
   readonly extractions: Extractions
   readonly listeners: Listeners = new Listeners()
@@ -66,7 +65,7 @@ export class Mock {
       features: new FeatureStore(this.#generations, now),
       settings: options.settings,
     }
-    this.federation = { isFederated: options.federated ?? options.product !== 'service' }
+    this.isFederated = options.federated ?? options.product !== 'service'
     this.save = createSaveQueue(() => options.save?.(toSnapshot(this.state)))
     this.engine = new Engine(this.state, { ...options, ownUrl }, this)
     this.extractions = new Extractions(now, options.extractChanges, this.engine.faults)
@@ -110,21 +109,6 @@ export class Mock {
     const recipients = new Map<string, ServiceEvent[]>()
     for (const event of events) this.#addRecipients(recipients, service, event)
     return this.deliver(recipients)
-  }
-
-  /** Does the same without waiting. */
-  publish(service: Service, events: readonly ServiceEvent[]): void {
-    this.deliverEvents(service, events).catch(warn)
-  }
-
-  /** The recorded attempts, oldest first, as a new array. */
-  attempts(): Attempt[] {
-    return this.engine.log.list()
-  }
-
-  /** Announces a webhook of a portal to its payload URL. Never rejects: a failure is recorded in the attempt. */
-  register(webhook: Readonly<Webhook>): Promise<Attempt> {
-    return this.engine.register(webhook)
   }
 
   /**

@@ -49,7 +49,6 @@ const MEMBERS = { ...CHANGES, ...toNames(['serviceName', 'serviceType', 'folderN
 /** Members that the webhooks of a portal do not have. */
 const NOT_OF_PORTALS = ['contentType', 'payloadFormat', 'scheduleInfo']
 
-/** The operations on webhooks as methods, which run the operations of the administration. */
 export function createWebhookMethods(mock: Mock): WebhookMethods {
   const { services, webhooks } = mock.state
 

@@ -9,43 +9,29 @@ import {
 } from '../http/operation.ts'
 import { single } from '../http/request.ts'
 import type { ResolvedOptions } from '../options.ts'
+import type { Attempt } from '../state/records.ts'
 import type { Service, ServiceType } from '../state/services.ts'
 import type { State } from '../state/snapshot.ts'
 import { ANYONE, type Webhook } from '../state/webhooks.ts'
 import type { ServiceVersion } from '../versions.ts'
 import type { Privilege, User } from './tokens.ts'
 
-/**
- * Whether `/rest/info` says that the server belongs to the portal. `@esri/arcgis-rest-request` asks for it before its
- * first request to a server. If the user has signed in at a portal, it refuses a server without a portal, and if at a
- * server, one with a portal. So without the option `federated`, the last sign-in decides.
- */
-export interface Federation {
-  isFederated: boolean
-}
-
 /** The parts of a mock service that the administration uses. */
 export interface Context {
   readonly state: State
   readonly options: ResolvedOptions
-  readonly federation: Federation
+  /**
+   * Whether `/rest/info` says that the server belongs to the portal. `@esri/arcgis-rest-request` asks for it before its
+   * first request to a server. If the user has signed in at a portal, it refuses a server without a portal, and if at a
+   * server, one with a portal. So without the option `federated`, the last sign-in decides.
+   */
+  isFederated: boolean
   /** Resolves when every change so far is saved. */
   save(): Promise<void>
-  /** The recorded attempts, oldest first. */
-  attempts(): readonly RecordedAttempt[]
-  /** Announces a webhook of a portal to its payload URL. Never rejects: a failure is recorded in the attempt. */
-  register(webhook: Readonly<Webhook>): Promise<RecordedAttempt>
-}
-
-/** The parts of an attempt that the administration reports. */
-export interface RecordedAttempt {
-  webhookId: string
-  /** Milliseconds since 1970. */
-  sentAt: number
-  request: { body: Uint8Array }
-  answer?: { status: number; body: string }
-  /** Reason why the attempt has no response. */
-  error?: string
+  readonly engine: {
+    readonly log: { list(): readonly Attempt[] }
+    register(webhook: Readonly<Webhook>): Promise<Attempt>
+  }
 }
 
 export interface Call {

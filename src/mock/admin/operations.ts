@@ -6,10 +6,11 @@ import {
   schemaRef,
 } from '../http/operation.ts'
 import type { ResolvedOptions } from '../options.ts'
+import type { Attempt } from '../state/records.ts'
 import type { ServiceType } from '../state/services.ts'
 import type { Webhook } from '../state/webhooks.ts'
 import { isAtLeast } from '../versions.ts'
-import type { Call, Operation, RecordedAttempt, ServiceOperation, WebhookOperation } from './operation.ts'
+import type { Call, Operation, ServiceOperation, WebhookOperation } from './operation.ts'
 import { PORTAL_SERVICE_OPERATIONS, PORTAL_WEBHOOK_OPERATIONS } from './portal/operations.ts'
 import { SIGN_IN_OPERATIONS } from './sign-in.ts'
 import { SERVICE_OPERATIONS, SITE_OPERATIONS, WEBHOOK_OPERATIONS } from './webhook-operations.ts'
@@ -103,7 +104,7 @@ const CONVERTERS: Readonly<Record<string, (body: object, call: Call, webhookId: 
 /** Hosted services write the values as text, and add the response of the receiver. */
 function toHostedFailures(body: object, { context }: Call, webhookId: string): object {
   const { webhookNotificationStatus } = body as { webhookNotificationStatus: { invokedTimestamp: number }[] }
-  const attempts = context.attempts().filter((attempt) => attempt.webhookId === webhookId)
+  const attempts = context.engine.log.list().filter((attempt) => attempt.webhookId === webhookId)
   return [
     {
       webhookNotificationStatus: webhookNotificationStatus.map(({ invokedTimestamp }) => ({
@@ -116,7 +117,7 @@ function toHostedFailures(body: object, { context }: Call, webhookId: string): o
 }
 
 /** The response to the last attempt of a delivery that failed at this time; empty if the attempt log no longer contains it. */
-function responseBefore(time: number, attempts: readonly RecordedAttempt[]): string {
+function responseBefore(time: number, attempts: readonly Attempt[]): string {
   const attempt = attempts.findLast(({ sentAt }) => sentAt <= time)
   return attempt?.error ?? attempt?.answer?.body ?? ''
 }

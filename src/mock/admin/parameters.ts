@@ -25,7 +25,7 @@ export function readChangeTypes(
   name: string,
   { serviceType, version }: { serviceType: Webhook['serviceType']; version: ServiceVersion },
 ): string[] | undefined {
-  const names = [...new Set((parameters.get(name) ?? []).flatMap(splitNames))]
+  const names = [...new Set((parameters.get(name) ?? []).flatMap((value) => splitNames(value, name)))]
   if (names.length === 0) return undefined
   const allowed = [WILDCARD, ...(serviceType === 'GPServer' ? [] : featureChangeTypesOf(version))]
   const unknown = names.find((changeType) => !allowed.includes(changeType))
@@ -33,7 +33,8 @@ export function readChangeTypes(
   throw new AdminError(400, `${name} holds ${quote(unknown)}; a ${serviceType} has ${allowed.join(', ')}`)
 }
 
-function splitNames(value: string): string[] {
+/** Splits names that are separated by commas, or reads a JSON array of them. */
+export function splitNames(value: string, parameter: string): string[] {
   if (!value.trimStart().startsWith('[')) {
     return value
       .split(',')
@@ -42,7 +43,7 @@ function splitNames(value: string): string[] {
   }
   const names = tryJson(value)
   if (Array.isArray(names) && names.every((name) => typeof name === 'string')) return names
-  throw new AdminError(400, 'changeTypes must be comma-separated or a JSON array of texts')
+  throw new AdminError(400, `${parameter} must be comma-separated or a JSON array of texts`)
 }
 
 /**

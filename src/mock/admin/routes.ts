@@ -18,7 +18,7 @@ import { createWebhook, editWebhook, settings, switchWebhook } from './webhook-o
 
 /** Handles the administration of webhooks (docs/specification.md, "Endpoints"), and responds with 404 to unknown paths. */
 export function adminHandler(context: Context, hasInspector: boolean): Handler {
-  const handler = createHandler<Operation>({
+  return createHandler<Operation>({
     routes: routesOf(context.options),
     toPath: toKnownPath,
     limitOf: () => 1,
@@ -38,7 +38,6 @@ export function adminHandler(context: Context, hasInspector: boolean): Handler {
       return { status: isHidden ? 200 : error.status, body: toErrorBody(error, errorFormat) }
     },
   })
-  return (req, res) => handler(req, res)
 }
 
 /**

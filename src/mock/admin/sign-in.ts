@@ -5,8 +5,8 @@ import { type Context, READ, type RootCall, type RootOperation } from './operati
 import { type IssuedToken, MAX_MINUTES, type User } from './tokens.ts'
 
 /** Called after a sign-in at the server or at the portal. */
-function noteSignIn({ options, federation }: Context, place: 'server' | 'portal'): void {
-  if (options.federated === undefined) federation.isFederated = place === 'portal'
+function noteSignIn(context: Context, place: 'server' | 'portal'): void {
+  if (context.options.federated === undefined) context.isFederated = place === 'portal'
 }
 
 const EXPIRATION = optional('expiration', 'Lifetime of the token in minutes.', {
@@ -152,7 +152,7 @@ export const SIGN_IN_OPERATIONS: readonly RootOperation[] = [
     ...READ,
     response: 'ServerInfo',
     run: ({ context, origin }) =>
-      toInfo(context, context.federation.isFederated ? origin : undefined, `${origin}/generateToken`),
+      toInfo(context, context.isFederated ? origin : undefined, `${origin}/generateToken`),
   },
   {
     name: 'portalInfo',

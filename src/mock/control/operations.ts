@@ -1,7 +1,6 @@
 import type { ServerResponse } from 'node:http'
 import { z } from 'zod'
 import { canAdvance } from '../clock.ts'
-import type { Attempt } from '../delivery/attempt.ts'
 import { settingsSchema } from '../delivery-settings.ts'
 import { type Listeners, warn } from '../event-listeners.ts'
 import { type FaultSeed, faultSchema } from '../faults/faults.ts'
@@ -13,6 +12,7 @@ import { openApiDocument } from '../openapi/document.ts'
 import { check, eventSchema, snapshotSchema } from '../schemas.ts'
 import type { Mock, Recipients } from '../service.ts'
 import { MAX_TRIGGERED, type MockEvent } from '../state/events.ts'
+import type { Attempt } from '../state/records.ts'
 import { type SnapshotSeed, toSnapshot } from '../state/snapshot.ts'
 
 /** Milliseconds between heartbeat comments, which keep proxies from closing the connection. */

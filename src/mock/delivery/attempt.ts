@@ -1,33 +1,6 @@
 import { isSuccess } from '../../shared/status.ts'
-import type { RawRequest } from '../../testing/signer.ts'
-import type { FaultName } from '../faults/faults.ts'
+import type { Attempt } from '../state/records.ts'
 import type { Webhook } from '../state/webhooks.ts'
-import type { Answer } from './http-client.ts'
-
-/** One attempt to send a delivery. */
-export interface Attempt {
-  id: string
-  /** Id shared by all attempts of one delivery. */
-  deliveryId: string
-  webhookId: string
-  /** Number of the attempt within its delivery, from 1. */
-  number: number
-  hookUrl: string
-  /** Milliseconds since 1970. */
-  sentAt: number
-  /** The request as sent, with `host` and `content-length`. */
-  request: RawRequest
-  /** Number of body bytes sent; present only for a connection fault. */
-  bytesSent?: number
-  /** The receiver's response; absent if the attempt failed without one. */
-  answer?: Answer
-  /** Reason why the attempt has no response. */
-  error?: string
-  /** Duration in milliseconds; absent while the attempt is in flight. */
-  milliseconds?: number
-  /** The injected fault, if any. */
-  fault?: FaultName
-}
 
 /** What is remembered of a delivery besides its attempts: its webhook may be edited or deleted later. */
 export interface DeliveryRecord {

@@ -1,15 +1,16 @@
 import { randomUUID } from 'node:crypto'
 import { type RawRequest, writeBody } from '../../testing/signer.ts'
-import { type Listeners, type Notice, warn } from '../event-listeners.ts'
+import { type Notice, warn } from '../event-listeners.ts'
 import { createFaults, type FaultStore } from '../faults/faults.ts'
 import { type ServiceEvent, selects } from '../state/events.ts'
+import type { Attempt } from '../state/records.ts'
 import type { State } from '../state/snapshot.ts'
 import { type ScheduleInfo, shownSchedule, type Webhook } from '../state/webhooks.ts'
 import { has } from '../versions.ts'
-import type { Attempt, AttemptLog, DeliveryRecord } from './attempt.ts'
+import type { AttemptLog, DeliveryRecord } from './attempt.ts'
 import { Handshakes } from './handshakes.ts'
 import { type PayloadOptions, RequestWriter, toPortalPayload, writePayloads } from './payloads.ts'
-import { type DeliveryResult, Retries } from './retries.ts'
+import { type DeliveryResult, type Reports, Retries } from './retries.ts'
 import { Windows } from './windows.ts'
 
 const DAY = 86_400_000
@@ -17,9 +18,7 @@ const DAY = 86_400_000
 const MAX_FAILURES = 1000
 
 /** The listeners of an engine, and the function that saves its changes. */
-interface EngineReports {
-  readonly listeners: Listeners
-  readonly changes: Listeners<string | undefined>
+interface EngineReports extends Reports {
   /** Resolves when every change so far is saved. */
   save(): Promise<void>
 }
@@ -88,9 +87,9 @@ export class Engine {
   }
 
   /** Sends a recorded attempt again, byte for byte, even if the webhook was changed or deactivated. */
-  redeliver({ deliveryId: id, webhookId, hookUrl, request, number }: Attempt): Promise<Attempt> {
+  redeliver({ deliveryId: id, webhookId, hookUrl, request }: Attempt): Promise<Attempt> {
     const record = this.log.records.get(id)
-    return this.#track(this.#retries.resend({ id, webhookId, hookUrl, request, record }, number))
+    return this.#track(this.#retries.resend({ id, webhookId, hookUrl, request, record }))
   }
 
   /**
@@ -100,7 +99,7 @@ export class Engine {
    */
   sendOnce(record: DeliveryRecord, hookUrl: string, request: RawRequest): Promise<Attempt> {
     const delivery = { id: randomUUID(), webhookId: record.webhook.id, hookUrl, request, record }
-    return this.#track(this.#retries.resend(delivery, 0))
+    return this.#track(this.#retries.resend(delivery))
   }
 
   /** Signs a body with the key of the webhook, as its deliveries are. */
@@ -233,7 +232,5 @@ export class Engine {
 }
 
 /** Awaits several deliveries, and returns all their attempts. */
-export async function collect(deliveries: readonly Promise<Attempt[]>[]): Promise<Attempt[]> {
-  const [first] = deliveries
-  return first && deliveries.length === 1 ? first : (await Promise.all(deliveries)).flat()
-}
+export const collect = async (deliveries: readonly Promise<Attempt[]>[]): Promise<Attempt[]> =>
+  (await Promise.all(deliveries)).flat()

@@ -4,11 +4,11 @@ import { arcgis, type Profile } from '../../signature/profiles.ts'
 import { sign } from '../../signature/signature.ts'
 import type { Clock } from '../clock.ts'
 import { describeWebhook, type Notice } from '../event-listeners.ts'
-import type { HandshakeRecord } from '../state/records.ts'
+import type { Answer, HandshakeRecord } from '../state/records.ts'
 import type { State } from '../state/snapshot.ts'
 import type { Webhook } from '../state/webhooks.ts'
 import { messageOf } from './attempt.ts'
-import { type Answer, MAX_ANSWER } from './http-client.ts'
+import { MAX_ANSWER } from './http-client.ts'
 import { CLOSED, type Retries } from './retries.ts'
 
 /** Seconds that a receiver has to answer a handshake (docs/senders.md, "Handshake"). */

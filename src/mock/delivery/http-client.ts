@@ -6,16 +6,7 @@ import { type Connections, type RawRequest as Exchange, exchange } from '../../s
 import { isLoopback } from '../../shared/loopback.ts'
 import type { RawRequest } from '../../testing/signer.ts'
 import { toHostname } from '../http/server.ts'
-
-/** A receiver's response. */
-export interface Answer {
-  readonly status: number
-  readonly headers: AnswerHeaders
-  /** The first 64 KiB, as text. */
-  readonly body: string
-}
-
-type AnswerHeaders = Readonly<Record<string, string | string[] | undefined>>
+import type { Answer } from '../state/records.ts'
 
 /** True if the host of a URL is this machine or one of the option `allowHosts`. */
 export const isAllowed = ({ hostname }: URL, allowHosts: readonly string[]): boolean =>

@@ -6,11 +6,12 @@ import type { Clock } from '../clock.ts'
 import type { Listeners } from '../event-listeners.ts'
 import type { Fault } from '../faults/faults.ts'
 import type { ResolvedOptions } from '../options.ts'
+import type { Answer, Attempt } from '../state/records.ts'
 import type { State } from '../state/snapshot.ts'
 import { has } from '../versions.ts'
-import { type Attempt, AttemptLog, type DeliveryRecord, hasSucceeded, messageOf } from './attempt.ts'
+import { AttemptLog, type DeliveryRecord, hasSucceeded, messageOf } from './attempt.ts'
 import { writerOf } from './connection-faults.ts'
-import { type Answer, isAllowed, type OutgoingRequest, sendRequest } from './http-client.ts'
+import { isAllowed, type OutgoingRequest, sendRequest } from './http-client.ts'
 
 /** One delivery: a request with up to the maximum number of attempts. */
 export interface OutgoingDelivery {
@@ -70,13 +71,18 @@ export const CLOSED = 'the mock service is closed'
 const HOST_REFUSED = 'the host is not on this machine and not in allowHosts'
 const NEVER_SENT: readonly unknown[] = [HOST_REFUSED, CLOSED]
 
+/** The listeners of a mock service, and those of its inspector. */
+export interface Reports {
+  readonly listeners: Listeners
+  readonly changes: Listeners<string | undefined>
+}
+
 /** Sends deliveries, and retries those that fail. */
 export class Retries {
   readonly log: AttemptLog = new AttemptLog()
   readonly #state: State
   readonly #options: ResolvedOptions
-  readonly #listeners: Listeners
-  readonly #changes: Listeners<string | undefined>
+  readonly #reports: Reports
   readonly #isActive: (webhookId: string) => boolean
   readonly #connections: Connections
   readonly #limit: <T>(task: () => Promise<T>) => Promise<T>
@@ -89,13 +95,12 @@ export class Retries {
   constructor(
     state: State,
     options: ResolvedOptions,
-    { listeners, changes }: { listeners: Listeners; changes: Listeners<string | undefined> },
+    reports: Reports,
     isActive: (webhookId: string) => boolean,
   ) {
     this.#state = state
     this.#options = options
-    this.#listeners = listeners
-    this.#changes = changes
+    this.#reports = reports
     this.#isActive = isActive
     this.#connections = createConnections(options.trust)
     this.#limit = createConcurrencyLimit(options.concurrency)
@@ -118,16 +123,12 @@ export class Retries {
     return { attempts, result }
   }
 
-  /**
-   * Makes one attempt, even if the webhook was changed, deactivated or deleted.
-   *
-   * @param last number of the last known attempt; 0 for a new delivery
-   */
-  resend(delivery: OutgoingDelivery, last: number): Promise<Attempt> {
+  /** Makes one attempt, even if the webhook was changed, deactivated or deleted. */
+  resend(delivery: OutgoingDelivery): Promise<Attempt> {
     return this.#limit(() => {
       // Other attempts of the same delivery may have begun while this one was queued.
       const attempts = this.log.list().filter(({ deliveryId }) => deliveryId === delivery.id)
-      return this.#begin(delivery, Math.max(last, ...attempts.map(({ number }) => number)) + 1)
+      return this.#begin(delivery, Math.max(0, ...attempts.map(({ number }) => number)) + 1)
     })
   }
 
@@ -155,7 +156,6 @@ export class Retries {
     this.#waits.abort()
   }
 
-  /** Closes the connections. */
   close(): void {
     this.#isClosed = true
     this.#connections.close()
@@ -195,7 +195,7 @@ export class Retries {
     }
     if (delivery.fault) attempt.fault = delivery.fault.fault
     this.log.add(attempt, record)
-    this.#changes.emit(deliveryId)
+    this.#reports.changes.emit(deliveryId)
     const started = performance.now()
     try {
       attempt.answer = await this.#sendAttempt(url, attempt, fault)
@@ -203,8 +203,8 @@ export class Retries {
       attempt.error = messageOf(error)
     }
     attempt.milliseconds = Math.round(performance.now() - started)
-    this.#listeners.emit({ type: 'attempt', attempt })
-    this.#changes.emit(deliveryId)
+    this.#reports.listeners.emit({ type: 'attempt', attempt })
+    this.#reports.changes.emit(deliveryId)
     return attempt
   }
 

@@ -1,7 +1,7 @@
 import { type Clock, LAST_TIME } from '../clock.ts'
 import type { ServiceEvent } from '../state/events.ts'
+import type { Attempt } from '../state/records.ts'
 import type { ScheduleInfo } from '../state/webhooks.ts'
-import type { Attempt } from './attempt.ts'
 
 /** An open window, for display. */
 export interface OpenWindow {

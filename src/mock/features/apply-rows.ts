@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { isDeepStrictEqual } from 'node:util'
 import { isObject } from '../../shared/json.ts'
+import { quote } from '../http/errors.ts'
 import {
   type AttachmentAdd,
   type AttachmentContent,
@@ -232,8 +233,5 @@ function requireAttachment(
   const owner = parent === undefined ? undefined : find(staged, parent, {})
   const found = findAttachment(staged, toGlobalId(reference) ?? reference)
   if (found && (!owner || owner.objectId === found.feature.objectId)) return found
-  throw new EditError(
-    code,
-    `Object is missing: attachment ${JSON.stringify(String(reference).slice(0, 64))}.`,
-  )
+  throw new EditError(code, `Object is missing: attachment ${quote(String(reference))}.`)
 }

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { AdminError } from '../http/errors.ts'
-import { CHANGE_METHODS, READ_METHODS } from '../http/operation.ts'
+import { CHANGE_METHODS, INTEGER, listOf, READ_METHODS, type Schema, TEXT } from '../http/operation.ts'
 import type { UploadedFile } from '../http/request.ts'
 import { sendBytes } from '../http/router.ts'
 import {
@@ -22,17 +22,13 @@ import {
   type FeatureOperation,
   featureOf,
   flag,
-  INTEGER,
   ids,
   json,
   layerOf,
-  listOf,
   object,
   operation,
   required,
   rows,
-  type Schema,
-  TEXT,
   text,
   whole,
 } from './operation.ts'

@@ -1,3 +1,4 @@
+import { quote } from '../http/errors.ts'
 import { type EditContext, EditError, type Reference } from './edit-types.ts'
 import {
   type Attachment,
@@ -179,7 +180,7 @@ export function find(
       ? findByGlobalId(staged, globalId ?? '')
       : staged.features.get(objectId ?? -1)
   if (feature) return feature
-  throw new EditError(1011, `Object is missing: ${JSON.stringify(toIdText(id).slice(0, 64))}.`, {
+  throw new EditError(1011, `Object is missing: ${quote(toIdText(id))}.`, {
     objectId,
     globalId,
   })
@@ -246,7 +247,7 @@ export function readAttributes(
   const values: Record<string, Value> = {}
   for (const [name, value] of Object.entries(attributes)) {
     const field = byName.get(name.toLowerCase())
-    if (!field) throw new EditError(1000, `The layer has no field ${JSON.stringify(name.slice(0, 64))}.`)
+    if (!field) throw new EditError(1000, `The layer has no field ${quote(name)}.`)
     if (field.editable) values[field.name] = readValue(field, value)
   }
   return values

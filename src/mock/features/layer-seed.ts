@@ -2,6 +2,7 @@ import { geojsonToArcGIS } from '@terraformer/arcgis'
 import { z } from 'zod'
 import { configInvalid } from '../../errors.ts'
 import { isObject } from '../../shared/json.ts'
+import { quote } from '../http/errors.ts'
 import { check } from '../schemas.ts'
 import type { ServiceSeed } from '../state/services.ts'
 import { ANYONE } from '../state/webhooks.ts'
@@ -280,7 +281,7 @@ function readRow(
   try {
     const entries = Object.entries(row.attributes).map(([key, given]) => {
       const field = byName.get(key.toLowerCase())
-      if (!field) throw new EditError(1000, `the layer has no field ${JSON.stringify(key.slice(0, 64))}`)
+      if (!field) throw new EditError(1000, `the layer has no field ${quote(key)}`)
       const value = toFieldValue(given)
       if (field.name === layer.systemFields.objectId && !(Number(value) >= 0))
         throw new EditError(1016, `${field.name} must not be negative`)

@@ -3,7 +3,15 @@ import { tryJson } from '../../shared/json.ts'
 import type { Context } from '../admin/operation.ts'
 import type { User } from '../admin/tokens.ts'
 import { AdminError } from '../http/errors.ts'
-import type { Answer, OperationDescription, ParameterDescription, Parameters } from '../http/operation.ts'
+import {
+  type Answer,
+  INTEGER,
+  type OperationDescription,
+  type ParameterDescription,
+  type Parameters,
+  type Schema,
+  TEXT,
+} from '../http/operation.ts'
 import { readAll, readBoolean, readInteger, single, type UploadedFile } from '../http/request.ts'
 import { check } from '../schemas.ts'
 import type { ServiceEvent } from '../state/events.ts'
@@ -17,8 +25,8 @@ import type { Feature, Layer } from './model.ts'
 /** The parts of a mock service that its feature services use. */
 export interface FeatureContext extends Context {
   readonly extractions: Extractions
-  /** Delivers the events of an edit, and does not wait for the deliveries. */
-  publish(service: Service, events: readonly ServiceEvent[]): void
+  /** Resolves once the last attempt has ended. */
+  deliverEvents(service: Service, events: readonly ServiceEvent[]): Promise<unknown>
 }
 
 export interface FeatureCall {
@@ -49,8 +57,8 @@ export interface FeatureOperation extends OperationDescription {
   area?: 'admin'
   /** The path after `FeatureServer/`; empty for the service itself. */
   path: string
-  /** JSON Schema of the response, or the media type of a response that is not JSON. */
-  response: Readonly<Record<string, unknown>> | string
+  /** Schema of the response, or the media type of a response that is not JSON. */
+  response: Schema | string
   /** True for a request that needs no token. Default: every request needs one, if the service has `auth`. */
   isOpen?(parameters: Parameters): boolean
   run(call: FeatureCall): FeatureAnswer
@@ -98,12 +106,6 @@ function withNames(parameters: Parameters, declared: readonly { name: string }[]
   }
   return renamed
 }
-
-/** A JSON Schema, for the OpenAPI document. */
-export type Schema = Readonly<Record<string, unknown>>
-
-export const TEXT: Schema = { type: 'string' }
-export const INTEGER: Schema = { type: 'integer' }
 
 /** Creates parameters of a kind, which are optional. */
 type Kind<T> = (description: string) => Parameter<T | undefined>
@@ -197,12 +199,7 @@ export function featureOf(call: FeatureCall): Feature {
   throw new AdminError(404, 'the feature does not exist')
 }
 
-export const listOf = (items: Schema): Schema => ({ type: 'array', items })
 export const object = (
   properties: Schema,
   required: readonly string[] = Object.keys(properties),
 ): Schema => ({ type: 'object', properties, required })
-
-export const FEATURE: Schema = object({ attributes: { type: 'object' }, geometry: { type: 'object' } }, [
-  'attributes',
-])

@@ -6,7 +6,6 @@ import { extractChangesCapabilities } from './extract/options.ts'
 import type { FeatureData } from './feature-data.ts'
 import type { Field, Layer } from './model.ts'
 import {
-  FEATURE,
   type FeatureOperation,
   featureOf,
   flag,
@@ -167,7 +166,9 @@ const getFeature = operation({
   path: '{layerId}/{objectId}',
   summary: 'Read a feature.',
   methods: READ_METHODS,
-  response: object({ feature: FEATURE }),
+  response: object({
+    feature: object({ attributes: { type: 'object' }, geometry: { type: 'object' } }, ['attributes']),
+  }),
   run: (call) => ({ body: { feature: toFeatureJson(featureOf(call)) } }),
 })
 

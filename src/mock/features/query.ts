@@ -1,4 +1,4 @@
-import { AdminError } from '../http/errors.ts'
+import { AdminError, quote } from '../http/errors.ts'
 import {
   type Feature,
   type Field,
@@ -90,10 +90,7 @@ export function readOutFields(layer: Layer, outFields: string | undefined): stri
   return names.map((name) => {
     const field = findField(layer, name)
     if (field) return field.name
-    throw new AdminError(
-      400,
-      `outFields has ${JSON.stringify(name.slice(0, 64))}, which is not a field of the layer`,
-    )
+    throw new AdminError(400, `outFields has ${quote(name)}, which is not a field of the layer`)
   })
 }
 
@@ -328,7 +325,7 @@ function parseWhere(layer: Pick<Layer, 'fields'>, text: string): Condition {
       return toDate(next.value)
     }
     const field = findField(layer, token.text)
-    if (!field) throw invalid(`there is no field ${JSON.stringify(token.text.slice(0, 64))}`)
+    if (!field) throw invalid(`there is no field ${quote(token.text)}`)
     return toOperand(field)
   }
 
@@ -377,5 +374,5 @@ function toDate(text: string): Operand {
 function place(token: Token | undefined): string {
   if (!token) return 'at the end'
   const text = 'text' in token ? token.text : String(token.value)
-  return `before ${JSON.stringify(text.slice(0, 64))}`
+  return `before ${quote(text)}`
 }

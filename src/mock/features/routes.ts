@@ -1,4 +1,5 @@
 import { ANONYMOUS, identify } from '../admin/operation.ts'
+import { warn } from '../event-listeners.ts'
 import { AdminError, waitForSave } from '../http/errors.ts'
 import { type Answer, contentOf, type Route, schemaRef } from '../http/operation.ts'
 import { type MountedRequest, originOf, splitUrl } from '../http/request.ts'
@@ -69,7 +70,7 @@ async function run(
   const call: FeatureCall = { context, service, data, user, parameters, files, path, serviceUrl }
   const { events = [], changed, ...answer } = operation.run(call)
   // Before the save: the change is made, even if it cannot be saved.
-  if (events.length > 0) context.publish(service, events)
+  if (events.length > 0) context.deliverEvents(service, events).catch(warn)
   if (changed) await waitForSave(context.save)
   return answer
 }

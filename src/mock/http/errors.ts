@@ -44,7 +44,6 @@ export const toConfigInvalid = (error: unknown): unknown =>
 export const quote = (text: string): string =>
   JSON.stringify(text.length > 64 ? `${text.slice(0, 64)}…` : text)
 
-/** Waits until a change is saved. */
 export async function waitForSave(save: () => Promise<void>): Promise<void> {
   try {
     await save()

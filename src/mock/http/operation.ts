@@ -6,13 +6,19 @@ export type Method = 'GET' | 'POST' | 'DELETE'
 
 export type Parameters = ReadonlyMap<string, readonly string[]>
 
+/** A JSON Schema, for the OpenAPI document. */
+export type Schema = Readonly<Record<string, unknown>>
+
+export const TEXT: Schema = { type: 'string' }
+export const INTEGER: Schema = { type: 'integer' }
+export const listOf = (items: Schema): Schema => ({ type: 'array', items })
+
 /** A parameter as the OpenAPI document describes it. */
 export interface ParameterDescription {
   name: string
   required: boolean
   description: string
-  /** A JSON Schema object. */
-  schema: Readonly<Record<string, unknown>>
+  schema: Schema
   /** Reads a value that needs other checks than those of the schema. @returns undefined if it is absent */
   read?: ((parameters: Parameters, name: string) => unknown) | undefined
 }
@@ -56,7 +62,7 @@ export interface ErrorOptions {
 }
 
 /** A reference to a schema of the OpenAPI document. */
-export const schemaRef = (name: string): object => ({ $ref: `#/components/schemas/${name}` })
+export const schemaRef = (name: string): Schema => ({ $ref: `#/components/schemas/${name}` })
 
 /** The content of a response in every format. */
 export const contentOf = (schema: object): object => ({
@@ -76,15 +82,11 @@ export type Answer =
 export const READ_METHODS: readonly ('GET' | 'POST')[] = ['GET', 'POST']
 export const CHANGE_METHODS: readonly 'POST'[] = ['POST']
 
-type Describe = (
-  name: string,
-  description: string,
-  schema?: ParameterDescription['schema'],
-) => ParameterDescription
+type Describe = (name: string, description: string, schema?: Schema) => ParameterDescription
 
 const describe =
   (required: boolean): Describe =>
-  (name, description, schema = { type: 'string' }) => ({ name, required, description, schema })
+  (name, description, schema = TEXT) => ({ name, required, description, schema })
 
 export const optional: Describe = describe(false)
 export const required: Describe = describe(true)

@@ -56,7 +56,6 @@ async function parse(bytes: Uint8Array, contentType: string): Promise<Iterable<[
 export type MountedRequest = IncomingMessage & {
   body?: unknown
   baseUrl?: string
-  originalUrl?: string
   protocol?: string
 }
 

@@ -72,10 +72,10 @@ export function createHandler<Operation extends OperationDescription>(area: Area
       const given = await read(area, { req, operation, method }, query, format)
       const answer = await area.run({ req, operation, method, names: found.names, ...given })
       if ('send' in answer) answer.send(res)
-      else sendBody(res, format.current, answer.body, { status: answer.status, panel })
+      else sendBody(res, format.current, answer.body, answer.status, panel)
     } catch (error) {
       const { status, body } = area.toFailure(toAdminError(error), path)
-      sendBody(res, format.current, body, { status, panel })
+      sendBody(res, format.current, body, status, panel)
     }
   }
 }
@@ -228,20 +228,8 @@ const HEADERS = {
     "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
 }
 
-interface BodyOptions {
-  /** Default 200. */
-  status?: number | undefined
-  /** Address of the inspector's panel, as a link on a page. Default: no link. */
-  panel?: string | undefined
-}
-
-/** Sends JSON, or a page that shows it. */
-export function sendBody(
-  res: ServerResponse,
-  format: Format,
-  body: object,
-  { status = 200, panel }: BodyOptions = {},
-): void {
+/** Sends JSON, or a page that shows it with a link to the panel of the inspector. */
+function sendBody(res: ServerResponse, format: Format, body: object, status = 200, panel?: string): void {
   const text = format === 'html' ? toPage(body, panel) : JSON.stringify(body, null, format === 'json' ? 0 : 2)
   res.writeHead(status, {
     ...HEADERS,
@@ -251,7 +239,6 @@ export function sendBody(
   res.end(text)
 }
 
-/** Sends bytes, for example a file. */
 export function sendBytes(res: ServerResponse, bytes: Uint8Array, headers: OutgoingHttpHeaders): void {
   res.writeHead(200, {
     'cache-control': 'no-store',
@@ -272,4 +259,4 @@ function toPage(body: object, panel: string | undefined): string {
 }
 
 /** Relative path from a page to the address of the mock, so that links work wherever the mock is mounted. */
-export const rootOf = (path: string): string => '../'.repeat(Math.max(0, path.split('/').length - 2)) || './'
+const rootOf = (path: string): string => '../'.repeat(Math.max(0, path.split('/').length - 2)) || './'

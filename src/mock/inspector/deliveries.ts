@@ -4,8 +4,9 @@ import { toBinary } from '../../shared/bytes.ts'
 import { createRedactor, type Redactor } from '../../shared/redact.ts'
 import { DEFAULT_SIGNATURE_HEADER } from '../../signature/profiles.ts'
 import { verify } from '../../signature/signature.ts'
-import { type Attempt, type DeliveryRecord, hasSucceeded } from '../delivery/attempt.ts'
+import { type DeliveryRecord, hasSucceeded } from '../delivery/attempt.ts'
 import type { Mock } from '../service.ts'
+import type { Attempt } from '../state/records.ts'
 import { servicePath } from '../state/services.ts'
 
 /** The attempts of one delivery in the log, oldest first. */

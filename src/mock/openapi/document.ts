@@ -1,17 +1,21 @@
 import { z } from 'zod'
 import { routesOf } from '../admin/operations.ts'
-import { settingsSchema } from '../delivery-settings.ts'
+import { portalSettingsSchema, settingsSchema } from '../delivery-settings.ts'
 import { faultSchema } from '../faults/faults.ts'
 import { FEATURE_ROUTES } from '../features/routes.ts'
 import {
   COMMON_PARAMETERS,
   contentOf,
   type ErrorOptions,
+  INTEGER,
+  listOf,
   type Method,
   type OperationDescription,
   type ParameterDescription,
   type Route,
+  type Schema,
   schemaRef,
+  TEXT,
 } from '../http/operation.ts'
 import type { ResolvedOptions } from '../options.ts'
 import {
@@ -22,8 +26,6 @@ import {
   snapshotSchema,
   webhookSchema,
 } from '../schemas.ts'
-
-type Schema = Readonly<Record<string, unknown>>
 
 function toJsonSchema(schema: z.ZodType): Schema {
   const { $schema: _, ...rest } = z.toJSONSchema(schema, { io: 'input' })
@@ -41,9 +43,6 @@ const exactly = (properties: Record<string, unknown>, optional: readonly string[
 /** The schema of a response, in which no member is optional. */
 const withAllMembers = (schema: z.ZodObject): Schema => toJsonSchema(schema.required())
 
-const arrayOf = (items: object): Schema => ({ type: 'array', items })
-
-const TEXT: Schema = { type: 'string' }
 const TIME: Schema = { type: 'integer', minimum: 0, description: 'Milliseconds since 1970' }
 
 const SUCCESS = { const: 'success' }
@@ -75,24 +74,24 @@ const user = exactly({ username: TEXT, fullName: TEXT, orgId: TEXT, role: TEXT }
 const SCHEMAS: Readonly<Record<string, Schema>> = {
   Error: exactly({
     status: { const: 'error' },
-    messages: { ...arrayOf(TEXT), minItems: 1 },
-    code: { type: 'integer' },
+    messages: { ...listOf(TEXT), minItems: 1 },
+    code: INTEGER,
   }),
   ErrorObject: exactly({
-    error: exactly({ code: { type: 'integer' }, message: TEXT, details: arrayOf(TEXT) }),
+    error: exactly({ code: INTEGER, message: TEXT, details: listOf(TEXT) }),
   }),
   Status: exactly({ status: SUCCESS }),
   Webhook: exactly({ ...WEBHOOK_MEMBERS, status: SUCCESS }, ['status']),
-  Webhooks: exactly({ webhooks: arrayOf(schemaRef('Webhook')) }),
+  Webhooks: exactly({ webhooks: listOf(schemaRef('Webhook')) }),
   NotificationStatus: exactly({
-    webhookNotificationStatus: arrayOf(exactly({ invoked: { const: false }, invokedTimestamp: TIME })),
+    webhookNotificationStatus: listOf(exactly({ invoked: { const: false }, invokedTimestamp: TIME })),
   }),
   HostedWebhook: exactly({ globalId, ...hostedMembers, ...HOSTED_SUCCESS }, Object.keys(HOSTED_SUCCESS)),
-  HostedWebhooks: arrayOf(schemaRef('HostedWebhook')),
+  HostedWebhooks: listOf(schemaRef('HostedWebhook')),
   HostedStatus: exactly(HOSTED_SUCCESS),
-  HostedNotificationStatus: arrayOf(
+  HostedNotificationStatus: listOf(
     exactly({
-      webhookNotificationStatus: arrayOf(
+      webhookNotificationStatus: listOf(
         exactly({
           invoked: { const: 'false' },
           invokedTimestamp: { ...TEXT, description: 'Milliseconds since 1970' },
@@ -112,15 +111,15 @@ const SCHEMAS: Readonly<Record<string, Schema>> = {
     ownerId: TEXT,
     created: TIME,
     modified: TIME,
-    events: arrayOf(TEXT),
+    events: listOf(TEXT),
   }),
-  PortalWebhooks: exactly({ ...PAGE, webhooks: arrayOf(schemaRef('PortalWebhook')) }),
+  PortalWebhooks: exactly({ ...PAGE, webhooks: listOf(schemaRef('PortalWebhook')) }),
   PortalStatus: exactly({ success: { const: true }, id: { ...TEXT, description: 'Id of a new webhook' } }, [
     'id',
   ]),
   PortalNotificationStatus: exactly({
     ...PAGE,
-    WebhookStatus: arrayOf(
+    WebhookStatus: listOf(
       exactly({
         id: { ...TEXT, description: 'Id of the webhook' },
         isInvoked: { type: 'boolean', description: 'Whether the response was a success' },
@@ -130,13 +129,7 @@ const SCHEMAS: Readonly<Record<string, Schema>> = {
       }),
     ),
   }),
-  PortalSettings: withAllMembers(
-    settingsSchema.pick({
-      notificationAttempts: true,
-      notificationTimeOutInSeconds: true,
-      notificationElapsedTimeInSeconds: true,
-    }),
-  ),
+  PortalSettings: withAllMembers(portalSettingsSchema),
   Settings: exactly({ ...(withAllMembers(settingsSchema).properties as object), status: SUCCESS }, [
     'status',
   ]),
@@ -162,7 +155,7 @@ const SCHEMAS: Readonly<Record<string, Schema>> = {
     isPortal: { type: 'boolean' },
     supportsOAuth: { type: 'boolean' },
     currentVersion: TEXT,
-    authorizedCrossOriginDomains: arrayOf(TEXT),
+    authorizedCrossOriginDomains: listOf(TEXT),
     user,
   }),
   Service: withAllMembers(serviceSchema),
@@ -173,7 +166,7 @@ const SCHEMAS: Readonly<Record<string, Schema>> = {
     'step',
   ]),
   Clock: exactly({ now: TIME }),
-  Faults: exactly({ faults: arrayOf(schemaRef('Fault')) }),
+  Faults: exactly({ faults: listOf(schemaRef('Fault')) }),
   Delivery: exactly(
     {
       id: TEXT,
@@ -188,7 +181,7 @@ const SCHEMAS: Readonly<Record<string, Schema>> = {
         body: { ...TEXT, contentEncoding: 'base64' },
       }),
       bytesSent: { type: 'integer', minimum: 0, description: 'If the fault is one of the connection' },
-      answer: exactly({ status: { type: 'integer' }, headers, body: TEXT }),
+      answer: exactly({ status: INTEGER, headers, body: TEXT }),
       error: { ...TEXT, description: 'Reason for the missing response' },
       milliseconds: { type: 'integer', minimum: 0 },
       fault: TEXT,
@@ -197,10 +190,10 @@ const SCHEMAS: Readonly<Record<string, Schema>> = {
   ),
   Deliveries: exactly(
     {
-      deliveries: arrayOf(schemaRef('Delivery')),
+      deliveries: listOf(schemaRef('Delivery')),
       next: { type: ['string', 'null'] },
       notSent: {
-        ...arrayOf(exactly({ webhookId: TEXT, reason: TEXT })),
+        ...listOf(exactly({ webhookId: TEXT, reason: TEXT })),
         description: 'Webhooks that get no deliveries, because their last handshake failed',
       },
     },
@@ -208,14 +201,12 @@ const SCHEMAS: Readonly<Record<string, Schema>> = {
   ),
   Snapshot: exactly(
     {
-      services: arrayOf(schemaRef('Service')),
-      webhooks: arrayOf(
-        exactly({ ...WEBHOOK_MEMBERS, config: toJsonSchema(portalConfigSchema) }, ['config']),
-      ),
+      services: listOf(schemaRef('Service')),
+      webhooks: listOf(exactly({ ...WEBHOOK_MEMBERS, config: toJsonSchema(portalConfigSchema) }, ['config'])),
       settings: withAllMembers(settingsSchema),
       failures: snapshotMembers.failures,
       handshakes: snapshotMembers.handshakes,
-      featureData: arrayOf(toJsonSchema(serviceDataSchema)),
+      featureData: listOf(toJsonSchema(serviceDataSchema)),
     },
     ['featureData'],
   ),

@@ -1,4 +1,41 @@
+import type { RawRequest } from '../../testing/signer.ts'
+import type { FaultName } from '../faults/faults.ts'
 import { type Service, servicePath } from './services.ts'
+
+/** One attempt to send a delivery. */
+export interface Attempt {
+  id: string
+  /** Id shared by all attempts of one delivery. */
+  deliveryId: string
+  webhookId: string
+  /** Number of the attempt within its delivery, from 1. */
+  number: number
+  hookUrl: string
+  /** Milliseconds since 1970. */
+  sentAt: number
+  /** The request as sent, with `host` and `content-length`. */
+  request: RawRequest
+  /** Number of body bytes sent; present only for a connection fault. */
+  bytesSent?: number
+  /** The receiver's response; absent if the attempt failed without one. */
+  answer?: Answer
+  /** Reason why the attempt has no response. */
+  error?: string
+  /** Duration in milliseconds; absent while the attempt is in flight. */
+  milliseconds?: number
+  /** The injected fault, if any. */
+  fault?: FaultName
+}
+
+/** A receiver's response. */
+export interface Answer {
+  readonly status: number
+  readonly headers: AnswerHeaders
+  /** The first 64 KiB, as text. */
+  readonly body: string
+}
+
+type AnswerHeaders = Readonly<Record<string, string | string[] | undefined>>
 
 /** Failed deliveries of one webhook, as in a snapshot: deliveries whose attempts have all failed. */
 export interface FailureRecord {

@@ -144,6 +144,11 @@ describe('webhooks of a portal', () => {
       { changes: 'manualChanges', events: '/items,/layers/add' },
       'events holds "/layers/add"',
     ],
+    [
+      'a trigger that is no text',
+      { events: '["/items",7]' },
+      'events must be comma-separated or a JSON array',
+    ],
     ['manualChanges without events', { changes: 'manualChanges' }, 'events is required'],
     ['an unknown word for changes', { changes: 'some' }, 'changes must be one of'],
     ['a config that is not JSON', { config: '{' }, 'config must be a JSON object'],

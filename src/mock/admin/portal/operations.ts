@@ -2,11 +2,12 @@ import { randomUUID } from 'node:crypto'
 import { WILDCARD } from '../../../payload/events.ts'
 import { tryJson } from '../../../shared/json.ts'
 import { isSuccess } from '../../../shared/status.ts'
-import type { DeliverySettings } from '../../delivery-settings.ts'
+import { type DeliverySettings, portalSettingsSchema } from '../../delivery-settings.ts'
 import { AdminError, quote } from '../../http/errors.ts'
 import { optional, type ParameterDescription, type Parameters, required } from '../../http/operation.ts'
 import { readAll, readParameter, single } from '../../http/request.ts'
 import { MAX_KEY, MAX_NAME, MAX_URL, portalConfigSchema, withoutUndefined } from '../../schemas.ts'
+import type { Attempt } from '../../state/records.ts'
 import {
   ALL_OPERATIONS,
   DEFAULT_PORTAL_CONFIG,
@@ -16,15 +17,8 @@ import {
 } from '../../state/services.ts'
 import { toWebhook, type Webhook, type WebhookChanges } from '../../state/webhooks.ts'
 import { SETTINGS_PARAMETERS } from '../fields.ts'
-import {
-  CHANGE,
-  type Context,
-  READ,
-  type RecordedAttempt,
-  type ServiceOperation,
-  type WebhookOperation,
-} from '../operation.ts'
-import { readUrl, requireFreeName } from '../parameters.ts'
+import { CHANGE, type Context, READ, type ServiceOperation, type WebhookOperation } from '../operation.ts'
+import { readUrl, requireFreeName, splitNames } from '../parameters.ts'
 import { removeWebhook, switchWebhook } from '../webhook-operations.ts'
 
 const DEFAULT_NUM = 25
@@ -64,7 +58,7 @@ const toPortalWebhook = (webhook: Readonly<Webhook>): object => ({
 })
 
 /** An attempt as `notificationStatus` of a portal writes it. */
-const toNotification = ({ webhookId, sentAt, request, answer, error }: RecordedAttempt): object => ({
+const toNotification = ({ webhookId, sentAt, request, answer, error }: Attempt): object => ({
   id: webhookId,
   isInvoked: isSuccess(answer?.status),
   invokedTimestamp: new Date(sentAt).toISOString().replace('T', ' ').replace('Z', ''),
@@ -109,7 +103,9 @@ function readConfig(parameters: Parameters): PortalConfig | undefined {
 /** @returns undefined if the request does not say which events it means */
 function readTriggers(parameters: Parameters): string[] | undefined {
   const changes = single(parameters, 'changes')
-  const names = (parameters.get('events') ?? []).flatMap(splitTriggers)
+  const names = (parameters.get('events') ?? [])
+    .flatMap((value) => splitNames(value, 'events'))
+    .map((name) => (name.toUpperCase() === 'ALL' ? ALL_OPERATIONS : name)) // as the released client writes it
   if (changes === 'allChanges') return [ALL_OPERATIONS]
   if (names.length === 0) {
     if (changes !== 'manualChanges') return undefined
@@ -123,21 +119,6 @@ function readTriggers(parameters: Parameters): string[] | undefined {
     )
   if (names.length > MAX_TRIGGERS) throw new AdminError(400, `events has more than ${MAX_TRIGGERS} triggers`)
   return [...new Set(names)]
-}
-
-/** Splits text with commas, or a JSON array. The released client writes `ALL` for every event. */
-function splitTriggers(value: string): string[] {
-  const parsed = value.trimStart().startsWith('[') ? tryJson(value) : undefined
-  const names = Array.isArray(parsed) ? parsed.map(toTrigger) : value.split(',')
-  return names
-    .map((name) => name.trim())
-    .filter((name) => name !== '')
-    .map((name) => (name.toUpperCase() === 'ALL' ? ALL_OPERATIONS : name))
-}
-
-function toTrigger(name: unknown): string {
-  if (typeof name === 'string') return name
-  throw new AdminError(400, 'events must be a JSON array of strings')
 }
 
 /** The parameters for the OpenAPI document. */
@@ -189,7 +170,7 @@ const SUCCESS = { success: true } as const
 
 /** Announces a webhook, and requires a response with a 2xx status. */
 async function requireRegistered(context: Context, webhook: Readonly<Webhook>): Promise<void> {
-  const { answer, error = 'it gave no response' } = await context.register(webhook)
+  const { answer, error = 'it gave no response' } = await context.engine.register(webhook)
   if (isSuccess(answer?.status)) return
   const reason = answer ? `it answered ${answer.status}` : error
   throw new AdminError(400, `url must accept a registration with a 2xx status: ${reason}`)
@@ -219,15 +200,7 @@ export const createPortalWebhook: ServiceOperation = {
 /** Ids of a portal have no dashes. */
 const newId = (): string => randomUUID().replaceAll('-', '')
 
-const SETTINGS: readonly (keyof DeliverySettings)[] = [
-  'notificationAttempts',
-  'notificationTimeOutInSeconds',
-  'notificationElapsedTimeInSeconds',
-]
-
-const PORTAL_SETTINGS = SETTINGS_PARAMETERS.filter(({ name }) =>
-  (SETTINGS as readonly string[]).includes(name),
-)
+const PORTAL_SETTINGS = SETTINGS_PARAMETERS.filter(({ name }) => name in portalSettingsSchema.shape)
 
 export const PORTAL_SERVICE_OPERATIONS: readonly ServiceOperation[] = [
   {
@@ -251,7 +224,7 @@ export const PORTAL_SERVICE_OPERATIONS: readonly ServiceOperation[] = [
     summary: 'Read the delivery settings, which all webhooks of the mock share.',
     ...READ,
     response: 'PortalSettings',
-    run: ({ context: { state } }) => Object.fromEntries(SETTINGS.map((name) => [name, state.settings[name]])),
+    run: ({ context: { state } }) => portalSettingsSchema.strip().parse(state.settings),
   },
   {
     name: 'updateSettings',
@@ -333,7 +306,7 @@ export const PORTAL_WEBHOOK_OPERATIONS: readonly WebhookOperation[] = [
     parameters: PAGING,
     response: 'PortalNotificationStatus',
     run({ context, webhook, parameters }) {
-      const attempts = context.attempts().filter(({ webhookId }) => webhookId === webhook.id)
+      const attempts = context.engine.log.list().filter(({ webhookId }) => webhookId === webhook.id)
       const { page, entries } = pageOf(attempts, parameters)
       return { ...page, WebhookStatus: entries.map(toNotification) }
     },

@@ -38,7 +38,7 @@ export interface ExtractRequest {
 interface NetChange<T> {
   /** What exists now; undefined if it was deleted. */
   current: T | undefined
-  /** The last deletion of the window; undefined without a deletion, or if the feature or attachment exists. */
+  /** Undefined without a deletion, or if the feature or attachment exists. */
   deletion: Change | undefined
   isInserted: boolean
   updates: readonly Change[]

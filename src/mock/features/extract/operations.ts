@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import { AdminError } from '../../http/errors.ts'
-import { CHANGE_METHODS, type Parameters, READ_METHODS } from '../../http/operation.ts'
+import { AdminError, quote } from '../../http/errors.ts'
+import { CHANGE_METHODS, INTEGER, listOf, type Parameters, READ_METHODS, TEXT } from '../../http/operation.ts'
 import { single } from '../../http/request.ts'
 import { check } from '../../schemas.ts'
 import type { FeatureData } from '../feature-data.ts'
@@ -8,10 +8,8 @@ import { findField, type Layer } from '../model.ts'
 import {
   type FeatureOperation,
   flag,
-  INTEGER,
   ids,
   json,
-  listOf,
   object,
   operation,
   type Parameter,
@@ -19,7 +17,6 @@ import {
   required,
   requireReference,
   spatialReference,
-  TEXT,
   text,
   type ValuesOf,
   word,
@@ -200,7 +197,7 @@ function readFieldsToCompare(
     windows.every(({ id }) => findField(layers.get(id) as Layer, name) === undefined),
   )
   if (unknown === undefined) return names
-  throw new AdminError(400, `fieldsToCompare: no layer has the field ${JSON.stringify(unknown.slice(0, 64))}`)
+  throw new AdminError(400, `fieldsToCompare: no layer has the field ${quote(unknown)}`)
 }
 
 function isJob(
@@ -213,7 +210,7 @@ function isJob(
   return transportType === undefined ? !idsOnly : transportType === 'esriTransportTypeUrl'
 }
 
-/** The description of a job. `resultUrl` is empty until there is a file. */
+/** `resultUrl` is empty until there is a file. */
 const JOB_SCHEMA = object({
   responseType: TEXT,
   resultUrl: TEXT,
