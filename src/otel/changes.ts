@@ -1,6 +1,5 @@
 import {
-  context,
-  ROOT_CONTEXT,
+  type Context,
   type Span,
   SpanKind,
   SpanStatusCode,
@@ -13,7 +12,14 @@ import type { ChangesObserver, Step, StepResult } from '../changes/types.ts'
 import { WebhookError } from '../errors.ts'
 import { checkOptions, type OptionNames } from '../options.ts'
 import { forwardAround, ignoreErrors } from './forward.ts'
-import { type Attributes, type CHANGES_ATTRIBUTES, describeThrown, SCOPE, sanitizeName } from './spans.ts'
+import {
+  type Attributes,
+  type CHANGES_ATTRIBUTES,
+  describeThrown,
+  inSpan,
+  SCOPE,
+  sanitizeName,
+} from './spans.ts'
 
 type SpanAttributes = Attributes<typeof CHANGES_ATTRIBUTES, string | number>
 
@@ -50,22 +56,17 @@ export function createOtelChangesObserver(options: OtelChangesOptions = {}): Cha
   const tracer = (options.tracerProvider ?? trace).getTracer(SCOPE)
   return {
     around(step) {
-      const parent = ignoreErrors(() => context.active()) ?? ROOT_CONTEXT
-      const span = startSpan(tracer, step, parent)
-      let running: Promise<void> | undefined
-      const runOnce = () => (running ??= runMeasured())
-      async function runMeasured(): Promise<void> {
+      const start = (parent: Context) => startSpan(tracer, step, parent)
+      return inSpan(start, async (span) => {
         forwardAround(observer, step)
         const result = await step.run()
         if (span) endSpan(span, result)
-      }
-      if (span) ignoreErrors(() => context.with(trace.setSpan(parent, span), runOnce))
-      return runOnce() // runs the step without a span, or if activating the span failed
+      })
     },
   }
 }
 
-function startSpan(tracer: Tracer, { step, service }: Step, parent: typeof ROOT_CONTEXT): Span | undefined {
+function startSpan(tracer: Tracer, { step, service }: Step, parent: Context): Span | undefined {
   return ignoreErrors(() => {
     const { hostname, port, protocol } = new URL(service)
     const attributes: SpanAttributes = {

@@ -1,17 +1,10 @@
-import {
-  context,
-  type MeterProvider,
-  metrics,
-  ROOT_CONTEXT,
-  type TracerProvider,
-  trace,
-} from '@opentelemetry/api'
+import { type Context, type MeterProvider, metrics, type TracerProvider, trace } from '@opentelemetry/api'
 import { checkOptions, isFilledText, type OptionNames, requireObserver } from '../options.ts'
 import { OBSERVER_NAMES } from '../receiver/observer.ts'
 import type { Observer, RequestHead } from '../receiver/types.ts'
 import { forwardAround, forwardTo, ignoreErrors } from './forward.ts'
 import { createInstruments, type Instruments } from './metrics.ts'
-import { type DeliverySummary, endSpan, SCOPE, startSpan, summarize } from './spans.ts'
+import { type DeliverySummary, endSpan, inSpan, SCOPE, startSpan, summarize } from './spans.ts'
 
 export { createOtelChangesObserver, type OtelChangesOptions } from './changes.ts'
 
@@ -71,20 +64,15 @@ export function createOtelObserver(options: OtelOptions = {}): Observer {
     around({ request, run }) {
       const started = performance.now()
       const recorder = ignoreErrors(latestInstruments)
-      const parent = ignoreErrors(() => context.active()) ?? ROOT_CONTEXT
-      const span = startSpan(tracer, request, destination, parent)
-      let running: Promise<void> | undefined
-      const runOnce = () => (running ??= runMeasured())
-      async function runMeasured(): Promise<void> {
+      const start = (parent: Context) => startSpan(tracer, request, destination, parent)
+      return inSpan(start, async (span) => {
         recorder?.begin()
         forwardAround(observer, { request, run })
         const outcome = await run()
         const summary = summaries.get(request)
         if (span) endSpan(span, outcome, summary)
         recorder?.end(outcome, summary, (performance.now() - started) / 1000)
-      }
-      if (span) ignoreErrors(() => context.with(trace.setSpan(parent, span), runOnce))
-      return runOnce() // starts the request without a span, or if activating the span failed
+      })
     },
   }
 }

@@ -1,4 +1,13 @@
-import { type Context, type Span, SpanKind, SpanStatusCode, type Tracer } from '@opentelemetry/api'
+import {
+  type Context,
+  context,
+  ROOT_CONTEXT,
+  type Span,
+  SpanKind,
+  SpanStatusCode,
+  type Tracer,
+  trace,
+} from '@opentelemetry/api'
 import type { WebhookError } from '../errors.ts'
 import { causesOf } from '../receiver/observer.ts'
 import type { Delivery, Outcome, RequestHead } from '../receiver/types.ts'
@@ -6,6 +15,24 @@ import { errorChain } from '../shared/error-chain.ts'
 import { ignoreErrors } from './forward.ts'
 
 type SpanAttributes = Attributes<typeof SPAN_ATTRIBUTES, string | number | string[]>
+
+/**
+ * Starts a span, and runs a function while the span is active.
+ *
+ * @param start returns undefined if the SDK fails
+ * @param run called exactly once, without an active span if the SDK fails
+ */
+export function inSpan(
+  start: (parent: Context) => Span | undefined,
+  run: (span: Span | undefined) => Promise<void>,
+): Promise<void> {
+  const parent = ignoreErrors(() => context.active()) ?? ROOT_CONTEXT
+  const span = start(parent)
+  let running: Promise<void> | undefined
+  const runOnce = () => (running ??= run(span))
+  if (span) ignoreErrors(() => context.with(trace.setSpan(parent, span), runOnce))
+  return runOnce()
+}
 
 /**
  * Starts the span of a request. Its parent is the active span of this process, never a span named in the request: no
