@@ -1,10 +1,10 @@
-import { withCauses } from '#runtime'
+import { sha256, withCauses } from '#runtime'
 import { configInvalid, type WebhookError } from '../errors.ts'
 import { writeChangesUrl } from '../payload/changes-url.ts'
 import { CAUGHT_UP } from '../receiver/delivery.ts'
 import { warn } from '../receiver/observer.ts'
 import type { Delivery } from '../receiver/types.ts'
-import { toHex, utf8 } from '../shared/bytes.ts'
+import { utf8 } from '../shared/bytes.ts'
 import { resyncRequired, showUrl } from './errors.ts'
 import type { CatchUpOptions, ChangesInbox } from './options.ts'
 import type { CopyService, ResyncContext } from './types.ts'
@@ -216,8 +216,8 @@ function decode(segment: string): string {
 
 /** Like the id of every delivery: 32 hex digits. */
 async function idOf(changes: string): Promise<string> {
-  const hash = await crypto.subtle.digest('SHA-256', utf8(`${CAUGHT_UP} ${changes}`))
-  return toHex(hash.slice(0, 16))
+  const hash = await sha256(utf8(`${CAUGHT_UP} ${changes}`))
+  return hash.slice(0, 32)
 }
 
 /** The generations that a service tracks for one layer, from its `changeTrackingInfo`. */

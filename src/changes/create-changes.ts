@@ -186,13 +186,13 @@ const keyOf = (requests: readonly ServiceRequest[]): string =>
 
 /** @throws {WebhookError} `changes_failed` if the service does not track changes */
 async function trackLayers(service: string, run: Run, connection: Connection): Promise<LayerTracking[]> {
-  const { layerServerGens } = await describeService(service, run, connection)
-  if (layerServerGens.length === 0)
+  const layers = await describeService(service, run, connection)
+  if (layers.length === 0)
     throw new ChangesError('changes_failed', {
       message: `${showUrl(service)} does not track changes`,
       hint: 'Enable change tracking: the capabilities of the service must contain ChangeTracking.',
     })
-  return layerServerGens.map(({ id, serverGen, minServerGen = Math.min(0, serverGen) }) => ({
+  return layers.map(({ id, serverGen, minServerGen = Math.min(0, serverGen) }) => ({
     id,
     serverGen,
     minServerGen,

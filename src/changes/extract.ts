@@ -27,10 +27,11 @@ interface Extraction {
   window: { min: number; max?: number | undefined }
 }
 
-/** The current generations of a service, and the oldest ones from which it can extract. */
-export interface ServiceDescription {
-  /** Empty if the service does not track changes. */
-  layerServerGens: { id: number; minServerGen?: number; serverGen: number }[]
+/** The current generation of a layer, and the oldest one from which the service can extract. */
+interface LayerGenerations {
+  id: number
+  minServerGen?: number
+  serverGen: number
 }
 
 /** How often a window is extracted if its file is lost before it is read. */
@@ -75,24 +76,23 @@ function toFields({ parameters, layers, window: { min, max } }: Extraction): Rec
 const isLost = (error: unknown): boolean =>
   error instanceof ChangesError && (error.code === 'changes_unavailable' || error.code === 'changes_failed')
 
+/** Requests the generations of the layers; none if the service does not track changes. */
 export async function describeService(
   service: string,
   run: Run,
   connection: Connection,
-): Promise<ServiceDescription> {
+): Promise<LayerGenerations[]> {
   const url = connection.origins.require(service, 'URL of the service')
   const fields = { f: 'json', returnUpdates: 'true' }
   const answer = await requestJson({ step: 'describe', service, url, fields }, run, connection)
   const { layerServerGens } = isObject(answer.changeTrackingInfo) ? answer.changeTrackingInfo : {}
   const layers = Array.isArray(layerServerGens) ? layerServerGens.filter(isObject) : []
-  return {
-    layerServerGens: layers.map(({ id, minServerGen, serverGen }) => {
-      if (![id, serverGen].every(Number.isSafeInteger))
-        throw malformed('the layerServerGens of the service need integer ids and generations')
-      const min = Number.isSafeInteger(minServerGen) ? { minServerGen: minServerGen as number } : {}
-      return { id: id as number, serverGen: serverGen as number, ...min }
-    }),
-  }
+  return layers.map(({ id, minServerGen, serverGen }) => {
+    if (![id, serverGen].every(Number.isSafeInteger))
+      throw malformed('the layerServerGens of the service need integer ids and generations')
+    const min = Number.isSafeInteger(minServerGen) ? { minServerGen: minServerGen as number } : {}
+    return { id: id as number, serverGen: serverGen as number, ...min }
+  })
 }
 
 /** States in which a job has ended without a file, in lower case and without blanks. Every other state may pass. */
@@ -231,8 +231,7 @@ async function requireKept(
 ): Promise<void> {
   if (!(error instanceof ChangesError) || error.code !== 'changes_failed') return
   // If the service cannot describe itself, the error of the extraction says more.
-  const described = await describeService(service, run, settings.connection).catch(() => undefined)
-  const current = described?.layerServerGens ?? []
+  const current = await describeService(service, run, settings.connection).catch(() => [])
   // Handling a window raises the stored generations of all its layers, even above that of a layer without edits.
   const highest = highestOf(current)
   for (const layer of current) {
@@ -244,7 +243,7 @@ async function requireKept(
 
 /** @param highest the highest generation of all layers */
 function reasonOf(
-  { minServerGen }: ServiceDescription['layerServerGens'][number],
+  { minServerGen }: LayerGenerations,
   min: number,
   stored: number | undefined,
   highest: number,

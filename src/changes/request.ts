@@ -1,4 +1,5 @@
 import { toText } from '../payload/json.ts'
+import { concat } from '../shared/bytes.ts'
 import type { Json } from '../shared/json.ts'
 import { isLoopback } from '../shared/loopback.ts'
 import { createRedactor } from '../shared/redact.ts'
@@ -271,13 +272,8 @@ async function readBytes(response: Response, limit: number, shown: string): Prom
   } finally {
     reader?.cancel().catch(() => {})
   }
-  const bytes = new Uint8Array(size)
-  let offset = 0
-  for (const chunk of chunks) {
-    bytes.set(chunk, offset)
-    offset += chunk.length
-  }
-  return bytes
+  // With the empty chunk, a single chunk is copied too: free() detaches the result, and the chunk is not ours.
+  return concat([new Uint8Array(), ...chunks])
 }
 
 /**

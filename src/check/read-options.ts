@@ -12,10 +12,9 @@ import {
 import { type HeaderPairs, isHeaderValue } from '../shared/headers.ts'
 import { createRedactor } from '../shared/redact.ts'
 import { DIALECTS, PROFILES } from '../shared/senders.ts'
-import { createTrust } from '../shared/tls-trust.node.ts'
+import { readTrust } from '../shared/tls-trust.node.ts'
 import { createKeyring } from '../signature/keyring.ts'
 import { requireHeaderName } from '../signature/signature.ts'
-import type { Target } from './connection.ts'
 import type { Probe } from './probe.ts'
 import { ALL } from './scenarios/all.ts'
 import { createSender, type Sender } from './sender.ts'
@@ -50,7 +49,7 @@ export function readOptions(options: CheckOptions): ConstructorParameters<typeof
   createKeyring([options.signatureKey])
   if (options.signatureHeader !== undefined) requireHeaderName(options.signatureHeader)
   const sender = createSender(options)
-  const trust = readTrust(options)
+  const trust = readTrust(options.ca ?? [])
   const url = readUrl('url', options.url)
   const unknownUrl = options.unknownUrl === undefined ? undefined : readUrl('unknownUrl', options.unknownUrl)
   if (unknownUrl && (unknownUrl.origin !== url.origin || pathOf(unknownUrl) === pathOf(url)))
@@ -93,14 +92,6 @@ function readUrl(name: string, given: unknown): URL {
   if (url.username !== '' || url.password !== '')
     throw configInvalid(`${name} must not contain a user name or password`, 'Use headers for authorization.')
   return url
-}
-
-function readTrust({ ca = [] }: CheckOptions): Target['trust'] {
-  try {
-    return createTrust(ca)
-  } catch (error) {
-    throw configInvalid(`ca: ${(error as Error).message}`)
-  }
 }
 
 /** The headers that the scenarios write themselves. */

@@ -1,4 +1,4 @@
-import { toTitle, WebhookError } from '../errors.ts'
+import { toTitle, type WebhookError } from '../errors.ts'
 import { bodyFormat } from '../payload/parse.ts'
 import { receiverPort } from '../receiver/port.ts'
 import { createQuietReceiver } from '../receiver/receiver.ts'
@@ -77,8 +77,7 @@ export async function askReceiver(
   let usedLimit = 0
   const { kind, error } = await receiverPort(receiver).receive({
     ...head,
-    read({ limit, onChunk }) {
-      if (body.length > limit) throw new WebhookError('body_too_large')
+    read({ onChunk }) {
       onChunk(body)
       return body
     },

@@ -1,4 +1,5 @@
-import { fromBinary, utf8 } from '../shared/bytes.ts'
+import { headerBytes } from '../receiver/verify.ts'
+import { utf8 } from '../shared/bytes.ts'
 import { arcgis, service } from '../signature/profiles.ts'
 import { decodeSignature, percentDecode, splitSignedForm } from '../signature/signature.ts'
 import type { Scheme } from './answers.ts'
@@ -64,7 +65,7 @@ async function findRefusal(
   }
   const contains = `The header ${field} contains`
   for (const key of keys) {
-    if (isSame(toBinary(trim(fromText(value))), trim(key)))
+    if (isSame(toBinary(trim(headerBytes(value))), trim(key)))
       return found('key_whitespace', `${contains} the key, but one side has white space around it.`)
     if (value.split(',').some((part) => isSame(part.trim(), key)))
       return found('secret_wrong', `${contains} the key more than once, or other values too.`)
@@ -98,12 +99,10 @@ async function findSignature(
 }
 
 async function differs(value: string, field: string, keys: readonly Uint8Array[]): Promise<Finding> {
-  const [own, ...others] = await Promise.all([fromText(value), ...keys].map(fingerprint))
+  const [own, ...others] = await Promise.all([headerBytes(value), ...keys].map(fingerprint))
   const evidence = `The SHA-256 of the header ${field} begins with ${own}, that of the key with ${others.join(' or ')}.`
   return found('secret_wrong', evidence)
 }
 
-const fromText = (text: string): Uint8Array => (/[^\0-\xff]/.test(text) ? utf8(text) : fromBinary(text))
-
 const isSame = (text: string, key: BytesOrText): boolean =>
-  toBinary(fromText(text)) === toBinary(typeof key === 'string' ? utf8(key) : key)
+  toBinary(headerBytes(text)) === toBinary(typeof key === 'string' ? utf8(key) : key)

@@ -1,4 +1,4 @@
-import { tryJson } from '../shared/json.ts'
+import { isObject, type Json, tryJson } from '../shared/json.ts'
 import { requireSafe } from './json.ts'
 
 /** The wildcard: any change type (docs/specification.md, "Events"). */
@@ -59,18 +59,16 @@ export const isJobChangeType = (changeType: string): boolean =>
   (JOB_CHANGE_TYPES as readonly string[]).includes(changeType)
 
 /** The change types that `FeaturesEdited` includes. */
-const EDIT_CHANGE_TYPES: readonly string[] = [
-  'FeaturesCreated',
-  'FeaturesUpdated',
-  'FeaturesDeleted',
-] satisfies EditChangeType[]
+const EDIT_CHANGE_TYPES = ['FeaturesCreated', 'FeaturesUpdated', 'FeaturesDeleted'] as const
+
+export type EditChangeType = (typeof EDIT_CHANGE_TYPES)[number]
 
 /**
  * Returns the names that a handler can subscribe to in order to receive a change type: its own name, `FeaturesEdited`
  * for edits, and the wildcard.
  */
 export function subscriptionsOf(changeType: string): string[] {
-  return EDIT_CHANGE_TYPES.includes(changeType)
+  return (EDIT_CHANGE_TYPES as readonly string[]).includes(changeType)
     ? [changeType, 'FeaturesEdited', WILDCARD]
     : [changeType, WILDCARD]
 }
@@ -136,7 +134,7 @@ export interface Parsed<Payload = unknown> {
  * (docs/senders.md, "Payloads"). Also reads form fields, and older payloads with `changeType`. An object of unknown
  * shape becomes one event with an empty change type, which only wildcard handlers receive.
  */
-export function readService(payload: Fields): WebhookEvent[] {
+export function readService(payload: Json): WebhookEvent[] {
   const shared = readShared(payload)
   const events = readList(payload.events)
   if (Array.isArray(events) && events.length > 0) {
@@ -161,7 +159,7 @@ interface SharedMembers extends Pick<WebhookEvent, 'webhook' | 'service'> {
   details: { [K in Exclude<keyof WebhookEvent, 'webhook' | 'service'>]?: WebhookEvent[K] | undefined }
 }
 
-function readShared(payload: Fields): SharedMembers {
+function readShared(payload: Json): SharedMembers {
   return {
     webhook: assignDefined({}, { id: readText(payload.id), name: readText(payload.name) }),
     service: {
@@ -198,7 +196,7 @@ function toEvent(
 export function readHosted(items: readonly unknown[]): WebhookEvent[] {
   if (items.length === 0) return readService({})
   return items.flatMap((item) => {
-    if (!isFields(item)) return readService({ events: [item] })
+    if (!isObject(item)) return readService({ events: [item] })
     const events = readService({ serviceType: 'FeatureServer', ...item })
     return events.map((event) => ({ ...event, raw: item }))
   })
@@ -210,9 +208,9 @@ export function readHosted(items: readonly unknown[]): WebhookEvent[] {
  *
  * @returns undefined if the payload is in another dialect
  */
-export function readOrganization(payload: Fields): WebhookEvent[] | undefined {
+export function readOrganization(payload: Json): WebhookEvent[] | undefined {
   const { info, events } = payload
-  if (!isFields(info) || !Array.isArray(events) || events.length === 0) return undefined
+  if (!isObject(info) || !Array.isArray(events) || events.length === 0) return undefined
   return events.map((entry) => {
     const { operation, when } = toFields(entry)
     const event: WebhookEvent = {
@@ -227,13 +225,8 @@ export function readOrganization(payload: Fields): WebhookEvent[] | undefined {
 
 // The readers below return undefined for missing and invalid values, unless noted otherwise.
 
-type Fields = Record<string, unknown>
-
-const isFields = (value: unknown): value is Fields =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
-
 /** Returns an empty object if the value is not an object. */
-export const toFields = (value: unknown): Fields => (isFields(value) ? value : {})
+export const toFields = (value: unknown): Json => (isObject(value) ? value : {})
 
 /** Reads a non-empty string, or a number as a string. */
 function readText(value: unknown): string | undefined {
@@ -299,5 +292,3 @@ function readList(value: unknown): unknown {
   requireSafe(parsed)
   return parsed
 }
-
-export type EditChangeType = 'FeaturesCreated' | 'FeaturesUpdated' | 'FeaturesDeleted'

@@ -40,20 +40,21 @@ export async function handleOnce(
   if (claim === 'busy') throw new WebhookError('delivery_in_progress')
   if (claim === 'done') return succeeded('duplicate')
   if (claim !== 'claimed') throw new WebhookError('inbox_unavailable', { cause: claim })
+  const quietly = (call: () => unknown) => guard('inbox_unavailable', call).catch(() => {})
   let outcome: Outcome
   try {
     outcome = await handle()
   } catch (error) {
     // If the release fails too, the claim expires. The handler's error matters more than the store's.
-    await guard('inbox_unavailable', () => store.release(id)).catch(() => {})
+    await quietly(() => store.release(id))
     throw error
   }
   if (outcome.kind === 'unhandled') {
     // Nothing was done, so a sender may send the delivery again once there is a handler.
-    await guard('inbox_unavailable', () => store.release(id)).catch(() => {})
+    await quietly(() => store.release(id))
     return outcome
   }
   // Ignore store errors: the delivery has been handled, and an error response would make the sender repeat it.
-  await guard('inbox_unavailable', () => store.done(id)).catch(() => {})
+  await quietly(() => store.done(id))
   return outcome
 }

@@ -218,7 +218,7 @@ let challenge: Uint8Array | undefined
  */
 async function findKey(secret: string, keyring: Keyring): Promise<number> {
   challenge ??= crypto.getRandomValues(new Uint8Array(32))
-  const given = importKey(toBytes(secret))
+  const given = importKey(headerBytes(secret))
   const digest = toDigest(await given.start().digest(challenge))
   const matches = await Promise.all(
     keyring.map((key) => key.start().matches(challenge as Uint8Array, digest)),
@@ -229,7 +229,8 @@ async function findKey(secret: string, keyring: Keyring): Promise<number> {
 const toDigest = (hex: string): Uint8Array => decodeSignature(hex, 'hex') as Uint8Array
 
 /** Platforms decode headers as Latin-1: one character per byte. Text with other characters was decoded as UTF-8. */
-const toBytes = (text: string): Uint8Array => (/[^\0-\xff]/.test(text) ? utf8(text) : fromBinary(text))
+export const headerBytes = (text: string): Uint8Array =>
+  /[^\0-\xff]/.test(text) ? utf8(text) : fromBinary(text)
 
 /** The name of a member, in JSON or in a form. */
 const REGISTRATION = /(?:"|%22)WebhookRegistry(?:"|%22)[\s+]*(?::|%3[Aa])/

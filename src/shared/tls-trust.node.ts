@@ -1,6 +1,7 @@
 import { X509Certificate } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import * as tls from 'node:tls'
+import { configInvalid } from '../errors.ts'
 
 /** CA certificates: PEM text, which may contain several, or the bytes of a PEM or DER file. */
 export type CaCertificates = string | Uint8Array | readonly (string | Uint8Array)[]
@@ -17,10 +18,10 @@ export type Trust = () => tls.SecureContext
 
 /** Creates settings that trust Node's CAs and these. They are created again only when the certificates change. */
 export function createTrust(source: CaSource): Trust {
-  const read = typeof source === 'function' ? () => toPems(source()) : always(toPems(source))
+  const given = typeof source === 'function' ? source : toPems(source)
   let current: { pems: string; context: tls.SecureContext } | undefined
   return () => {
-    const added = read()
+    const added = typeof given === 'function' ? toPems(given()) : given
     const pems = added.join()
     if (current?.pems !== pems) {
       // Without `ca`, Node uses its own CAs, and does not parse all of them for each context.
@@ -31,10 +32,14 @@ export function createTrust(source: CaSource): Trust {
   }
 }
 
-const always =
-  <T>(value: T): (() => T) =>
-  () =>
-    value
+/** Reads the option `ca`. @throws {WebhookError} `config_invalid` */
+export function readTrust(ca: CaSource): Trust {
+  try {
+    return createTrust(ca)
+  } catch (error) {
+    throw configInvalid(`ca: ${(error as Error).message}`)
+  }
+}
 
 /** Matches the certificates in PEM text; other blocks, such as keys, are ignored. */
 const PEM = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g

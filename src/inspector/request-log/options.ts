@@ -2,7 +2,7 @@ import { configInvalid } from '../../errors.ts'
 import { checkOptions, isFilledText, type OptionNames, readSize, wholeNumber } from '../../options.ts'
 import { OPTION_NAMES, readProofHeaders } from '../../receiver/options.ts'
 import type { ReceiverOptions } from '../../receiver/types.ts'
-import { type CaSource, createTrust, type Trust } from '../../shared/tls-trust.node.ts'
+import { type CaSource, readTrust, type Trust } from '../../shared/tls-trust.node.ts'
 import { type SignatureKey, type SignatureKeys, toKeyList } from '../../signature/keyring.ts'
 import { DEFAULT_SIGNATURE_HEADER, readProfile } from '../../signature/profiles.ts'
 import { requireHeaderName, type SignatureEncoding } from '../../signature/signature.ts'
@@ -86,17 +86,8 @@ export function readRequestLogOptions(
     maxRequests,
     maxBytes: readSize('maxBytes', maxBytes),
     resendTo,
-    trust: ca === undefined ? undefined : toTrust(ca),
+    trust: ca === undefined ? undefined : readTrust(ca),
     title,
-  }
-}
-
-/** @throws {WebhookError} `config_invalid` */
-function toTrust(ca: CaSource): Trust {
-  try {
-    return createTrust(ca)
-  } catch (error) {
-    throw configInvalid(`ca: ${(error as Error).message}`)
   }
 }
 
