@@ -1,11 +1,7 @@
 export type { ErrorCode } from './errors.ts'
 export { WebhookError } from './errors.ts'
 export type { Cause } from './explain/causes.ts'
-export { explain } from './explain/explain.ts'
-export {
-  type ExplainedRefusal,
-  explainRefusals,
-} from './explain/explain-refusals.ts'
+export { type ExplainedRefusal, explain, explainRefusals } from './explain/explain.ts'
 export type { Diagnosis, ExplainOptions, GivenRequest } from './explain/types.ts'
 export type {
   ChangeType,

@@ -109,15 +109,13 @@ export function requireObserver(observer: unknown = {}, names: Readonly<Record<s
   const members = Object.keys(names).filter((name) => name in observer)
   if (members.length === 0 && !isPlain(observer))
     throw configInvalid(`observer has none of the functions ${Object.keys(names).join(', ')}`)
-  for (const name of members) requireFunction(observer, name)
-}
-
-function requireFunction(observer: object, name: string): void {
-  let value: unknown
-  try {
-    value = Reflect.get(observer, name)
-  } catch {} // an observer may throw at any time, and is ignored then
-  if (value !== undefined) requireValue(`observer.${name}`, value, isFunction)
+  for (const name of members) {
+    let value: unknown
+    try {
+      value = Reflect.get(observer, name)
+    } catch {} // an observer may throw at any time, and is ignored then
+    if (value !== undefined) requireValue(`observer.${name}`, value, isFunction)
+  }
 }
 
 /** True for objects from a literal, also of another realm, and for those without a prototype. */

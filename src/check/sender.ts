@@ -1,8 +1,8 @@
 import { createHmac, randomUUID } from 'node:crypto'
-import { DIALECT_OF, PROFILE_OF } from '../shared/senders.ts'
+import { DIALECT_OF, type Dialect, PROFILE_OF } from '../shared/senders.ts'
 import type { SignatureKey } from '../signature/keyring.ts'
 import { arcgis, type ProfileName, portal, service } from '../signature/profiles.ts'
-import { createPayload, type Dialect, type PayloadEvents } from '../testing/payloads.ts'
+import { createPayload, type PayloadEvents } from '../testing/payloads.ts'
 import type { CheckOptions } from './types.ts'
 
 /** How a signature is written. Members that are left out get the usual values of the sender. */

@@ -1,8 +1,8 @@
 import type { ChangeType } from '../payload/events.ts'
+import type { Dialect } from '../shared/senders.ts'
 import type { CaSource } from '../shared/tls-trust.node.ts'
 import type { SignatureKey } from '../signature/keyring.ts'
 import type { ProfileName } from '../signature/profiles.ts'
-import type { Dialect } from '../testing/payloads.ts'
 
 /**
  * How important a scenario is, in the words of RFC 2119: a `must` protects data or availability; a `should` is

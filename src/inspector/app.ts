@@ -94,11 +94,14 @@ function toSource(inspected: Inspectable | DurableInbox): Source {
   )
 }
 
-/** Responds to a request. Resolves with undefined if the inspector has no such page. */
-type App = (request: InspectorRequest) => Promise<InspectorResponse | undefined>
-
-/** The inspector without a server: access, then login, then the page. */
-function createApp(source: Source, options: ResolvedOptions): App {
+/**
+ * The inspector without a server: access, then login, then the page. The returned function resolves with undefined if
+ * the inspector has no such page.
+ */
+function createApp(
+  source: Source,
+  options: ResolvedOptions,
+): (request: InspectorRequest) => Promise<InspectorResponse | undefined> {
   const session = new Session(options.token)
   const notices = new Notices()
 

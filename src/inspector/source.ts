@@ -2,8 +2,6 @@ import type { Diagnosis } from '../explain/types.ts'
 import type { HeaderPairs } from '../shared/headers.ts'
 import type { Html } from './html/template.ts'
 
-export type { HeaderPairs } from '../shared/headers.ts'
-
 /**
  * What an inspector shows: the deliveries of a mock service, of a receiver or of an inbox. The pages know only this
  * interface. No member may contain a key: a source redacts headers before it returns them.

@@ -183,9 +183,6 @@ function decodeField(text: string): string {
 /** Maximum number of fields in a form. */
 export const MAX_FIELDS = 1000
 
-/** The format of a body. */
-type BodyFormat = 'json' | 'form'
-
 /**
  * Returns the body format that a `content-type` header names (RFC 9110 section 8.3.1). Ignores all parameters except
  * `charset`. Charsets other than UTF-8 are rejected, because their bytes may also be valid UTF-8 with another meaning.
@@ -193,7 +190,7 @@ type BodyFormat = 'json' | 'form'
  * @returns undefined if the charset is rejected, if the media type is neither JSON (including `+json`, RFC 6839) nor a
  *   form, or if the value joins several headers
  */
-export function bodyFormat(contentType: string | undefined): BodyFormat | undefined {
+export function bodyFormat(contentType: string | undefined): 'json' | 'form' | undefined {
   if (contentType === 'application/json') return 'json' // fast path: most services send exactly this
   const text = (contentType ?? '').toLowerCase().replace(/"[^"]*"/g, (quoted) => quoted.replace(/[,;]/g, '_'))
   // A comma outside quotes means that two headers were joined. Receivers disagree about which of the two applies.

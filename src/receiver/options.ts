@@ -117,11 +117,7 @@ export function readProofHeaders(
 }
 
 /** Warns about a receiver whose bodies no signature protects. */
-export function warnOfUnsigned({
-  acceptUnsigned,
-  secretHeader,
-  profile,
-}: Pick<ProofHeaders, 'secretHeader'> & { acceptUnsigned: boolean; profile: { name: string } }): void {
+export function warnOfUnsigned({ acceptUnsigned, secretHeader, profile }: Config): void {
   if (acceptUnsigned)
     warn("unsigned is 'accept', so anyone can send deliveries to this receiver.", 'unsigned_accepted')
   else if (secretHeader !== undefined)

@@ -51,14 +51,12 @@ import { toReceiverRequest, toResponse } from './web.ts'
 export function createReceiver<Payload = unknown>(options: ReceiverOptions<Payload>): Receiver<Payload> {
   const config = blameCaller(createReceiver, () => readOptions((options ?? {}) as ReceiverOptions))
   warnOfUnsigned(config)
-  return receiverOf(config)
+  return new HookReceiver<Payload>(config)
 }
 
 /** Creates a receiver without a warning about unsigned bodies, to which `explain` passes one request. */
-export const createQuietReceiver = (options: ReceiverOptions): Receiver => receiverOf(readOptions(options))
-
-/** Creates a receiver from checked options. */
-const receiverOf = <Payload>(config: Config): Receiver<Payload> => new HookReceiver<Payload>(config)
+export const createQuietReceiver = (options: ReceiverOptions): Receiver =>
+  new HookReceiver(readOptions(options))
 
 /** Its public members are functions of their own, so that `receiver.fetch` can be passed alone. */
 class HookReceiver<Payload> implements Receiver<Payload> {

@@ -1,8 +1,11 @@
 import type { WebhookError } from '../errors.ts'
 import type { ChangeType, HandledEvent, MatchedChangeType, Parsed, WebhookEvent } from '../payload/events.ts'
+import type { HeaderBag } from '../shared/headers.ts'
 import type { ReturnedKeys, SignatureKeys } from '../signature/keyring.ts'
 import type { Profile, ProfileName, SecretProfile } from '../signature/profiles.ts'
 import type { SignatureEncoding } from '../signature/signature.ts'
+
+export type { HeaderBag }
 
 /** A request without its body. */
 export interface RequestHead {
@@ -57,12 +60,6 @@ export interface ReceiverRequest extends RequestHead {
    */
   next?: ((delivery: Delivery) => Promise<NextResult>) | undefined
 }
-
-/**
- * Headers by lower-case name. The value is a list if the header occurs more than once and the platform does not join
- * its values.
- */
-export type HeaderBag = Readonly<Record<string, string | readonly string[] | undefined>>
 
 /**
  * The part of a verified delivery that inboxes store. The other members of a delivery can be decoded from this part.

@@ -1,4 +1,9 @@
 export type HeaderPairs = readonly (readonly [name: string, value: string])[]
+
+/**
+ * Headers by lower-case name. The value is a list if the header occurs more than once and the platform does not join
+ * its values.
+ */
 export type HeaderBag = Readonly<Record<string, string | readonly string[] | undefined>>
 
 /** One pair for each value of a repeated header. */

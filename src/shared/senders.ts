@@ -5,7 +5,7 @@ export const PROFILE_OF = { service: 'service', hosted: 'arcgis', organization: 
 export const DIALECT_OF = { service: 'service', arcgis: 'hosted', portal: 'organization' } as const
 
 /** The dialects of payloads (docs/senders.md, "Three dialects"). */
-export type Dialect = keyof typeof PROFILE_OF
+export type Dialect = 'service' | 'hosted' | 'organization'
 
 export const DIALECTS: Dialect[] = ['service', 'hosted', 'organization']
 export const PROFILES: (keyof typeof DIALECT_OF)[] = ['service', 'arcgis', 'portal']

@@ -10,7 +10,7 @@ import {
   requireValue,
 } from '../options.ts'
 import { type ChangeType, WILDCARD } from '../payload/events.ts'
-import { DIALECTS } from '../shared/senders.ts'
+import { DIALECTS, type Dialect } from '../shared/senders.ts'
 import { percentEncode } from './signer.ts'
 
 /** The type of a payload in each dialect. */
@@ -53,9 +53,6 @@ export function createPayload<D extends Dialect = 'service'>(
   const dialect: Dialect = details.dialect ?? 'service'
   return WRITERS[dialect](events, details) as Payloads[D]
 }
-
-/** The dialects of payloads (docs/senders.md, "Three dialects"). */
-export type Dialect = 'service' | 'hosted' | 'organization'
 
 /** The part of `changesUrl` that is percent-encoded: only the query, the whole URL, or none of it. */
 export type ChangesUrlEncoding = 'partial' | 'whole' | 'none'

@@ -1,4 +1,4 @@
-import { explainSeen } from '../../explain/explain-refusals.ts'
+import { explainSeen } from '../../explain/explain.ts'
 import type { Diagnosis } from '../../explain/types.ts'
 import type { HeaderBag, ReceiverOptions } from '../../receiver/types.ts'
 import { toPairs } from '../../shared/headers.ts'
