@@ -12,7 +12,7 @@ const FORMATS: readonly Format[] = ['esm', 'cjs']
  * Built-in modules that the file for Node uses. Unless an entry is in `NODE_ENTRIES`, its other files may use none. Node
  * takes longer to load `node:crypto` than geohook, so the file must load it on demand.
  */
-const ON_DEMAND = ['node:buffer', 'node:crypto']
+const ON_DEMAND = ['node:crypto']
 /** Entries that run only on Node. */
 const NODE_ENTRIES = ['node', 'express', 'fastify', 'koa', 'sqlite', 'inspector', 'check', 'mock']
 
