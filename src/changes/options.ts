@@ -174,10 +174,15 @@ const CATCH_UP_NAMES: OptionNames<CatchUpOptions> = {
 
 /** @throws {WebhookError} `config_invalid` */
 export function readCatchUpOptions(options: CatchUpOptions, origins: Origins): CatchUpOptions {
-  const { services, ...others } = checkOptions(options, CATCH_UP_NAMES)
+  const { services, every, resync, onError } = checkOptions(options, CATCH_UP_NAMES)
   if (!Array.isArray(services) || services.length === 0)
     throw configInvalid('services must be an array with at least one URL of a feature service')
-  return { ...others, services: [...new Set(services.map((url) => readServiceUrl(url, origins)))] }
+  return {
+    services: [...new Set(services.map((url) => readServiceUrl(url, origins)))],
+    every,
+    resync,
+    onError,
+  }
 }
 
 /**

@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process'
 import { setTimeout as pause } from 'node:timers/promises'
 import { createRunningClock } from 'geohook/mock'
 import { describe, expect, it } from 'vitest'
@@ -13,6 +14,16 @@ describe('a running clock', () => {
     await Promise.all([clock.advance(3_600_000), clock.advance(0), clock.advance(1_000)])
     expect(clock.now() - 3_601_000).toBeGreaterThanOrEqual(before)
     expect(clock.now() - 3_601_000).toBeLessThanOrEqual(Date.now())
+  })
+
+  it('keeps the process alive while it advances past an attempt in flight', () => {
+    const program = `import { createRunningClock } from 'geohook/mock'
+      const clock = createRunningClock()
+      clock.during(new Promise(() => {}))
+      await clock.advance(1000)
+      console.log('advanced')`
+    const { stdout, status } = spawnSync(process.execPath, ['--input-type=module', '--eval', program])
+    expect({ stdout: String(stdout), status }).toEqual({ stdout: 'advanced\n', status: 0 })
   })
 
   it('ends a wait by itself, without an advance', async () => {
