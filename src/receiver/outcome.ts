@@ -14,8 +14,8 @@ export const respondedOutcome = (status: number): Outcome => ({
 })
 
 /**
- * Creates the response to a handshake or to the registration of a webhook. If there is an `error`, the outcome's kind is `refused`, but the response looks
- * the same.
+ * Creates the response to a handshake or to the registration of a webhook. If there is an `error`, the outcome's kind is
+ * `refused`, but the response looks the same.
  */
 export function handshakeOutcome(body: Record<string, string>, error?: WebhookError | undefined): Outcome {
   const outcome = toOutcome(error ? 'refused' : 'handshake', 200, JSON.stringify(body))

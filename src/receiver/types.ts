@@ -48,8 +48,8 @@ export interface ReceiverRequest extends RequestHead {
   read(options: ReadOptions): Uint8Array | Promise<Uint8Array>
   /**
    * Cancels the rest of the body. Called at most once, before the response is written, if the body may not have been
-   * read completely. May return a promise, for which the response waits. If the end of the body has not arrived by then, the response must
-   * close the connection, so that no proxy sends another delivery on it.
+   * read completely. May return a promise, for which the response waits. If the end of the body has not arrived by
+   * then, the response must close the connection, so that no proxy sends another delivery on it.
    *
    * @param limit maximum number of bytes to read and discard. Discarding lets the sender finish and read the response
    */
