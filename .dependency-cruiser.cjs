@@ -71,7 +71,7 @@ module.exports = {
     {
       name: 'no-node-above-adapters',
       severity: 'error',
-      from: { path: [...LAYERS.slice(0, 8), '^src/index\\.ts$'], pathNot: '\\.node\\.ts$' },
+      from: { path: [...LAYERS.slice(0, 10), '^src/index\\.ts$'], pathNot: '\\.node\\.ts$' },
       to: { dependencyTypes: ['core'] },
     },
     {

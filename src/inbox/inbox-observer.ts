@@ -1,6 +1,6 @@
 import { WebhookError } from '../errors.ts'
 import { type OptionNames, requireObserver } from '../options.ts'
-import { createLog } from '../receiver/observer.ts'
+import { createLog } from '../receiver/log.ts'
 import type { StoredDelivery } from '../receiver/types.ts'
 
 /** A finished attempt and its delivery. Passed to an {@link InboxObserver}. */

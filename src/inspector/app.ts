@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { configInvalid } from '../errors.ts'
 import type { DurableInbox } from '../inbox/durable-inbox.ts'
-import { warn } from '../receiver/observer.ts'
+import { warn } from '../receiver/log.ts'
 import { readHeader } from '../receiver/request.ts'
 import { guard, Session } from './access.ts'
 import type { Call } from './action.ts'

@@ -1,5 +1,5 @@
 import { withCauses } from '#runtime'
-import { printable } from '../receiver/observer.ts'
+import { printable } from '../receiver/log.ts'
 import type { Attempt } from './state/records.ts'
 import { servicePath } from './state/services.ts'
 import type { Webhook, WebhookChange } from './state/webhooks.ts'

@@ -9,7 +9,7 @@ import {
   trace,
 } from '@opentelemetry/api'
 import type { WebhookError } from '../errors.ts'
-import { causesOf } from '../receiver/observer.ts'
+import { causesOf } from '../receiver/log.ts'
 import type { Delivery, Outcome, RequestHead } from '../receiver/types.ts'
 import { errorChain } from '../shared/error-chain.ts'
 import { ignoreErrors } from './forward.ts'

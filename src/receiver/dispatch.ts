@@ -1,7 +1,7 @@
 import { configInvalid } from '../errors.ts'
 import { nearest } from '../options.ts'
 import { type ChangeType, KNOWN_CHANGE_TYPES, subscriptionsOf, WILDCARD } from '../payload/events.ts'
-import { printable, warn } from './observer.ts'
+import { printable, warn } from './log.ts'
 import type {
   AttemptContext,
   Delivery,

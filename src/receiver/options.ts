@@ -19,7 +19,8 @@ import {
   requireUnsigned,
 } from '../signature/profiles.ts'
 import { isEncoding, requireHeaderName } from '../signature/signature.ts'
-import { createLog, createNotifier, type Notifier, printable, warn } from './observer.ts'
+import { createLog, printable, warn } from './log.ts'
+import { createNotifier, type Notifier } from './observer.ts'
 import { type BodyLimits, secretHeaders } from './request.ts'
 import type { DuplicateStore, Inbox, KeyFunction, ReceiverOptions, StandardSchema } from './types.ts'
 import { createKeyFinder, type ProofHeaders, type VerifyConfig } from './verify.ts'

@@ -1,4 +1,4 @@
-import { warn } from '../../receiver/observer.ts'
+import { warn } from '../../receiver/log.ts'
 import { driverError } from '../driver.ts'
 
 /** The range in the package.json of pg-boss. */

@@ -1,5 +1,5 @@
 import type { Redis } from 'ioredis'
-import { warn } from '../../receiver/observer.ts'
+import { warn } from '../../receiver/log.ts'
 
 /**
  * Emits a warning for each setting of the Redis server that risks the loss of deliveries, once per process.

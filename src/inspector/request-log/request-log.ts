@@ -1,5 +1,6 @@
 import { blameCaller } from '../../errors.ts'
-import { createLog, createNotifier, type Seen } from '../../receiver/observer.ts'
+import { createLog } from '../../receiver/log.ts'
+import { createNotifier, type Seen } from '../../receiver/observer.ts'
 import type { Observer, ReceiverOptions } from '../../receiver/types.ts'
 import { createRedactor } from '../../shared/redact.ts'
 import { type Inspectable, SOURCE } from '../source.ts'
