@@ -11,7 +11,7 @@ import { runOperation } from '../../../src/mock/admin/routes.ts'
 import { toAdminError } from '../../../src/mock/http/errors.ts'
 import { readForm, readFormat, readQuery, splitUrl } from '../../../src/mock/http/request.ts'
 import { createMatcher } from '../../../src/mock/http/router.ts'
-import { createMock } from '../../../src/mock/service.ts'
+import { Mock } from '../../../src/mock/service.ts'
 import { toSnapshot } from '../../../src/mock/state/snapshot.ts'
 import { require, splitLine } from './support.mjs'
 
@@ -101,7 +101,7 @@ export async function run(input) {
 }
 
 function create(options) {
-  const mock = createMock({ ...options, clock, webhooks })
+  const mock = new Mock({ ...options, clock, webhooks })
   const routes = routesOf(mock.options)
   const attempt = {
     webhookId: '',
@@ -110,7 +110,8 @@ function create(options) {
     answer: { status: 200, body: '' },
   }
   // Registrations are the only requests that the administration waits for.
-  const context = { ...mock, save: async () => {}, register: async () => attempt }
+  const engine = { log: mock.engine.log, register: async () => attempt }
+  const context = { ...mock, save: async () => {}, engine }
   const ids = { '{service}': 'Parcels/FeatureServer', '{webhookId}': 'w1', '{portalId}': 'self' }
   const paths = routes.map(({ path }) => path.replaceAll(/\{\w+\}/g, (name) => ids[name] ?? 'Parcels'))
   return { mock, match: createMatcher(routes), context, seed: toSnapshot(mock.state), paths }

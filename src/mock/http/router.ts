@@ -161,7 +161,7 @@ const PATTERNS: Readonly<Record<string, RegExp>> = {
  * function returns undefined for other paths. Words have precedence over parameters: in `webhooks/<word>`, the word is
  * an operation if the service has one with this name, otherwise a webhook id.
  */
-function createMatcher<Operation extends OperationDescription>(routes: readonly Route<Operation>[]) {
+export function createMatcher<Operation extends OperationDescription>(routes: readonly Route<Operation>[]) {
   const byPath = new Map<string, Route<Operation>[]>()
   for (const route of routes)
     for (const path of [route.path, ...(route.aliases ?? [])])
