@@ -31,8 +31,8 @@ export function requireValues<Options extends object>(
   options: Options,
   rules: Readonly<Record<string, Rule | true>>,
 ): Options {
-  // `for...in` instead of Object.entries(): verify() runs this for every body.
-  for (const name in rules) {
+  // Keys alone, because verify() runs this for every body, and Object.entries() takes longer than the rest of the check.
+  for (const name of Object.keys(rules)) {
     const rule = rules[name]
     if (rule === undefined || rule === true) continue
     const value = (options as Record<string, unknown>)[name]
