@@ -145,7 +145,7 @@ describe('webhooks of a portal', () => {
       'events holds "/layers/add"',
     ],
     [
-      'a trigger that is no text',
+      'a trigger that is a number',
       { events: '["/items",7]' },
       'events must be comma-separated or a JSON array',
     ],
