@@ -66,6 +66,31 @@ export function describeCoalescing(kind: InboxEngineKind): void {
     const isActive = (inbox: DurableInbox, count: number) =>
       until(async () => (await inbox.stats()).active === count)
 
+    /**
+     * Handles one delivery of each service, and sends the bodies during these calls, so that each service needs one more
+     * call for them, however long it takes to store them. Returns the further calls.
+     */
+    async function sendTogether(
+      inbox: DurableInbox,
+      bodies: readonly string[],
+      handler: (call: Call) => unknown = () => {},
+      { changeTypes = '*', services = ['Parcels'] } = {},
+    ): Promise<readonly Call[]> {
+      const { gate, release } = createGate()
+      let isSent = false
+      const run = (call: Call) => (isSent ? handler(call) : gate)
+      const { calls } = coalesce(inbox, 1, run, changeTypes)
+      const first = services.map((service) => edit(['FeaturesCreated'], service))
+      await sendAll(inbox, first)
+      await until(() => calls.length === first.length)
+      await sendAll(inbox, bodies)
+      await isActive(inbox, first.length + bodies.length)
+      calls.length = 0
+      isSent = true
+      release()
+      return calls
+    }
+
     it('never handles deliveries of two tenants together', async ({ open }) => {
       const inbox = open()
       const { calls } = coalesce(inbox, 1_000)
@@ -88,18 +113,17 @@ export function describeCoalescing(kind: InboxEngineKind): void {
     }) => {
       const ended: string[] = []
       const inbox = open({ observer: { handled: ({ delivery }) => ended.push(delivery.id) } })
-      const { calls } = coalesce(inbox, 4_000)
       const min = generation
-      await sendAll(inbox, times(50, edit))
-      await until(() => ended.length === 50)
+      const calls = await sendTogether(inbox, times(50, edit))
+      await until(() => ended.length === 51)
       expect(calls.map(({ size }) => size)).toEqual([50])
       const [{ event, context }] = calls as [Call]
       expect(windowOf(event)).toEqual([min, min + 50])
       expect(context.together?.events.map(({ changeType }) => changeType)).toEqual(
         times(50, () => 'FeaturesCreated'),
       )
-      expect(new Set(ended).size).toBe(50)
-      expect(await inbox.stats()).toMatchObject({ waiting: 0, active: 0, done: 50, dead: 0 })
+      expect(new Set(ended).size).toBe(51)
+      expect(await inbox.stats()).toMatchObject({ waiting: 0, active: 0, done: 51, dead: 0 })
     })
 
     it('records all deliveries of a failed call as failed, and retries each of them alone', async ({
@@ -109,16 +133,15 @@ export function describeCoalescing(kind: InboxEngineKind): void {
       const observer = { failed: ({ error }: { error: unknown }) => failed.push(error) }
       const inbox = open({ retryDelay: 600_000, maxRetryDelay: 600_000, observer })
       const error = new Error('no service')
-      const { calls } = coalesce(inbox, 2_000, ({ size }) => {
+      const calls = await sendTogether(inbox, times(8, edit), ({ size }) => {
         if (size > 1) throw error
       })
-      await sendAll(inbox, times(8, edit))
       await until(() => failed.length === 8)
       expect(failed).toEqual(times(8, () => error))
-      const { entries } = await inbox.list()
-      expect(entries.map(({ state, attempts }) => [state, attempts])).toEqual(times(8, () => ['waiting', 1]))
+      const { entries } = await inbox.list({ state: 'waiting' })
+      expect(entries.map(({ attempts }) => attempts)).toEqual(times(8, () => 1))
       for (const { id } of entries) expect(await inbox.retry(id)).toBe(true)
-      await isDone(inbox, 8)
+      await isDone(inbox, 9)
       expect(calls.map(({ size, context }) => [size, context.attempt])).toEqual([
         [8, 1],
         ...times(8, () => [1, 2]),
@@ -143,12 +166,14 @@ export function describeCoalescing(kind: InboxEngineKind): void {
     it('handles the groups of two services at the same time', async ({ open }) => {
       const { gate, release } = createGate()
       const inbox = open()
-      const { calls } = coalesce(inbox, 2_000, () => {
-        if (calls.length === 2) release()
+      let begun = 0
+      const bodies = [...times(5, edit), ...times(3, () => edit(['FeaturesCreated'], 'Roads'))]
+      const bothBegin = () => {
+        if (++begun === 2) release()
         return gate
-      })
-      await sendAll(inbox, [...times(5, edit), ...times(3, () => edit(['FeaturesCreated'], 'Roads'))])
-      await isDone(inbox, 8)
+      }
+      const calls = await sendTogether(inbox, bodies, bothBegin, { services: ['Parcels', 'Roads'] })
+      await isDone(inbox, 10)
       expect(calls.map(({ size }) => size).sort()).toEqual([3, 5])
     })
 
@@ -168,14 +193,14 @@ export function describeCoalescing(kind: InboxEngineKind): void {
 
     it('calls a handler of several change types once', async ({ open }) => {
       const inbox = open()
-      const { calls } = coalesce(inbox, 2_000, () => {}, 'FeaturesEdited')
       const min = generation
-      await sendAll(inbox, [
+      const bodies = [
         edit(['FeaturesCreated', 'FeaturesUpdated']),
         edit(['FeaturesDeleted']),
         edit(['FeaturesEdited', 'AttachmentsCreated']),
-      ])
-      await isDone(inbox, 3)
+      ]
+      const calls = await sendTogether(inbox, bodies, () => {}, { changeTypes: 'FeaturesEdited' })
+      await isDone(inbox, 4)
       expect(calls.length).toBe(1)
       expect(windowOf((calls[0] as Call).event)).toEqual([min, min + 3])
       expect(calls[0]?.context.together?.events.length).toBe(4)
@@ -183,10 +208,8 @@ export function describeCoalescing(kind: InboxEngineKind): void {
 
     it('asks for attachments if one of the events is about attachments', async ({ open }) => {
       const inbox = open()
-      const { calls } = coalesce(inbox, 2_000)
-      await sendAll(inbox, [edit(['AttachmentsCreated'])])
-      await sendAll(inbox, [edit(['FeaturesUpdated'])])
-      await isDone(inbox, 2)
+      const calls = await sendTogether(inbox, [edit(['AttachmentsCreated']), edit(['FeaturesUpdated'])])
+      await isDone(inbox, 3)
       expect(calls.map(({ size }) => size)).toEqual([2])
       expect(parametersOf((calls[0] as Call).event).get('returnattachments')).toBe('true')
     })
@@ -209,12 +232,11 @@ export function describeCoalescing(kind: InboxEngineKind): void {
     }) => {
       const inbox = open()
       const done: number[] = []
-      const { calls } = coalesce(inbox, 2_000, ({ context }) =>
+      const calls = await sendTogether(inbox, times(4, edit), ({ context }) =>
         context.onSuccess(async () => done.push((await inbox.stats()).done)),
       )
-      await sendAll(inbox, times(4, edit))
-      await isDone(inbox, 4)
-      expect([calls.length, done]).toEqual([1, [0]])
+      await isDone(inbox, 5)
+      expect([calls.length, done]).toEqual([1, [1]])
     })
 
     it('handles a gathering group at once when its workers are closed', async ({ open }) => {
