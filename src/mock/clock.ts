@@ -138,10 +138,10 @@ function createClock(base: () => number, isRunning: boolean): ManualClock {
       const pending = [...attempts].filter((attempt) => !hanging.has(attempt))
       if (pending.length === 0) return
       const ended = Promise.all(pending).then(() => false)
-      // The timer keeps the process alive: otherwise it would end in the middle of the advance.
       const stop = new AbortController()
-      const late = pause(PATIENCE, true, { signal: stop.signal }).catch(() => false)
-      const isLate = await (isRunning ? Promise.race([ended, late]) : ended)
+      // The timer keeps the process alive: otherwise it would end in the middle of the advance.
+      const late = isRunning && pause(PATIENCE, true, { signal: stop.signal }).catch(() => false)
+      const isLate = await (late ? Promise.race([ended, late]) : ended)
       stop.abort()
       if (isLate) for (const attempt of pending) hanging.add(attempt)
     }

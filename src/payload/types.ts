@@ -77,7 +77,7 @@ export interface OrganizationPayloadEvent {
   /** The change type. */
   operation: string
   /** The kind of object. */
-  source: 'items' | 'groups' | 'users' | (string & {})
+  source: 'item' | 'group' | 'user' | (string & {})
   /** The id of the object. */
   id: string
   properties: Record<string, unknown>

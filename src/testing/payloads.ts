@@ -114,8 +114,8 @@ export interface PayloadDetails<D extends Dialect = Dialect> {
   username?: string | undefined
   /** Organization only: id of the user who caused the event. Default 32 zeros. */
   userId?: string | undefined
-  /** Organization only: kind of object that the event affects. Default `'items'`. */
-  source?: 'items' | 'groups' | 'users' | (string & {}) | undefined
+  /** Organization only: kind of object that the event affects. Default `'item'`. */
+  source?: 'item' | 'group' | 'user' | (string & {}) | undefined
   /** Organization only: id of the object that the event affects. Default 32 zeros. */
   itemId?: string | undefined
 }
@@ -310,7 +310,7 @@ const ID = '0'.repeat(32)
  * than the newest event.
  */
 function writeOrganization(events: readonly TimedEvent[], details: PayloadDetails): Record<string, unknown> {
-  const { username = 'admin', userId = ID, source = 'items', itemId = ID } = details
+  const { username = 'admin', userId = ID, source = 'item', itemId = ID } = details
   const newest = newestTime(events)
   return {
     info: {

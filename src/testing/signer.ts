@@ -140,8 +140,10 @@ export function createBodySigner(options: SignerOptions): BodySigner {
     signatureHeader = DEFAULT_SIGNATURE_HEADER,
     encoding = 'hex',
     prefix = '',
+    contentType = JSON_TYPE,
+    signatureIn,
+    percentEncoded,
   } = checkOptions(options, NAMES)
-  const { contentType, signatureIn, percentEncoded } = options
   const [key] = createKeyring([signatureKey])
   // In a form, an ampersand in the field name would start another field.
   if (requireHeaderName(signatureHeader).includes('&'))
@@ -151,7 +153,7 @@ export function createBodySigner(options: SignerOptions): BodySigner {
   return async (body) => {
     const digest = await key!.start().digest(isInField ? payloadField(body) : body)
     const signature = encodeSignature(digest, encoding, prefix)
-    const headers: Record<string, string> = { 'content-type': contentType ?? JSON_TYPE }
+    const headers: Record<string, string> = { 'content-type': contentType }
     if (isInField) {
       const field = utf8(`&${signatureHeader}=${percentEncode(signature)}`)
       return { method: 'POST', headers, body: concat([body, field]) }

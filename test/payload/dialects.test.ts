@@ -48,11 +48,11 @@ const ORGANIZATION = {
       userId: 'u1',
       when: 1730385705000,
       operation: 'add',
-      source: 'items',
+      source: 'item',
       id: 'i1',
       properties: {},
     },
-    { operation: 'delete', source: 'items', id: 'i2' },
+    { operation: 'delete', source: 'item', id: 'i2' },
   ],
 }
 

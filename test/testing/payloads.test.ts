@@ -119,13 +119,13 @@ describe('the organization dialect', () => {
       portalUrl: 'https://gis.example/portal/',
       username: 'kim',
       userId: 'u1',
-      source: 'groups',
+      source: 'group',
       itemId: 'i1',
     })
     expect(JSON.stringify(payload)).toBe(
       '{"info":{"webhookName":"items","webhookId":"w1","portalURL":"https://gis.example/portal/","when":1730385705000},"events":[' +
-        '{"username":"kim","userId":"u1","when":1730385704000,"operation":"add","source":"groups","id":"i1","properties":{}},' +
-        '{"username":"kim","userId":"u1","when":1730385705000,"operation":"share","source":"groups","id":"i1","properties":{}}]}',
+        '{"username":"kim","userId":"u1","when":1730385704000,"operation":"add","source":"group","id":"i1","properties":{}},' +
+        '{"username":"kim","userId":"u1","when":1730385705000,"operation":"share","source":"group","id":"i1","properties":{}}]}',
     )
   })
 
@@ -144,7 +144,7 @@ describe('the organization dialect', () => {
         when: 1,
       },
       events: [
-        { username: 'admin', userId: id, when: 1, operation: 'update', source: 'items', id, properties: {} },
+        { username: 'admin', userId: id, when: 1, operation: 'update', source: 'item', id, properties: {} },
       ],
     })
   })

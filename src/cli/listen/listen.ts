@@ -28,7 +28,7 @@ export function createListenCommand(io: Io): Command {
   return new CliCommand('listen')
     .summary('receive deliveries and print them')
     .description(
-      'Starts a receiver, and prints each request when it arrives: verified, or refused with the reason. ' +
+      'Starts a receiver, and prints each request after the response: verified, or refused with the reason. ' +
         'It can save requests, and forward the exact bytes to another address; the sender then gets the response ' +
         'of that address, or 502 without one.',
     )

@@ -35,14 +35,10 @@ export function readChangeTypes(
 
 /** Splits names that are separated by commas, or reads a JSON array of them. */
 export function splitNames(value: string, parameter: string): string[] {
-  if (!value.trimStart().startsWith('[')) {
-    return value
-      .split(',')
-      .map((name) => name.trim())
-      .filter((name) => name !== '')
-  }
-  const names = tryJson(value)
-  if (Array.isArray(names) && names.every((name) => typeof name === 'string')) return names
+  const isList = value.trimStart().startsWith('[')
+  const names = isList ? tryJson(value) : value.split(',').filter((name) => name.trim() !== '')
+  if (Array.isArray(names) && names.every((name) => typeof name === 'string'))
+    return names.map((name) => name.trim())
   throw new AdminError(400, `${parameter} must be comma-separated or a JSON array of texts`)
 }
 

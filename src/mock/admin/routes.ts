@@ -16,7 +16,10 @@ import { errorsOf, routesOf, toAddressedService, toKnownPath } from './operation
 import { createPortalWebhook, updatePortalWebhook } from './portal/operations.ts'
 import { createWebhook, editWebhook, settings, switchWebhook } from './webhook-operations.ts'
 
-/** Handles the administration of webhooks (docs/specification.md, "Endpoints"), and responds with 404 to unknown paths. */
+/**
+ * Handles the administration of webhooks (docs/specification.md, "Endpoints"). Responds with 404 to unknown paths, unless
+ * there is a next handler.
+ */
 export function adminHandler(context: Context, hasInspector: boolean): Handler {
   return createHandler<Operation>({
     routes: routesOf(context.options),

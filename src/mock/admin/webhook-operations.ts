@@ -111,7 +111,7 @@ export const createWebhook: ServiceOperation = {
 }
 
 /**
- * Activates or deactivates a webhook. If it already is, it keeps its `modified`. An activation resets its failures, and
+ * Activates or deactivates a webhook. If nothing changes, it keeps its `modified`. An activation resets its failures, and
  * repeats a handshake that failed.
  */
 export function switchWebhook(

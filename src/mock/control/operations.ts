@@ -360,6 +360,9 @@ export const createControlHandler = (mock: Mock): Handler =>
     limitOf: ({ limit = 1 }) => limit,
     parameters: 'query',
     async run({ operation, names, parameters, json }) {
+      // With an empty `after`, a client that reads page by page would get the first page for ever.
+      for (const [name, values] of parameters)
+        if (values.includes('')) throw new AdminError(400, `${name} is empty`)
       const query = readAll(parameters, operation.parameters)
       return operation.run(mock, { id: names.id ?? '', query, json })
     },

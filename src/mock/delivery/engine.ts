@@ -87,9 +87,9 @@ export class Engine {
   }
 
   /** Sends a recorded attempt again, byte for byte, even if the webhook was changed or deactivated. */
-  redeliver({ deliveryId: id, webhookId, hookUrl, request }: Attempt): Promise<Attempt> {
+  redeliver({ deliveryId: id, webhookId, hookUrl, request, number }: Attempt): Promise<Attempt> {
     const record = this.log.records.get(id)
-    return this.#track(this.#retries.resend({ id, webhookId, hookUrl, request, record }))
+    return this.#track(this.#retries.resend({ id, webhookId, hookUrl, request, record }, number))
   }
 
   /**

@@ -15,7 +15,7 @@ export const isAllowed = ({ hostname }: URL, allowHosts: readonly string[]): boo
 /** A delivery, or a handshake, with all its headers. */
 export type OutgoingRequest = Omit<RawRequest, 'method'> & { method: 'GET' | 'POST' }
 
-/** Writes the body of a request, and ends the request. Never rejects. */
+/** Writes the body of a request, and ends the request unless a fault says otherwise. Never rejects. */
 export type BodyWriter = (req: ClientRequest, body: Uint8Array) => unknown
 
 /** Maximum number of bytes that are read of a response. */

@@ -18,7 +18,7 @@ export interface OutgoingDelivery {
   id: string
   webhookId: string
   hookUrl: string
-  /** Its headers `host` and `content-length` are set for each attempt. */
+  /** `content-length` is set for each attempt, and `host` unless the request has one. */
   request: RawRequest
   fault?: Readonly<Fault> | undefined
   record: DeliveryRecord | undefined
@@ -123,12 +123,16 @@ export class Retries {
     return { attempts, result }
   }
 
-  /** Makes one attempt, even if the webhook was changed, deactivated or deleted. */
-  resend(delivery: OutgoingDelivery): Promise<Attempt> {
+  /**
+   * Makes one attempt, even if the webhook was changed, deactivated or deleted.
+   *
+   * @param after the number of an earlier attempt, which the log may have lost
+   */
+  resend(delivery: OutgoingDelivery, after = 0): Promise<Attempt> {
     return this.#limit(() => {
       // Other attempts of the same delivery may have begun while this one was queued.
       const attempts = this.log.list().filter(({ deliveryId }) => deliveryId === delivery.id)
-      return this.#begin(delivery, Math.max(0, ...attempts.map(({ number }) => number)) + 1)
+      return this.#begin(delivery, Math.max(after, ...attempts.map(({ number }) => number)) + 1)
     })
   }
 

@@ -115,13 +115,14 @@ describe('webhooks of a portal', () => {
     const receiver = await capture()
     const service = await start([portalSeed({ hookUrl: receiver.url, signatureKey: 'tell' })])
     const success = { success: true }
-    const events = '/items/add,/groups'
-    expect((await post(service, `${PATH}/p1/update`, { name: 'newer', events })).body).toEqual(success)
-    expect(await read(service, `${PATH}/p1`)).toMatchObject({
-      name: 'newer',
-      events: events.split(','),
-      secret: 'tell',
-    })
+    for (const events of ['/items/add,/groups', '["/items/add"," /groups"]']) {
+      expect((await post(service, `${PATH}/p1/update`, { name: 'newer', events })).body).toEqual(success)
+      expect(await read(service, `${PATH}/p1`)).toMatchObject({
+        name: 'newer',
+        events: ['/items/add', '/groups'],
+        secret: 'tell',
+      })
+    }
     expect((await post(service, `${PATH}/p1/update`, { secret: '' })).body).toEqual(success)
     expect((await read(service, `${PATH}/p1`)).secret).toBe('')
     for (const [operation, isActive] of [

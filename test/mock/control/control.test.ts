@@ -138,6 +138,8 @@ describe('deliveries', () => {
     '?limit=-1',
     '?limit=2&limit=3',
     '?limits=2',
+    '?after=',
+    '?webhookId=',
     '?__proto__=1',
   ])('refuses %s', async (query) => {
     const service = await withDeliveries(0)

@@ -58,7 +58,7 @@ describe('payloads have the members of the samples (docs/senders.md, "Payloads")
     const zeros = '0'.repeat(32)
     expect(textOf(request!)).toBe(
       `{"info":{"webhookName":"parcel edits","webhookId":"${FEATURE.id}","portalURL":"https://portal.example/portal/",` +
-        `"when":7},"events":[{"username":"admin","userId":"${zeros}","when":7,"operation":"add","source":"items",` +
+        `"when":7},"events":[{"username":"admin","userId":"${zeros}","when":7,"operation":"add","source":"item",` +
         `"id":"${zeros}","properties":{}}]}`,
     )
   })

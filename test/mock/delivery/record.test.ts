@@ -149,6 +149,15 @@ describe('redeliver()', () => {
     expect(again.map(({ number }) => number)).toEqual([2, 3, 4])
   })
 
+  it('is not the first attempt if the log was cleared while it waited', async () => {
+    const { url } = await receive()
+    const service = create(named(url, { a: {} }), { concurrency: 1 })
+    const [attempt] = (await service.trigger(CREATED)) as [Attempt]
+    const again = [1, 2].map(() => service.redeliver(attempt.id))
+    service.reset()
+    expect((await again[1])?.number).toBe(2)
+  })
+
   it('rejects an attempt that is not in the log', async () => {
     const { service } = createAt([])
     await expect(service.redeliver('nothing')).rejects.toMatchObject({ code: 'config_invalid' })

@@ -89,8 +89,8 @@ interface Selection<T> {
   adds: T[]
   updates: T[]
   deletions: Change[]
-  /** The updates of what is not among the adds, whether or not the request wants them. */
-  changes: Change[]
+  /** What was updated and is not among the adds, whether or not the request wants it. */
+  updated: { current: T; changes: readonly Change[] }[]
 }
 
 /** Selects changes. What was inserted and updated is among the adds, if these are wanted. */
@@ -99,14 +99,14 @@ function select<T>(
   passesFilter: (current: T) => boolean,
   wanted: ExtractRequest,
 ): Selection<T> {
-  const selected: Selection<T> = { adds: [], updates: [], deletions: [], changes: [] }
+  const selected: Selection<T> = { adds: [], updates: [], deletions: [], updated: [] }
   for (const { current, deletion, isInserted, updates } of net) {
     if (deletion && wanted.deletes) selected.deletions.push(deletion)
     if (!current || !passesFilter(current)) continue
     if (isInserted && wanted.inserts) {
       selected.adds.push(current)
     } else if (updates.length > 0) {
-      for (const change of updates) selected.changes.push(change)
+      selected.updated.push({ current, changes: updates })
       if (wanted.updates) selected.updates.push(current)
     }
   }
@@ -115,13 +115,13 @@ function select<T>(
 
 function toFeatureEdits(
   layer: LayerData,
-  { adds, updates, deletions, changes }: Selection<Feature>,
+  { adds, updates, deletions, updated }: Selection<Feature>,
   { fieldsToCompare, updates: wantsUpdates, idsOnly, deletedFeatures }: ExtractRequest,
 ): object {
   const names = new Set(fieldsToCompare?.map((name) => findField(layer, name)?.name))
   const isCompared = ({ fields = [] }: Change): boolean => fields.some((name) => names.has(name))
-  const fieldUpdates = wantsUpdates ? idsOf(changes.filter(isCompared)) : []
-  const compared = fieldsToCompare ? { fieldUpdates: [...new Set(fieldUpdates)] } : {}
+  const changed = wantsUpdates ? updated.filter(({ changes }) => changes.some(isCompared)) : []
+  const compared = fieldsToCompare ? { fieldUpdates: idsOf(changed.map(({ current }) => current)) } : {}
   if (idsOnly)
     return {
       objectIds: { adds: idsOf(adds), updates: idsOf(updates), deletes: idsOf(deletions), ...compared },
@@ -220,7 +220,9 @@ function toEdits(
     updates: files.updates.map(toFile),
     deleteIds: files.deletions.map(({ attachmentGlobalId }) => attachmentGlobalId),
   }
-  const hasGeometryUpdates = features.changes.some(({ movesGeometry }) => movesGeometry)
+  const hasGeometryUpdates = features.updated.some(({ changes }) =>
+    changes.some(({ movesGeometry }) => movesGeometry),
+  )
   const body = {
     id: layer.id,
     ...toFeatureEdits(layer, features, request),

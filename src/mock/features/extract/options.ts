@@ -8,7 +8,7 @@ const EXTRACT_VERSIONS: readonly ExtractVersion[] = ['10.6.1', '10.9', '11.0', '
 /** Options of change extraction: how feature services answer `extractChanges`. */
 export interface ExtractChangesOptions {
   /**
-   * `'job'`: the answer is the URL of a job; `'embedded'`: the answer is the changes. Default `'auto'`: as the request
+   * `'job'`: the response has the URL of a job; `'embedded'`: it has the changes. Default `'auto'`: as the request
    * says, and a job for a request that says nothing.
    */
   answer?: 'auto' | 'job' | 'embedded' | undefined

@@ -159,6 +159,25 @@ describe('kinds of changes', () => {
     expect(await of({ fields: ['name'] }, { returnIdsOnly: 'true' })).toEqual([2])
   })
 
+  it('fieldsToCompare names a feature that was added again by its new object id', async () => {
+    const parcels = await startParcels(EMBEDDED)
+    const globalId = '{11111111-1111-4111-8111-111111111111}'
+    const feature = { attributes: { name: 'one', GlobalID: globalId } }
+    const edits = (fields: object) => parcels.post('/0/applyEdits', { useGlobalIds: 'true', ...fields })
+    await edits({ adds: [feature] })
+    await edits({ updates: [{ attributes: { GlobalID: globalId, name: 'two' } }] })
+    await edits({ deletes: [globalId] })
+    await edits({ adds: [feature] })
+    const { edits: [layer] = [] } = await extract(parcels, {
+      serverGens: JSON.stringify([START]),
+      returnIdsOnly: 'true',
+      returnInserts: 'false',
+      returnUpdates: 'true',
+      fieldsToCompare: '["name"]',
+    })
+    expect(layer?.objectIds).toMatchObject({ updates: [2], fieldUpdates: [2] })
+  })
+
   it('returnHasGeometryUpdates says whether an update moved a feature', async () => {
     const parcels = await startParcels(EMBEDDED)
     await parcels.add('one')
