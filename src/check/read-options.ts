@@ -44,12 +44,12 @@ const OPTIONS: OptionNames<CheckOptions> = {
 
 /** @throws {WebhookError} `config_invalid` */
 export function readOptions(options: CheckOptions): ConstructorParameters<typeof Probe>[0] {
-  const { timeout = 10_000 } = checkOptions(options, OPTIONS)
+  const { timeout = 10_000, ca = [] } = checkOptions(options, OPTIONS)
   requireNames(options)
   createKeyring([options.signatureKey])
   if (options.signatureHeader !== undefined) requireHeaderName(options.signatureHeader)
   const sender = createSender(options)
-  const trust = readTrust(options.ca ?? [])
+  const trust = readTrust(ca)
   const url = readUrl('url', options.url)
   const unknownUrl = options.unknownUrl === undefined ? undefined : readUrl('unknownUrl', options.unknownUrl)
   if (unknownUrl && (unknownUrl.origin !== url.origin || pathOf(unknownUrl) === pathOf(url)))

@@ -44,7 +44,7 @@ export async function explain(
   receiverOptions: Partial<ReceiverOptions> = {},
   options: ExplainOptions = {},
 ): Promise<Diagnosis> {
-  requireKnownOptions(request, REQUEST_NAMES, 'member of the request')
+  requireKnownOptions(request, REQUEST_NAMES, 'request member')
   requireKnownOptions(receiverOptions, OPTION_NAMES)
   requireKnownOptions(options, { thorough: true })
   const { body, code } = request
@@ -74,13 +74,26 @@ const MAX_WAIT = 30_000
 /** For a larger body, in bytes, only the code and the head of the request are explained. */
 const MAX_BODY = 1024 * 1024
 
-/** Explains a request that a receiver has refused at this time. */
-export const explainSeen = (
-  { body, ...request }: GivenRequest & { body?: Uint8Array | undefined },
+/** Explains a request that a receiver has refused at this time. It may have members that are not explained. */
+export function explainSeen(
+  {
+    method,
+    url,
+    headers,
+    params,
+    remoteAddress,
+    code,
+    body,
+  }: GivenRequest & { body?: Uint8Array | undefined },
   options: Partial<ReceiverOptions>,
   time: number,
-): Promise<Diagnosis> =>
-  explain(body && body.length <= MAX_BODY ? { ...request, body } : request, { ...options, clock: () => time })
+): Promise<Diagnosis> {
+  const request = { method, url, headers, params, remoteAddress, code }
+  return explain(body && body.length <= MAX_BODY ? { ...request, body } : request, {
+    ...options,
+    clock: () => time,
+  })
+}
 
 /**
  * Returns a function `refused` for the observer, which explains refusals: at most one at a time and one a second, after

@@ -175,7 +175,7 @@ const given: Keys = ({ keys }) => keys.map((value) => ({ value, mistakes: [], si
 const likely: Keys = ({ keys }) => keys.flatMap((key) => likelyKeys(key).map(toKey))
 const hashed: Keys = async ({ keys }) => (await hashedAndJoinedKeys(keys)).map(toKey)
 
-/** Creates the keys one by one, because there may be hundreds. A generator can be combined with only one body. */
+/** Tests each key before the next is changed. A generator can be combined with only one body. */
 const rare: Keys = function* ({ keys }) {
   for (const key of keys) for (const hypothesis of rareKeys(key)) yield toKey(hypothesis)
 }

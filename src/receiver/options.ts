@@ -5,6 +5,7 @@ import {
   isFunction,
   isText,
   milliseconds,
+  must,
   type OptionNames,
   oneOf,
   readSize,
@@ -38,7 +39,10 @@ export const OPTION_NAMES: OptionNames<ReceiverOptions> = {
   untimed: oneOf('reject', 'accept'),
   duplicates: hasMethods('claim', 'done', 'release'),
   inbox: hasMethods('put'),
-  schema: (schema) => hasMethods('validate')((schema as StandardSchema | null)?.['~standard']),
+  schema: /* @__PURE__ */ must(
+    'implement Standard Schema: it has no ~standard.validate()',
+    (schema) => typeof (schema as Partial<StandardSchema> | null)?.['~standard']?.validate === 'function',
+  ),
   observer: true,
   clock: isFunction,
 }
@@ -59,12 +63,22 @@ export interface Config extends BodyLimits, VerifyConfig {
 
 /** @throws {WebhookError} `config_invalid` */
 export function readOptions(options: ReceiverOptions): Config {
-  const { maxAge, duplicates, inbox, schema, clock = Date.now } = checkOptions(options, OPTION_NAMES)
+  const {
+    limit: givenLimit = '1mb',
+    bodyTimeout = 10_000,
+    maxAge,
+    duplicates,
+    inbox,
+    schema,
+    clock = Date.now,
+  } = checkOptions(options, OPTION_NAMES)
   const profile = readProfile(options.profile)
   const { handshake } = profile
   const name = requireValue('profile.name', profile.name, isText) as string
   const { signatureHeader, secretHeader } = readProofHeaders(options, profile)
-  const limit = readSize('limit', options.limit ?? '1mb')
+  const limit = readSize('limit', givenLimit)
+  // The budget must fit at least one body of the maximum size.
+  const { maxInFlightBytes = Math.max(limit, 64 * 1024 ** 2) } = options
   const config: Config = {
     profile: handshake ? { name, handshake } : { name },
     findKeys: createKeyFinder(readKeys(options)),
@@ -73,13 +87,8 @@ export function readOptions(options: ReceiverOptions): Config {
     redacted: secretHeaders(signatureHeader, secretHeader),
     encoding: options.encoding ?? profile.encoding ?? 'auto',
     limit,
-    // The budget must fit at least one body of the maximum size.
-    maxInFlightBytes: readSize(
-      'maxInFlightBytes',
-      options.maxInFlightBytes ?? Math.max(limit, 64 * 1024 ** 2),
-      limit,
-    ),
-    bodyTimeout: options.bodyTimeout ?? 10_000,
+    maxInFlightBytes: readSize('maxInFlightBytes', maxInFlightBytes, limit),
+    bodyTimeout,
     acceptUnsigned: options.unsigned === 'accept',
     maxAge,
     acceptUntimed: options.untimed === 'accept',
@@ -109,8 +118,8 @@ export function readProofHeaders(
   profile: ProfileMembers,
 ): ProofHeaders {
   if (profile.secretHeader === undefined) {
-    const name = options.signatureHeader ?? (profile.signatureHeader as string)
-    return { signatureHeader: requireHeaderName(name).toLowerCase(), secretHeader: undefined }
+    const { signatureHeader = profile.signatureHeader as string } = options
+    return { signatureHeader: requireHeaderName(signatureHeader).toLowerCase(), secretHeader: undefined }
   }
   const { signatureHeader, encoding } = options
   requireUnsigned({ signatureHeader, encoding })

@@ -80,7 +80,7 @@ describe('explain', () => {
   it('throws for unknown members of the request and unknown options', async () => {
     const request = { body: JSON_BODY, headers: WRONG }
     const calls: [Parameters<typeof explain>, string][] = [
-      [[{ ...request, signatureKey: KEY } as never], 'unknown member of the request signatureKey'],
+      [[{ ...request, signatureKey: KEY } as never], 'unknown request member signatureKey'],
       [[request, { signatureKey: KEY, thorough: true } as never], 'unknown option thorough'],
       [[request, { signatureKey: KEY }, { thorogh: true } as never], 'did you mean thorough?'],
     ]

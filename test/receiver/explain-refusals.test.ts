@@ -52,6 +52,22 @@ describe('explainRefusals', () => {
     expect((await report).diagnosis.cause).toBe('delivery_too_old')
   })
 
+  it('explains a request to which an observer has added members', async () => {
+    const reports: ExplainedRefusal[] = []
+    const refused = explainRefusals({ signatureKey: KEY }, (report) => reports.push(report))
+    const request = { method: 'POST', url: '/', headers: { host: 'h' }, params: {}, requestId: '7' }
+    const error = new WebhookError('signature_missing')
+    refused({
+      request,
+      error,
+      body: new TextEncoder().encode('{}'),
+      outcome: { kind: 'refused', status: 401, error },
+      milliseconds: 1,
+    })
+    await vi.waitUntil(() => reports.length > 0)
+    expect(reports[0]?.diagnosis.cause).toBe('signature_header_missing')
+  })
+
   it('explains one refusal a second, and counts the others', async () => {
     const now = vi.spyOn(performance, 'now').mockReturnValue(0)
     const { receiver, reports, nextReport } = createExplained()

@@ -47,6 +47,16 @@ describe('throws config_invalid for', () => {
     ['a schema that is not a Standard Schema', { signatureKey: KEY, schema: { parse() {} } }],
     ['a clock that is not a function', { signatureKey: KEY, clock: 5 }],
     ['an unknown profile', { signatureKey: KEY, profile: 'esri' }],
+    ...[
+      'profile',
+      'signatureHeader',
+      'encoding',
+      'limit',
+      'maxInFlightBytes',
+      'bodyTimeout',
+      'clock',
+      'inbox',
+    ].map((name): [string, object] => [`null as ${name}`, { signatureKey: KEY, [name]: null }]),
     ['missing options', undefined as unknown as object],
     ['null as options', null as unknown as object],
   ])('%s', (_, options) => {

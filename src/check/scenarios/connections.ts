@@ -215,7 +215,7 @@ export const CONNECTIONS: readonly Scenario[] = [
       'A proxy in front sends one request; if the receiver sees two, the second one passes the proxy unchecked.',
     fix: 'Read the refused body to its end, or close the connection.',
     async run(probe) {
-      const inner = writeRequest(probe.target, { method: 'GET', path: '/geohook-check' })
+      const inner = writeRequest({ ...probe.target, headers: [] }, { method: 'GET', path: '/geohook-check' })
       const [refusal, second] = await probe.use(async (connection) => {
         await connection.write(probe.bytes({ body: inner, credential: null }))
         return [await connection.read(), await connection.read({ timeout: QUIET })]

@@ -28,7 +28,10 @@ const ENTITIES: Readonly<Record<string, string>> = {
   "'": '&#39;',
 }
 
-/** Escapes markup, and replaces characters that HTML or XML 1.0 does not allow. */
+/**
+ * Escapes markup, and replaces characters that HTML or XML 1.0 does not allow. In an attribute, XML parsers read a line
+ * break as a space.
+ */
 const escapeText = (text: string): string =>
   text
     .replace(/[&<>"']/g, (character) => ENTITIES[character] as string)
