@@ -10,7 +10,7 @@ export const AREAS = {
       'test/signature/{errors,hmac,sizes,vectors,verify}.test.ts',
       'test/explain/{input,causes}.test.ts',
       'test/payload/decode.test.ts',
-      'test/receiver/{arcgis,form-field,handshake,option-bounds,options,outcomes,portal,secret-header}.test.ts',
+      'test/receiver/{arcgis,form-field,handshake,option-bounds,options,outcomes,portal,secret-header,tenant}.test.ts',
       'test/{known-options,known-traps,properties}.test.ts',
       'test/testing/{payloads,round-trip,signer}.test.ts',
     ],
@@ -23,7 +23,7 @@ export const AREAS = {
     mutate: ['src/payload/**/*.ts'],
     tests: [
       'test/payload/*.test.ts',
-      'test/receiver/dispatch.test.ts',
+      'test/receiver/{dispatch,handle-together}.test.ts',
       'test/mock/admin/edit-parameters.test.ts',
       'test/{properties,known-traps}.test.ts',
       // The URLs of changes.
