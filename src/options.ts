@@ -182,7 +182,7 @@ function countEdits(from: string, to: string): number {
 
 /** @throws {WebhookError} `config_invalid` */
 export function readSize(option: string, size: number | string, min = 1): number {
-  const [, digits, unit = ''] = /^(\d+) ?([kmg]?)b$/i.exec(String(size)) ?? []
+  const [, digits, unit = ''] = (typeof size === 'string' && /^(\d+) ?([kmg]?)b$/i.exec(size)) || []
   // The index of the unit letter is the power of 1024; without a letter it is 0.
   const power = ' kmg'.indexOf(unit.toLowerCase())
   const bytes = typeof size === 'number' ? size : Number(digits) * 1024 ** power

@@ -4,11 +4,13 @@ import {
   checkOptions,
   describeMissing,
   isBoolean,
+  isFilledText,
   isFunction,
   milliseconds,
   must,
   type OptionNames,
   readSize,
+  requireKnownOptions,
   requireObserver,
   requireValue,
   wholeNumber,
@@ -129,10 +131,13 @@ export function readOptions(options: Partial<ChangesOptions> = {}): Settings {
 }
 
 function isNames(names: unknown): boolean {
-  return Array.isArray(names) && names.length > 0 && names.every((name) => typeof name === 'string' && name)
+  // every() skips holes, includes() does not.
+  return Array.isArray(names) && names.length > 0 && !names.some(isFilledText) && !names.includes(undefined)
 }
 
-function readInterval({ min, max }: Interval = { min: 1000, max: 5000 }): Interval {
+function readInterval(interval: Interval = { min: 1000, max: 5000 }): Interval {
+  requireKnownOptions(interval, { min: true, max: true }, 'pollInterval member')
+  const { min, max } = interval
   requireValue('pollInterval.min', min, milliseconds())
   requireValue('pollInterval.max', max, milliseconds())
   if (max < min) throw configInvalid('pollInterval.max must not be less than pollInterval.min')

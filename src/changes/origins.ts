@@ -12,7 +12,7 @@ export class Origins {
   constructor(origins: readonly string[] | undefined) {
     if (!Array.isArray(origins) || origins.length === 0)
       throw configInvalid('origins must be a list of at least one origin that may get the token', HINT)
-    this.#allowed = new Set(origins.map(readOrigin))
+    this.#allowed = new Set(Array.from(origins, readOrigin))
   }
 
   /**

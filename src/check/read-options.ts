@@ -5,6 +5,7 @@ import {
   isFunction,
   isText,
   milliseconds,
+  must,
   nearest,
   type OptionNames,
   oneOf,
@@ -20,6 +21,8 @@ import { ALL } from './scenarios/all.ts'
 import { createSender, type Sender } from './sender.ts'
 import { type CheckOptions, GROUPS } from './types.ts'
 
+const isList = must('be a list', Array.isArray)
+
 const OPTIONS: OptionNames<CheckOptions> = {
   url: true,
   signatureKey: true,
@@ -33,17 +36,19 @@ const OPTIONS: OptionNames<CheckOptions> = {
   observer: isFunction,
   failHandler: isFunction,
   unknownUrl: true,
-  only: true,
-  skip: true,
+  only: isList,
+  skip: isList,
   strict: isBoolean,
   timeout: milliseconds(100, 60_000),
-  headers: true,
+  headers: must('be an object', (headers) => typeof headers === 'object' && headers !== null),
   ca: true,
   onResult: isFunction,
 }
 
 /** @throws {WebhookError} `config_invalid` */
-export function readOptions(options: CheckOptions): ConstructorParameters<typeof Probe>[0] {
+export function readOptions(
+  options: CheckOptions = {} as CheckOptions,
+): ConstructorParameters<typeof Probe>[0] {
   const { timeout = 10_000, ca = [] } = checkOptions(options, OPTIONS)
   requireNames(options)
   createKeyring([options.signatureKey])

@@ -213,10 +213,11 @@ export function containsKey(text: string, keys: readonly Uint8Array[]): boolean 
   return keys.some((key) => {
     const start = trim(key).subarray(0, MAX_KEY)
     const written = toBinary(start)
-    if (start.length > 0 && lower.includes(written.toLowerCase())) return true
+    const plain = decodeAs(start)
+    if ([written, plain].some((form) => form && lower.includes(form.toLowerCase()))) return true
     const decoded = [start, fromHex(written), fromBase64(written)]
     const notations = decoded.flatMap((bytes) => (bytes ? [toHex(bytes), toBase64(bytes)] : []))
-    if (decodeAs(start) !== undefined) notations.push(written)
+    if (plain !== undefined) notations.push(plain)
     return notations.map(lettersOf).some((notation) => {
       const size = Math.max(MIN_SAME, Math.min(MAX_SAME, Math.ceil(notation.length / 2)))
       const starts = Array.from({ length: Math.max(0, letters.length - size + 1) }, (_, at) => at)
@@ -226,7 +227,7 @@ export function containsKey(text: string, keys: readonly Uint8Array[]): boolean 
 }
 
 /** Quotes, prefixes and separators do not hide a key. */
-const lettersOf = (text: string): string => text.toLowerCase().replace(/[^a-z\d]/g, '')
+const lettersOf = (text: string): string => text.toLowerCase().replace(/[^\p{L}\p{N}]/gu, '')
 
 const SIZES = new Set([16, 20, 28, 32, 48, 64])
 

@@ -1,5 +1,5 @@
 import { configInvalid, type WebhookError } from '../errors.ts'
-import { type OptionNames, requireKnownOptions } from '../options.ts'
+import { checkOptions, isBoolean, type OptionNames, requireKnownOptions } from '../options.ts'
 import { OPTION_NAMES } from '../receiver/options.ts'
 import type { Observer, ReceiverOptions, RequestHead } from '../receiver/types.ts'
 import { type Body, toBytes } from '../shared/bytes.ts'
@@ -45,13 +45,13 @@ export async function explain(
   options: ExplainOptions = {},
 ): Promise<Diagnosis> {
   requireKnownOptions(request, REQUEST_NAMES, 'request member')
-  requireKnownOptions(receiverOptions, OPTION_NAMES)
-  requireKnownOptions(options, { thorough: true })
+  checkOptions(receiverOptions, OPTION_NAMES)
+  const { thorough = false } = checkOptions(options, { thorough: isBoolean })
   const { body, code } = request
   const bytes = body === undefined && code ? undefined : toBytes(body as Body)
   // Loaded on demand, because it is larger than the code that verifies requests.
   const { diagnose } = await import('./diagnose.ts')
-  return diagnose({ ...request, body: bytes }, receiverOptions, options.thorough ?? false)
+  return diagnose({ ...request, body: bytes }, receiverOptions, thorough)
 }
 
 /** A refused request with the cause of its refusal. */
@@ -117,7 +117,7 @@ export function explainRefusals(
   options: Partial<ReceiverOptions>,
   report: (refusal: ExplainedRefusal) => unknown,
 ): Refused {
-  requireKnownOptions(options, OPTION_NAMES)
+  checkOptions(options, OPTION_NAMES)
   if (typeof report !== 'function')
     throw configInvalid('explainRefusals(options, report): report must be a function')
   let skipped = 0

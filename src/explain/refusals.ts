@@ -70,7 +70,7 @@ export function explainHandshake({ parameter, url }: Refused): Finding | undefin
   const is =
     token.replace(/={1,2}$/, '').length > 512
       ? `has ${grouped(token.length)} characters; the maximum is 512, and two = after them`
-      : 'contains characters that tokens cannot have'
+      : 'does not have the form of a token'
   return found('handshake_token_invalid', `${named} ${is}.`)
 }
 

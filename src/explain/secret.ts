@@ -92,9 +92,11 @@ async function findSignature(
     const place = isShown(name, keys) ? `The header ${name}` : 'A header'
     return `${place} contains a signature${isValid ? ' of the body with the key of this side' : ''}.`
   }
-  for (const { signatureHeader } of [arcgis, service])
-    if (body && splitSignedForm(body, signatureHeader))
+  for (const { signatureHeader } of [arcgis, service]) {
+    const text = body && splitSignedForm(body, signatureHeader)?.signature
+    if (text && typeof decodeSignature(percentDecode(text)) !== 'string')
       return `The last field of the form, ${signatureHeader}, contains a signature.`
+  }
   return undefined
 }
 

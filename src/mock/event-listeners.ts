@@ -1,4 +1,5 @@
 import { withCauses } from '#runtime'
+import { isFunction, requireValue } from '../options.ts'
 import { printable } from '../receiver/log.ts'
 import type { Attempt } from './state/records.ts'
 import { servicePath } from './state/services.ts'
@@ -53,6 +54,7 @@ export class Listeners<T = Notice> {
 
   /** @returns a function that removes the listener */
   on(listener: (notice: T) => void): () => void {
+    requireValue('listener', listener, isFunction)
     this.#listeners.add(listener)
     return () => this.#listeners.delete(listener)
   }

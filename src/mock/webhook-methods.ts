@@ -44,7 +44,11 @@ export interface WebhookMethods {
 
 const toNames = (names: readonly string[]) => Object.fromEntries(names.map((name) => [name, true] as const))
 const CHANGES = toNames([...webhookParameters('edit').map(({ name }) => name), 'config'])
-const MEMBERS = { ...CHANGES, ...toNames(['serviceName', 'serviceType', 'folderName']) }
+const SERVICE = toNames(['serviceName', 'serviceType', 'folderName'])
+const MEMBERS = { ...CHANGES, ...SERVICE }
+
+/** Members that are objects. The others are texts. */
+const OBJECTS = ['scheduleInfo', 'config']
 
 /** Members that the webhooks of a portal do not have. */
 const NOT_OF_PORTALS = ['contentType', 'payloadFormat', 'scheduleInfo']
@@ -86,6 +90,7 @@ export function createWebhookMethods(mock: Mock): WebhookMethods {
     },
     list(reference) {
       const name = typeof reference === 'string' ? { serviceName: reference } : reference
+      if (name !== undefined) requireKnownOptions(name, SERVICE, 'member')
       return structuredClone(webhooks.list(name && services.resolve(name))) as Webhook[]
     },
   }
@@ -101,10 +106,17 @@ function toValues(changes: WebhookChanges, { serviceType }: { serviceType: Webho
   const values: Record<string, string> = {}
   for (const [name, value] of Object.entries(withoutUndefined(changes))) {
     if (isPortal && NOT_OF_PORTALS.includes(name)) throw configInvalid(`webhooks of a portal have no ${name}`)
+    if (!isPortal && name === 'config') throw configInvalid('only webhooks of a portal have a config')
     if (name === 'active' && typeof value !== 'boolean') throw configInvalid('active must be true or false')
-    if (name !== 'active' && (value === null || !['string', 'object'].includes(typeof value)))
-      throw configInvalid(`${name} must be a text, a list or an object`)
-    if (Array.isArray(value) && value.length === 0) throw configInvalid(`${name} must not be empty`)
+    if (OBJECTS.includes(name)) {
+      if (typeof value !== 'object' || value === null || Array.isArray(value))
+        throw configInvalid(`${name} must be an object`)
+    } else if (name !== 'active') {
+      const isList = name === 'changeTypes' && Array.isArray(value)
+      if (!isList && typeof value !== 'string')
+        throw configInvalid(`${name} must be a text${name === 'changeTypes' ? ' or a list of texts' : ''}`)
+      if (value.length === 0 && isList) throw configInvalid(`${name} must not be empty`)
+    }
     values[name] = typeof value === 'string' ? value : JSON.stringify(value)
   }
   if (!isPortal) return values

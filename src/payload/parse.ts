@@ -1,5 +1,5 @@
 import { WebhookError } from '../errors.ts'
-import { checkOptions, type OptionNames } from '../options.ts'
+import { checkOptions, isText, type OptionNames } from '../options.ts'
 import { type Body, toBytes } from '../shared/bytes.ts'
 import { tryJson } from '../shared/json.ts'
 import {
@@ -27,7 +27,7 @@ export interface ParseOptions {
   profile?: ProfileName | Partial<Profile> | SecretProfile | undefined
 }
 
-const NAMES: OptionNames<ParseOptions> = { body: true, contentType: true, profile: true }
+const NAMES: OptionNames<ParseOptions> = { body: true, contentType: isText, profile: true }
 
 /** The reason why a body cannot be decoded. */
 export type PayloadCode = 'content_type_unsupported' | 'payload_malformed'

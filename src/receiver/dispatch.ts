@@ -36,7 +36,9 @@ export class Dispatcher {
 
   add(changeTypes: ChangeType | readonly ChangeType[], handler: Handler): void {
     const names = typeof changeTypes === 'string' ? [changeTypes] : changeTypes
-    const areNames = Array.isArray(names) && names.length > 0 && names.every(isName)
+    // every() skips holes, includes() does not.
+    const areNames =
+      Array.isArray(names) && names.length > 0 && names.every(isName) && !names.includes(undefined)
     if (!areNames || typeof handler !== 'function') {
       throw configInvalid(
         'on(changeType, handler): changeType must be a string or an array of strings, handler a function',

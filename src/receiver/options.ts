@@ -28,11 +28,11 @@ import { createKeyFinder, type ProofHeaders, type VerifyConfig } from './verify.
 
 export const OPTION_NAMES: OptionNames<ReceiverOptions> = {
   signatureKey: true,
-  profile: true,
+  profile: (profile) => void readProfile(profile as ProfileMembers),
   signatureHeader: true,
   encoding: isEncoding,
-  limit: true,
-  maxInFlightBytes: true,
+  limit: (size) => void readSize('limit', size as number),
+  maxInFlightBytes: (size) => void readSize('maxInFlightBytes', size as number),
   bodyTimeout: milliseconds(),
   unsigned: oneOf('reject', 'accept'),
   maxAge: milliseconds(1, Number.MAX_SAFE_INTEGER),

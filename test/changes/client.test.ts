@@ -37,6 +37,10 @@ describe('options', () => {
     [{ origins: ORIGINS, outSR: '4326' }, 'outSR must be a whole number, at least 1'],
     [{ origins: ORIGINS, pollInterval: { min: 5, max: 1 } }, 'pollInterval.max must not be less'],
     [{ origins: ORIGINS, pollInterval: { min: 0, max: 1 } }, 'pollInterval.min must be a whole number'],
+    [{ origins: ORIGINS, pollInterval: { min: 1, max: 2, mxa: 3 } }, 'unknown pollInterval member mxa'],
+    [{ origins: ORIGINS, pollInterval: null }, 'the pollInterval members must be an object'],
+    [{ origins: new Array(1) }, 'an item that is not an origin'],
+    [{ origins: ORIGINS, fieldsToCompare: new Array(1) }, 'fieldsToCompare must be a list of field names'],
   ])('%j is invalid', (options, message) => {
     expect(() => createChanges(options as ChangesOptions)).toThrow(
       expect.objectContaining({ code: 'config_invalid', message: expect.stringContaining(message) }),

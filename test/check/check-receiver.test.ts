@@ -170,6 +170,9 @@ const invalid: [string, Partial<Record<keyof CheckOptions, unknown>>, string][] 
   ['an unknownUrl of another scheme', { unknownUrl: 'ftp://127.0.0.1/' }, 'unknownUrl must be an http: or'],
   ['an unknownUrl of another origin', { unknownUrl: 'http://127.0.0.1:8/a' }, 'the same origin as url'],
   ['the same URL as unknownUrl', { unknownUrl: url }, 'and a different path or query'],
+  ['a text in place of a list', { only: 'bodies' }, 'only must be a list'],
+  ['null as a list', { skip: null }, 'skip must be a list'],
+  ['a text as headers', { headers: 'abc' }, 'headers must be an object'],
   ['a strict of another type than boolean', { strict: 'yes' }, 'strict must be true or false'],
 ]
 

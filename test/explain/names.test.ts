@@ -69,6 +69,23 @@ describe.each(NAMES.slice(0, 2))('evidence hides a name that is %s', (_, name, k
   })
 })
 
+it.each([
+  ['пароль-вебхука', 'пароль-вебхука'],
+  ['пароль-вебхука', 'ПАРОЛЬ-ВЕБ'],
+  ['密码密码密码', '密码密码密码'],
+  ['🔑🔑', '🔑🔑'],
+])('evidence hides a message with the key %s: %s', async (signatureKey, message) => {
+  const schema = {
+    '~standard': { version: 1, vendor: 'test', validate: () => ({ issues: [{ message }] }) },
+  } as StandardSchema
+  const headers = {
+    host: 'x',
+    'content-type': 'application/json',
+    'x-service': digest(BODY, signatureKey),
+  }
+  expect(await evidenceOf({ signatureKey, schema, headers })).not.toContain(message)
+})
+
 describe('evidence shows', () => {
   it.each([
     'x-hub-signature-256',

@@ -91,7 +91,7 @@ const ROWS: readonly Row[] = [
   ),
   typed('content_type_misspelt', 'application/json,', /has a comma that is not in double quotes\.$/),
   token('a'.repeat(513), /has 513 characters; the maximum is 512/),
-  token(`${'a'.repeat(10)}===`, /characters that tokens cannot have/),
+  token(`${'a'.repeat(10)}===`, /does not have the form of a token/),
 ]
 
 describe('explain, evidence of refusals', () => {

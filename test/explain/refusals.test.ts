@@ -73,7 +73,7 @@ const ROWS: readonly Row[] = [
   handshake('handshake_token_missing', '/hook?CRC_TOKEN=abc', /case-sensitive/),
   handshake('handshake_token_empty', '/hook?crc_token=', /is empty/),
   handshake('handshake_token_doubled', '/hook?crc_token=a&crc_token=b', /2 times/),
-  handshake('handshake_token_invalid', '/hook?crc_token=%7B%7D', /characters that tokens cannot have/),
+  handshake('handshake_token_invalid', '/hook?crc_token=%7B%7D', /does not have the form of a token/),
   handshake('handshake_token_invalid', `/hook?crc_token=${'a'.repeat(600)}`, /has 600 characters/),
   handshake('handshake_url_too_long', `/hook?crc_token=${'a'.repeat(8001)}`, /8,\d{3} characters/),
   ...(['gzip', 'br', 'deflate'] as const).map<Row>((encoding) => ({

@@ -74,6 +74,12 @@ const ROWS: Row[] = [
     { 'content-type': 'application/x-www-form-urlencoded' },
     { body: `payload=${BODY}&x-esriHook-Signature=${HEX}` },
   ],
+  ...['hello', ''].map((text): (typeof ROWS)[number] => [
+    'secret_wrong',
+    /SHA-256/,
+    { secret: 'something else', 'content-type': 'application/x-www-form-urlencoded' },
+    { body: `payload=${BODY}&x-service=${text}` },
+  ]),
   ['key_whitespace', /white space/, { secret: ` ${KEY} ` }],
   ['key_whitespace', /white space/, { secret: KEY }, { signatureKey: `${KEY}\n` }],
   ['key_case', /^The header secret contains the key in upper case\.$/, { secret: KEY.toUpperCase() }],

@@ -76,17 +76,18 @@ it('handles a delivery again after its lease if the log is deleted while a worke
 })
 
 it('moves a delivery to the dead letters if its lease expires during its last attempt', async () => {
-  let now = Date.now()
-  const open = () =>
+  const now = Date.now()
+  const open = (time: number) =>
     fixture.keep(
       createSqliteInbox({
         path: fixture.path,
-        clock: () => now,
+        clock: () => time,
         attempts: 1,
         observer: { failed() {}, dead() {} },
       }),
     )
-  const [first, second] = [open(), open()]
+  // The lease has expired by the clock of the second inbox only, so that the first one does not renew it before.
+  const [first, second] = [open(now), open(now + 31_000)]
   const delivery = deliveryOf()
   await first.put(delivery)
   const { gate, release } = createGate()
@@ -97,7 +98,6 @@ it('moves a delivery to the dead letters if its lease expires during its last at
   }
   first.work({ handle })
   await until(() => runs === 1)
-  now += 31_000
   second.work({ handle })
   await until(async () => (await second.get(delivery.id))?.state === 'dead')
   const entry = await second.get(delivery.id)

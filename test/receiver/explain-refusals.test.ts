@@ -129,6 +129,9 @@ describe('explainRefusals', () => {
     for (const call of [
       () => explainRefusals({ signatureKey: KEY, signatureHeaders: 'x' } as never, () => {}),
       () => explainRefusals({ signatureKey: KEY }, undefined as never),
+      () => explainRefusals({ signatureKey: KEY, profile: 'arcgsi' as never }, () => {}),
+      () => explainRefusals({ signatureKey: KEY, limit: 'zz' }, () => {}),
+      () => explainRefusals({ signatureKey: KEY, unsigned: 'acept' as never }, () => {}),
     ])
       expect(call).toThrow(expect.objectContaining({ code: 'config_invalid' }))
     expect(() => explainRefusals({ signatureKey: KEY }, 'log' as never)).toThrow(WebhookError)

@@ -66,6 +66,7 @@ describe('throws config_invalid for', () => {
   it.each<[string, unknown, unknown]>([
     ['no change type', [], () => {}],
     ['an empty change type', '', () => {}],
+    ['a list with a hole', new Array(1), () => {}],
     ['a change type that is not a string', [7], () => {}],
     ['a missing handler', 'FeaturesCreated', undefined],
   ])('on() with %s', (_, changeTypes, handler) => {

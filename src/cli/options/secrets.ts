@@ -80,7 +80,8 @@ export async function readSecret(io: Io, kind: SecretKind, options: object): Pro
 /** Reads a variable. The error does not quote its name, because the user may have typed the secret instead. */
 function fromEnvironment(io: Io, name: string, option: string): Secret {
   const text = io.host.env[name]
-  if (text === undefined) {
+  // A name such as `constructor` is that of an inherited member.
+  if (typeof text !== 'string') {
     throw usageError(
       `the environment variable of --${option}-env is not set`,
       `Give the name of the variable, not the ${option}. Shell variables must be exported.`,

@@ -94,8 +94,8 @@ const optionsSchema = z.strictObject({
  * await service.close()
  * ```
  */
-export function createTokens({ users, expiration = 60 }: TokensOptions): Auth {
-  check(optionsSchema, { users, expiration }, 'tokens')
+export function createTokens(options: TokensOptions): Auth {
+  const { users, expiration = 60 } = check<TokensOptions>(optionsSchema, options, 'tokens')
   const known = new Map(
     users.map((user) => [user.username, { user: toUser(user), password: digest(user.password) }]),
   )

@@ -47,6 +47,7 @@ describe.concurrent('geohook sign', () => {
   it.each([
     ['no key', [body], {}, 'the signature key is missing'],
     ['a variable that is not set', [body, '--key-env', 'NOT_SET'], {}, 'is not set'],
+    ['the name of an inherited member', [body, '--key-env', 'constructor'], {}, 'is not set'],
     [
       'an empty variable',
       [body],

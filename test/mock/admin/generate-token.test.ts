@@ -97,6 +97,10 @@ describe('generateToken', () => {
       expect.objectContaining({ code: 'config_invalid', message: expect.not.stringContaining('pw-') }),
     )
   })
+
+  it.each([undefined, null, { users: [], expirationMinutes: 5 }])('createTokens() refuses %j', (options) => {
+    expect(() => createTokens(options as never)).toThrow(expect.objectContaining({ code: 'config_invalid' }))
+  })
 })
 
 describe('number of tokens', () => {
