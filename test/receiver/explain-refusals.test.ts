@@ -61,7 +61,7 @@ describe('explainRefusals', () => {
       request,
       error,
       body: new TextEncoder().encode('{}'),
-      outcome: { kind: 'refused', status: 401, error },
+      outcome: { kind: 'refused', status: 401, headers: {}, body: '', error },
       milliseconds: 1,
     })
     await vi.waitUntil(() => reports.length > 0)
