@@ -1,5 +1,5 @@
-import { configInvalid, type WebhookError } from '../errors.ts'
-import { checkOptions, isBoolean, type OptionNames, requireKnownOptions } from '../options.ts'
+import type { WebhookError } from '../errors.ts'
+import { checkOptions, isFunction, type OptionNames, requireKnownOptions, requireValue } from '../options.ts'
 import { OPTION_NAMES } from '../receiver/options.ts'
 import type { Observer, ReceiverOptions, RequestHead } from '../receiver/types.ts'
 import { type Body, toBytes } from '../shared/bytes.ts'
@@ -45,8 +45,17 @@ export async function explain(
   options: ExplainOptions = {},
 ): Promise<Diagnosis> {
   requireKnownOptions(request, REQUEST_NAMES, 'request member')
+  requireKnownOptions(options, { thorough: true })
+  return explainAny(request, receiverOptions, options.thorough)
+}
+
+/** Explains a request that may have further members. */
+async function explainAny(
+  request: GivenRequest,
+  receiverOptions: Partial<ReceiverOptions>,
+  thorough = false,
+): Promise<Diagnosis> {
   checkOptions(receiverOptions, OPTION_NAMES)
-  const { thorough = false } = checkOptions(options, { thorough: isBoolean })
   const { body, code } = request
   const bytes = body === undefined && code ? undefined : toBytes(body as Body)
   // Loaded on demand, because it is larger than the code that verifies requests.
@@ -74,26 +83,16 @@ const MAX_WAIT = 30_000
 /** For a larger body, in bytes, only the code and the head of the request are explained. */
 const MAX_BODY = 1024 * 1024
 
-/** Explains a request that a receiver has refused at this time. It may have members that are not explained. */
-export function explainSeen(
-  {
-    method,
-    url,
-    headers,
-    params,
-    remoteAddress,
-    code,
-    body,
-  }: GivenRequest & { body?: Uint8Array | undefined },
+/** Explains a request that a receiver has refused at this time. It may have further members. */
+export const explainSeen = (
+  { body, ...request }: GivenRequest & { body?: Uint8Array | undefined },
   options: Partial<ReceiverOptions>,
   time: number,
-): Promise<Diagnosis> {
-  const request = { method, url, headers, params, remoteAddress, code }
-  return explain(body && body.length <= MAX_BODY ? { ...request, body } : request, {
+): Promise<Diagnosis> =>
+  explainAny(body && body.length <= MAX_BODY ? { ...request, body } : request, {
     ...options,
     clock: () => time,
   })
-}
 
 /**
  * Returns a function `refused` for the observer, which explains refusals: at most one at a time and one a second, after
@@ -118,8 +117,7 @@ export function explainRefusals(
   report: (refusal: ExplainedRefusal) => unknown,
 ): Refused {
   checkOptions(options, OPTION_NAMES)
-  if (typeof report !== 'function')
-    throw configInvalid('explainRefusals(options, report): report must be a function')
+  requireValue('report', report, isFunction)
   let skipped = 0
   let next = Number.NEGATIVE_INFINITY
   const explainRefusal: Refused = async ({ request, error, body }) => {

@@ -41,7 +41,7 @@ export class Dispatcher {
       Array.isArray(names) && names.length > 0 && names.every(isName) && !names.includes(undefined)
     if (!areNames || typeof handler !== 'function') {
       throw configInvalid(
-        'on(changeType, handler): changeType must be a string or an array of strings, handler a function',
+        'on(changeType, handler): changeType must be a string or a list of strings, handler a function',
       )
     }
     this.#all.push({ names: [...names], handler })

@@ -5,7 +5,6 @@ import {
   isFunction,
   isText,
   milliseconds,
-  must,
   type OptionNames,
   oneOf,
   readSize,
@@ -39,10 +38,8 @@ export const OPTION_NAMES: OptionNames<ReceiverOptions> = {
   untimed: oneOf('reject', 'accept'),
   duplicates: hasMethods('claim', 'done', 'release'),
   inbox: hasMethods('put'),
-  schema: /* @__PURE__ */ must(
-    'implement Standard Schema: it has no ~standard.validate()',
-    (schema) => typeof (schema as Partial<StandardSchema> | null)?.['~standard']?.validate === 'function',
-  ),
+  schema: (schema) =>
+    hasMethods('validate')((schema as StandardSchema | null)?.['~standard']) && 'must be a Standard Schema',
   observer: true,
   clock: isFunction,
 }

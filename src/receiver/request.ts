@@ -155,7 +155,8 @@ export function writeBlocks(
   return {
     add(chunk) {
       total += chunk.length
-      if (total > limit) throw stacklessError('body_too_large')
+      // Also refuses a chunk without a length, which would end the count of the bytes in flight.
+      if (!(total <= limit)) throw stacklessError('body_too_large')
       onChunk(chunk)
       if (length > 0 && length + chunk.length > BLOCK) {
         complete(block.subarray(0, length))

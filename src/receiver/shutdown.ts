@@ -1,11 +1,4 @@
-import {
-  checkOptions,
-  hasMethods,
-  isFunction,
-  milliseconds,
-  type OptionNames,
-  requireValue,
-} from '../options.ts'
+import { checkOptions, isFunction, milliseconds, type OptionNames } from '../options.ts'
 import { onStopSignal } from '../shared/stop-signal.ts'
 import type { Receiver } from './types.ts'
 
@@ -64,7 +57,6 @@ export function closeOnSignal(
   receiver: Pick<Receiver, 'close'>,
   options: ShutdownOptions = {},
 ): void {
-  requireValue('receiver', receiver, hasMethods('close'))
   const { after, timeout = 5_000 } = checkOptions(options, NAMES)
   const sessions = openOf(server, 'session')
   const sockets = openOf(server, 'connection')

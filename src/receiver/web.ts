@@ -102,8 +102,6 @@ async function readChunks(
   while (reader) {
     const { done, value } = await reader.read()
     if (done) break
-    // As the Fetch standard says: other chunks have no length, which would end the count of the bytes in flight.
-    if (!ArrayBuffer.isView(value)) throw new TypeError('a chunk of the body is not a Uint8Array')
     writer.add(value)
   }
   writer.end()

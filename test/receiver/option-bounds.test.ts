@@ -79,7 +79,7 @@ it('names the option in the error', () => {
     'duplicates must be an object with claim(), done(), release()',
   )
   expect(() => create({ inbox: {} })).toThrow('inbox must be an object with put()')
-  expect(() => create({ schema: {} })).toThrow('schema must implement Standard Schema')
+  expect(() => create({ schema: {} })).toThrow('schema must be a Standard Schema')
   expect(() => create({ signatureHeader: '' })).toThrow('signatureHeader')
 })
 
