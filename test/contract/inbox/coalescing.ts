@@ -68,7 +68,8 @@ export function describeCoalescing(kind: InboxEngineKind): void {
 
     /**
      * Handles one delivery of each service, and sends the bodies during these calls, so that each service needs one more
-     * call for them, however long it takes to store them. Returns the further calls.
+     * call for them, however long it takes to store them. These calls end when a delivery of another service is handled,
+     * which was sent after all others were active: by then, these have joined their groups. Returns the further calls.
      */
     async function sendTogether(
       inbox: DurableInbox,
@@ -77,17 +78,26 @@ export function describeCoalescing(kind: InboxEngineKind): void {
       { changeTypes = '*', services = ['Parcels'] } = {},
     ): Promise<readonly Call[]> {
       const { gate, release } = createGate()
-      let isSent = false
-      const run = (call: Call) => (isSent ? handler(call) : gate)
-      const { calls } = coalesce(inbox, 1, run, changeTypes)
+      let hasJoined = false
+      const { calls } = coalesce(
+        inbox,
+        1,
+        (call) => {
+          if (hasJoined) return handler(call)
+          if (call.event.service.serviceName !== 'Last') return gate
+          hasJoined = true
+          calls.length = 0
+          release()
+        },
+        changeTypes,
+      )
       const first = services.map((service) => edit(['FeaturesCreated'], service))
       await sendAll(inbox, first)
       await until(() => calls.length === first.length)
-      await sendAll(inbox, bodies)
+      for (const body of bodies) await sendAll(inbox, [body]) // in this order
       await isActive(inbox, first.length + bodies.length)
-      calls.length = 0
-      isSent = true
-      release()
+      await sendAll(inbox, [edit(['FeaturesCreated'], 'Last')])
+      await until(() => hasJoined)
       return calls
     }
 
@@ -115,15 +125,15 @@ export function describeCoalescing(kind: InboxEngineKind): void {
       const inbox = open({ observer: { handled: ({ delivery }) => ended.push(delivery.id) } })
       const min = generation
       const calls = await sendTogether(inbox, times(50, edit))
-      await until(() => ended.length === 51)
+      await until(() => ended.length === 52)
       expect(calls.map(({ size }) => size)).toEqual([50])
       const [{ event, context }] = calls as [Call]
       expect(windowOf(event)).toEqual([min, min + 50])
       expect(context.together?.events.map(({ changeType }) => changeType)).toEqual(
         times(50, () => 'FeaturesCreated'),
       )
-      expect(new Set(ended).size).toBe(51)
-      expect(await inbox.stats()).toMatchObject({ waiting: 0, active: 0, done: 51, dead: 0 })
+      expect(new Set(ended).size).toBe(52)
+      expect(await inbox.stats()).toMatchObject({ waiting: 0, active: 0, done: 52, dead: 0 })
     })
 
     it('records all deliveries of a failed call as failed, and retries each of them alone', async ({
@@ -141,7 +151,7 @@ export function describeCoalescing(kind: InboxEngineKind): void {
       const { entries } = await inbox.list({ state: 'waiting' })
       expect(entries.map(({ attempts }) => attempts)).toEqual(times(8, () => 1))
       for (const { id } of entries) expect(await inbox.retry(id)).toBe(true)
-      await isDone(inbox, 9)
+      await isDone(inbox, 10)
       expect(calls.map(({ size, context }) => [size, context.attempt])).toEqual([
         [8, 1],
         ...times(8, () => [1, 2]),
@@ -173,7 +183,7 @@ export function describeCoalescing(kind: InboxEngineKind): void {
         return gate
       }
       const calls = await sendTogether(inbox, bodies, bothBegin, { services: ['Parcels', 'Roads'] })
-      await isDone(inbox, 10)
+      await isDone(inbox, 11)
       expect(calls.map(({ size }) => size).sort()).toEqual([3, 5])
     })
 
@@ -200,7 +210,7 @@ export function describeCoalescing(kind: InboxEngineKind): void {
         edit(['FeaturesEdited', 'AttachmentsCreated']),
       ]
       const calls = await sendTogether(inbox, bodies, () => {}, { changeTypes: 'FeaturesEdited' })
-      await isDone(inbox, 4)
+      await isDone(inbox, 5)
       expect(calls.length).toBe(1)
       expect(windowOf((calls[0] as Call).event)).toEqual([min, min + 3])
       expect(calls[0]?.context.together?.events.length).toBe(4)
@@ -209,7 +219,7 @@ export function describeCoalescing(kind: InboxEngineKind): void {
     it('asks for attachments if one of the events is about attachments', async ({ open }) => {
       const inbox = open()
       const calls = await sendTogether(inbox, [edit(['AttachmentsCreated']), edit(['FeaturesUpdated'])])
-      await isDone(inbox, 3)
+      await isDone(inbox, 4)
       expect(calls.map(({ size }) => size)).toEqual([2])
       expect(parametersOf((calls[0] as Call).event).get('returnattachments')).toBe('true')
     })
@@ -231,12 +241,14 @@ export function describeCoalescing(kind: InboxEngineKind): void {
       open,
     }) => {
       const inbox = open()
-      const done: number[] = []
+      const states: unknown[] = []
       const calls = await sendTogether(inbox, times(4, edit), ({ context }) =>
-        context.onSuccess(async () => done.push((await inbox.stats()).done)),
+        context.onSuccess(async () => {
+          for (const { id } of context.together?.deliveries ?? []) states.push((await inbox.get(id))?.state)
+        }),
       )
-      await isDone(inbox, 5)
-      expect([calls.length, done]).toEqual([1, [1]])
+      await isDone(inbox, 6)
+      expect([calls.length, states]).toEqual([1, times(4, () => 'active')])
     })
 
     it('handles a gathering group at once when its workers are closed', async ({ open }) => {
