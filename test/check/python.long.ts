@@ -37,6 +37,9 @@ describe.skipIf(!hasProgram('python3'))('Python', () => {
   })
 
   it.concurrent.each(Object.entries(PYTHON_FLAWS))('finds only the flaw of %s', async (name, finds) => {
-    expectFinds(await check(finds.hasSideEffects ?? false, 'flaws.py', name), finds)
+    // The server of Python closes the connection while the body still arrives. That can destroy the response to a large
+    // body on a busy machine.
+    const mayFail = finds.fails.includes('too-large-response') ? [] : ['too-large-response']
+    expectFinds(await check(finds.hasSideEffects ?? false, 'flaws.py', name), { mayFail, ...finds })
   })
 })
