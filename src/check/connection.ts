@@ -19,7 +19,7 @@ export interface Target {
 
 /** How to read a response. */
 export interface ReadOptions {
-  /** The request, if scenarios judge it together with the response. Default: a POST, of which only the reply is recorded. */
+  /** The request, recorded for scenarios that compare it with the response. Default: a POST that is not recorded. */
   readonly request?: RequestParts
   /** Milliseconds to wait. Default: the timeout of the target. */
   readonly timeout?: number

@@ -360,7 +360,7 @@ export const createControlHandler = (mock: Mock): Handler =>
     limitOf: ({ limit = 1 }) => limit,
     parameters: 'query',
     async run({ operation, names, parameters, json }) {
-      // With an empty `after`, a client that reads page by page would get the first page for ever.
+      // If an empty `after` had no effect, a client that reads all pages would get the first one again and again.
       for (const [name, values] of parameters)
         if (values.includes('')) throw new AdminError(400, `${name} is empty`)
       const query = readAll(parameters, operation.parameters)
