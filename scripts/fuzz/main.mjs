@@ -18,8 +18,8 @@ import { bundle, root } from './build.mjs'
 const TARGETS = {
   planted: ['scripts/fuzz/targets/planted.mjs'],
   verify: ['src/signature/'],
-  payload: ['src/payload/'],
-  receiver: ['src/receiver/', 'src/signature/', 'src/payload/'],
+  payload: ['src/payload/', 'src/shared/json.ts'],
+  receiver: ['src/receiver/', 'src/signature/', 'src/payload/', 'src/shared/json.ts'],
   captures: ['src/cli/io/captures.ts', 'src/cli/io/files.ts', 'src/shared/redact.ts'],
   forms: [
     'src/mock/admin/',
@@ -28,7 +28,7 @@ const TARGETS = {
     'src/payload/parse.ts',
     'src/mock/schemas.ts',
   ],
-  changes: ['src/changes/', 'src/payload/changes-url.ts', 'src/payload/json.ts'],
+  changes: ['src/changes/', 'src/payload/changes-url.ts', 'src/shared/json.ts'],
 }
 
 /** Reads the options of the command line. Throws an error that says what is wrong with them. */

@@ -20,7 +20,7 @@ export const AREAS = {
     tests: ['test/explain/*.test.ts'],
   },
   payload: {
-    mutate: ['src/payload/**/*.ts'],
+    mutate: ['src/payload/**/*.ts', 'src/shared/json.ts'],
     tests: [
       'test/payload/*.test.ts',
       'test/receiver/{dispatch,handle-together}.test.ts',

@@ -1,6 +1,5 @@
 import { type ChangesCode, WebhookError } from '../errors.ts'
-import { requireSafe } from '../payload/json.ts'
-import { isObject, type Json, tryJson } from '../shared/json.ts'
+import { isObject, type Json, requireSafe, tryJson } from '../shared/json.ts'
 
 /** Details of a {@link ChangesError}, in addition to its code. */
 export interface ChangesErrorDetails {

@@ -1,6 +1,5 @@
-import { toText } from '../payload/json.ts'
 import { concat } from '../shared/bytes.ts'
-import type { Json } from '../shared/json.ts'
+import { type Json, toText } from '../shared/json.ts'
 import { isLoopback } from '../shared/loopback.ts'
 import { createRedactor } from '../shared/redact.ts'
 import {

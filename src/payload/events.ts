@@ -1,5 +1,4 @@
-import { isObject, type Json, tryJson } from '../shared/json.ts'
-import { requireSafe } from './json.ts'
+import { isObject, type Json, requireSafe, tryJson } from '../shared/json.ts'
 
 /** The wildcard: any change type (docs/specification.md, "Events"). */
 export const WILDCARD = '*'

@@ -1,7 +1,7 @@
 import { WebhookError } from '../errors.ts'
 import { checkOptions, isText, type OptionNames } from '../options.ts'
 import { type Body, toBytes } from '../shared/bytes.ts'
-import { tryJson } from '../shared/json.ts'
+import { malformed, requireSafe, toText, tryJson } from '../shared/json.ts'
 import {
   DEFAULT_SIGNATURE_HEADER,
   type Profile,
@@ -12,7 +12,6 @@ import {
 import { splitSignedForm } from '../signature/signature.ts'
 import type { JobEvent, Parsed, WebhookEvent } from './events.ts'
 import { isJobChangeType, readHosted, readOrganization, readService, toFields } from './events.ts'
-import { malformed, requireSafe, toText } from './json.ts'
 
 /** Options of {@link parsePayload}. */
 export interface ParseOptions {

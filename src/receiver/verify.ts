@@ -3,17 +3,15 @@ import { guard, stacklessError, type WebhookErrorOptions } from '../errors.ts'
 import { bodyFormat, parse } from '../payload/parse.ts'
 import type { HmacKey } from '../runtime/hmac.ts'
 import { fromBinary, toBinary, utf8 } from '../shared/bytes.ts'
-import {
-  findKeyError,
-  isEmpty,
-  type Keyring,
-  readReturned,
-  type SignatureCheck,
-  type SignatureKey,
-  startCheck,
-} from '../signature/keyring.ts'
+import { findKeyError, isEmpty, type Keyring, readReturned, type SignatureKey } from '../signature/keyring.ts'
 import { DEFAULT_SIGNATURE_HEADER } from '../signature/profiles.ts'
-import { decodeSignature, type SignatureEncoding, splitSignedForm } from '../signature/signature.ts'
+import {
+  decodeSignature,
+  type SignatureCheck,
+  type SignatureEncoding,
+  splitSignedForm,
+  startCheck,
+} from '../signature/signature.ts'
 import type { Seen } from './observer.ts'
 import { readHeader } from './request.ts'
 import type { HeaderBag, KeyFunction, RequestHead } from './types.ts'

@@ -46,33 +46,6 @@ export function createKeyring(keys: SignatureKeys, mustBeTrimmed = false): Keyri
   return list.map((key) => importKey(key))
 }
 
-/** The verification of one body. */
-export interface SignatureCheck {
-  /** Hashes the next part of the body before the rest arrives. Calls are optional. Keeps no reference to the bytes. */
-  update(part: Uint8Array): void
-  /**
-   * Returns the index of the key that made the signature, or -1 if no key matches. Returns a promise if the platform
-   * computes HMACs asynchronously.
-   */
-  end(body: Uint8Array, signature: Uint8Array): number | Promise<number>
-}
-
-/** Starts a verification with all keys. Computes and compares the HMAC of every key, even after a match. */
-export function startCheck(keyring: Keyring): SignatureCheck {
-  const hmacs = keyring.map((key) => key.start())
-  return {
-    update(part) {
-      for (const hmac of hmacs) hmac.update(part)
-    },
-    end(body, signature) {
-      const matches = hmacs.map((hmac) => hmac.matches(body, signature))
-      // Await only if the platform returns promises: awaiting would take longer than the HMAC of a small body.
-      if (matches[0] instanceof Promise) return Promise.all(matches).then((all) => all.indexOf(true))
-      return matches.indexOf(true)
-    },
-  }
-}
-
 const TENANT = /^[^\p{Cc}\p{Cs}]{1,200}$/u
 const MAX_TENANT = 400 // a character has at most two UTF-16 code units
 

@@ -2,7 +2,7 @@ import { configInvalid } from '../errors.ts'
 import { checkOptions, isText, type OptionNames, oneOf, type Rule } from '../options.ts'
 import { type Body, toBase64, toBinary, toBytes } from '../shared/bytes.ts'
 import { isHeaderName } from '../shared/headers.ts'
-import { createKeyring, type Keyring, type SignatureKey, type SignatureKeys, startCheck } from './keyring.ts'
+import { createKeyring, type Keyring, type SignatureKey, type SignatureKeys } from './keyring.ts'
 
 /** The rule of a {@link SignatureEncoding}. */
 export const isEncoding: Rule = /* @__PURE__ */ oneOf('auto', 'hex', 'base64')
@@ -73,6 +73,33 @@ function toKeyring(signatureKey: SignatureKeys): Keyring {
   if (previous?.signatureKey !== signatureKey)
     previous = { signatureKey, keyring: createKeyring(signatureKey) }
   return previous.keyring
+}
+
+/** The verification of one body. */
+export interface SignatureCheck {
+  /** Hashes the next part of the body before the rest arrives. Calls are optional. Keeps no reference to the bytes. */
+  update(part: Uint8Array): void
+  /**
+   * Returns the index of the key that made the signature, or -1 if no key matches. Returns a promise if the platform
+   * computes HMACs asynchronously.
+   */
+  end(body: Uint8Array, signature: Uint8Array): number | Promise<number>
+}
+
+/** Starts a verification with all keys. Computes and compares the HMAC of every key, even after a match. */
+export function startCheck(keyring: Keyring): SignatureCheck {
+  const hmacs = keyring.map((key) => key.start())
+  return {
+    update(part) {
+      for (const hmac of hmacs) hmac.update(part)
+    },
+    end(body, signature) {
+      const matches = hmacs.map((hmac) => hmac.matches(body, signature))
+      // Await only if the platform returns promises: awaiting would take longer than the HMAC of a small body.
+      if (matches[0] instanceof Promise) return Promise.all(matches).then((all) => all.indexOf(true))
+      return matches.indexOf(true)
+    },
+  }
 }
 
 /** Options of {@link sign}. */

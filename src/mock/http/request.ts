@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http'
-import { toText } from '../../payload/json.ts'
 import { bodyFormat, decodePayload, parseForm } from '../../payload/parse.ts'
+import { toText } from '../../shared/json.ts'
 import { AdminError, quote } from './errors.ts'
 import type { ParameterDescription, Parameters } from './operation.ts'
 
