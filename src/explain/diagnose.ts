@@ -33,6 +33,7 @@ export async function diagnose(
   options: Partial<ReceiverOptions>,
   isThorough: boolean,
 ): Promise<Diagnosis> {
+  if (typeof isThorough !== 'boolean') throw configInvalid('thorough must be true or false')
   // The receiver checks the options too, but these are used before.
   if (typeof (options.signatureHeader ?? '') !== 'string')
     throw configInvalid('signatureHeader must be a string')

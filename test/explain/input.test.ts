@@ -77,12 +77,13 @@ describe('explain', () => {
     expect(await codeOf({ limitt: 1 })).toBe('config_invalid')
   })
 
-  it('throws for unknown members of the request and unknown options', async () => {
+  it('throws for unknown members of the request and unknown or invalid options', async () => {
     const request = { body: JSON_BODY, headers: WRONG }
     const calls: [Parameters<typeof explain>, string][] = [
       [[{ ...request, signatureKey: KEY } as never], 'unknown request member signatureKey'],
       [[request, { signatureKey: KEY, thorough: true } as never], 'unknown option thorough'],
       [[request, { signatureKey: KEY }, { thorogh: true } as never], 'did you mean thorough?'],
+      [[request, { signatureKey: KEY }, { thorough: 'no' } as never], 'thorough must be true or false'],
     ]
     for (const [args, message] of calls)
       await expect(explain(...args)).rejects.toMatchObject({

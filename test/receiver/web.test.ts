@@ -97,7 +97,7 @@ it('reports body_aborted for a stream that fails', async () => {
   expect(calls.map(({ code }) => code)).toEqual(['body_aborted'])
 })
 
-it('refuses a chunk that is not bytes, and still counts the bytes in flight', async () => {
+it('refuses a chunk without a length, and still counts the bytes in flight', async () => {
   const { observer, calls } = createRecorder()
   const receiver = createReceiver({ signatureKey: KEY, observer, limit: 10, maxInFlightBytes: 10 })
   const sendChunk = (chunk: unknown) =>
