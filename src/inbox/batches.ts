@@ -9,9 +9,9 @@ export interface BatchLimits {
   inFlight: number
   /**
    * Maximum milliseconds that an item waits in the queue. After that it is rejected, because an HTTP client is waiting
-   * for the response.
+   * for the response. Default: no maximum.
    */
-  maxWait: number
+  maxWait?: number
 }
 
 /** The results of a batch: one per item, in the order of the items. */
@@ -20,7 +20,7 @@ export type BatchResults<Result> = readonly (Result | Error)[]
 interface QueuedItem<Item, Result> {
   item: Item
   bytes: number
-  timer: ReturnType<typeof setTimeout>
+  timer: ReturnType<typeof setTimeout> | undefined
   resolve(result: Result): void
   reject(error: unknown): void
 }
@@ -79,10 +79,12 @@ export function createBatches<Item, Result>(
 
   return (item, bytes) =>
     new Promise((resolve, reject) => {
-      const timer = setTimeout(() => {
+      const { maxWait } = limits
+      const giveUp = () => {
         queued.splice(queued.indexOf(entry), 1)
-        reject(new Error(`overloaded: the delivery waited ${limits.maxWait} ms and was not sent`))
-      }, limits.maxWait)
+        reject(new Error(`overloaded: the delivery waited ${maxWait} ms and was not sent`))
+      }
+      const timer = maxWait === undefined ? undefined : setTimeout(giveUp, maxWait)
       const entry = { item, bytes, timer, resolve, reject }
       queued.push(entry)
       schedule()

@@ -7,6 +7,9 @@ const MAX_MEMBERS = 1_000
 /** Maximum size of the bodies in a group in bytes, unless a single body is larger. */
 const MAX_BYTES = 16 * 1024 ** 2
 
+/** Maximum number of deliveries that a process takes from the store at once. */
+const MAX_TAKEN_AT_ONCE = 50
+
 /** Maximum number of deliveries, and their bytes, that a process takes from the store for all groups together. */
 const MAX_TAKEN = 2_000
 const MAX_TAKEN_BYTES = 4 * MAX_BYTES
@@ -41,8 +44,8 @@ export interface CallQueueOptions<Member> {
 
 /** Decides which deliveries are handled in one call, and when the call begins. */
 export interface CallQueue<Member> {
-  /** True if another delivery can be taken from the store. */
-  hasRoom(): boolean
+  /** The number of deliveries, and the bytes of their bodies, that can be taken from the store now. */
+  room(): { limit: number; maxBytes: number }
   add(member: Member): void
   /** Removes a delivery. Returns false if its call has begun. */
   remove(member: Member): boolean
@@ -125,12 +128,13 @@ export function createCallQueue<Member extends QueuedDelivery>(
   }
 
   return {
-    hasRoom() {
-      if (wait === undefined) return total.calls + ready.size < concurrency
-      if (total.members >= MAX_TAKEN || total.bytes >= MAX_TAKEN_BYTES) return false
-      // While all calls are in use, take only a few deliveries in advance. Otherwise, every call in `ready` waits for a
-      // call of its service, so take more: they may belong to other services.
-      return total.calls < concurrency || countClosed() < concurrency
+    room() {
+      const free = wait === undefined ? concurrency - total.calls - ready.size : MAX_TAKEN - total.members
+      const maxBytes = MAX_TAKEN_BYTES - total.bytes
+      // While all calls are in use, a group takes only a few deliveries in advance. Otherwise, every call in `ready` waits
+      // for a call of its service, so take more: they may belong to other services.
+      const isFull = wait !== undefined && total.calls >= concurrency && countClosed() >= concurrency
+      return { limit: isFull || maxBytes <= 0 ? 0 : Math.max(0, Math.min(free, MAX_TAKEN_AT_ONCE)), maxBytes }
     },
 
     add(member) {

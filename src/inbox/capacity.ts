@@ -1,8 +1,11 @@
-/**
- * Milliseconds for which a count is reused while the inbox is full. This is short, because handlers may have freed
- * places since the count.
- */
-const FULL_COUNT_TTL = 100
+/** Maximum milliseconds between two counts while deliveries are stored. */
+const MAX_INTERVAL = 1_000
+
+/** Milliseconds between two counts while the inbox is almost full. */
+const MIN_INTERVAL = 100
+
+/** Counts take at most this share of the time. */
+const MAX_SHARE = 0.1
 
 /**
  * Tracks how many deliveries an inbox can still accept. It uses the last count and the number of deliveries added
@@ -16,14 +19,15 @@ export interface Capacity {
 }
 
 /**
- * Limits an inbox to `maxPending` deliveries, without counting the pending deliveries each time one is added.
+ * Limits an inbox to `maxPending` deliveries. They are counted in the background, more often when few places are left:
+ * only the first delivery, and those for which no place is left, wait for a count.
  *
  * @param count resolves with the number of pending deliveries, but need not count beyond `limit`
- * @param ttl milliseconds for which a count is reused while the inbox has free places
  */
-export function createCapacity(count: (limit: number) => Promise<number>, ttl: number): Capacity {
+export function createCapacity(count: (limit: number) => Promise<number>): Capacity {
   let counted = 0
   let countedAt = -Infinity
+  let duration = 0
   let counting: Promise<void> | undefined
   /** Number of reserved places. A count may not include their deliveries yet. */
   let reserved = 0
@@ -32,9 +36,11 @@ export function createCapacity(count: (limit: number) => Promise<number>, ttl: n
   async function recount(maxPending: number): Promise<void> {
     // Deliveries added while the count runs may be missing from it, so they are added to the result.
     const addedBefore = added
+    const started = performance.now()
     try {
       counted = (await count(maxPending)) + added - addedBefore
       countedAt = performance.now()
+      duration = countedAt - started
     } finally {
       counting = undefined
     }
@@ -42,12 +48,15 @@ export function createCapacity(count: (limit: number) => Promise<number>, ttl: n
 
   return {
     async acquire(maxPending) {
-      const age = performance.now() - countedAt
-      if (age > (counted + reserved < maxPending ? ttl : FULL_COUNT_TTL)) {
-        counting ??= recount(maxPending)
-        await counting
+      const isFull = () => counted + reserved >= maxPending
+      const share = 1 - (counted + reserved) / maxPending
+      const interval = Math.max(MIN_INTERVAL, duration / MAX_SHARE, MAX_INTERVAL * share)
+      if (performance.now() - countedAt > interval) counting ??= recount(maxPending)
+      if (counting) {
+        if (countedAt === -Infinity || isFull()) await counting
+        else counting.catch(() => {}) // the insert that follows reports a broken connection
       }
-      if (counted + reserved >= maxPending) return false
+      if (isFull()) return false
       reserved++
       return true
     },

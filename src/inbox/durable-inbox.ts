@@ -45,13 +45,15 @@ export interface ListOptions {
   state?: InboxState | undefined
   /** Maximum number of entries, 1 to 1,000. Default 100. */
   limit?: number | undefined
-  /** The value of `next` from the previous page. Default: the first page. */
+  /** The order of the pages, by the time of receipt. Default `'oldest'`, which comes first. */
+  order?: 'oldest' | 'newest' | undefined
+  /** The value of `next` from the previous page with the same `order`. Default: the first page. */
   after?: string | undefined
 }
 
 /**
- * A page of entries, in the order in which the deliveries were received; in Redis, only within a page. A delivery that
- * changes between two calls may appear on both pages or on neither.
+ * A page of entries. The pages of all states have each delivery once. With `state`, a delivery whose state changes
+ * between two calls may be missing.
  */
 export interface InboxPage {
   entries: InboxEntry[]

@@ -3,33 +3,45 @@ import type { InboxEntry, InboxItem, InboxState } from './durable-inbox.ts'
 import type { GenerationStore } from './generations.ts'
 import type { ListQuery } from './method-options.ts'
 
+/** A delivery that a worker holds. Whoever takes the delivery next gets a higher token. */
+export interface HeldDelivery {
+  /** Number of the delivery in its table. */
+  seq: number
+  /** Fencing token: the table records nothing for an attempt whose token is not the latest one. */
+  token: number
+}
+
 /** A delivery that a worker took from the table. */
-export interface TakenDelivery {
+export interface TakenDelivery extends HeldDelivery {
   delivery: StoredDelivery
-  /** Number of this attempt, from 1. An earlier attempt counts even if its process exited before the attempt ended. */
+  /** Number of this attempt, from 1. */
   attempt: number
-  /** Maximum number of attempts, if the table stores it with each delivery. Default: the inbox's `attempts` option. */
-  attempts?: number
-  /**
-   * True if the lease expired during the previous attempt. The handlers of that attempt may have crashed the process.
-   */
+  /** True if the delivery was taken by {@link DeliveriesTable.takeSuspect}. */
   isSuspect: boolean
+  /** Set if the stored row is damaged: handlers must not run, and `delivery` is what is left of it. */
+  damage?: Error
 }
 
 /** Parameters of {@link DeliveriesTable.take}. */
 export interface TakeRequest {
   owner: string
-  /**
-   * Ids of the deliveries that workers of this inbox object are handling. The set changes as attempts begin and end.
-   * `take` should skip these deliveries, even if their leases have expired.
-   */
-  inProgress: ReadonlySet<string>
+  /** Lease of the taken deliveries in milliseconds. */
+  lease: number
+  /** Maximum number of deliveries, from 1. */
+  limit: number
+  /** Maximum size of their bodies in bytes, unless the first is larger. */
+  maxBytes: number
+}
+
+/** Parameters of {@link DeliveriesTable.takeSuspect}. */
+export interface SuspectRequest {
+  owner: string
   /** Lease of the taken delivery in milliseconds. */
   lease: number
-  /** Maximum number of attempts. `take` never stores a higher count. */
+  /** Maximum number of attempts. No higher count is stored. */
   attempts: number
-  /** True if `take` may return a suspect, which is a delivery with {@link TakenDelivery.isSuspect}. */
-  suspects: boolean
+  /** Ids of the deliveries that this inbox object is handling: not suspects, even if their leases have expired. */
+  inProgress: ReadonlySet<string>
 }
 
 /** How an attempt ended. */
@@ -40,8 +52,7 @@ export type AttemptEnd =
   | { state: 'waiting'; error: string; delay: number }
 
 /** The end of an attempt to handle one delivery. */
-export interface EndedAttempt {
-  id: string
+export interface EndedAttempt extends HeldDelivery {
   end: AttemptEnd
 }
 
@@ -50,11 +61,10 @@ export interface EndedAttempt {
  * inbox from such a table, and adds workers, retries and retention.
  *
  * A new engine is a folder with `table.ts` (this interface), `generations.ts`, `duplicates.ts` (the `DuplicatesTable`)
- * and `index.ts` (the functions that users call). `test/contract/inbox` has the tests that every engine must pass. Redis has no
- * table: BullMQ has its own workers, so `redis/inbox.ts` implements `DurableInbox` directly.
+ * and `index.ts` (the functions that users call). `test/contract/inbox` has the tests that every engine must pass.
  *
- * Every method is atomic. Changes are durable when the method resolves, except those of `take`, which only have to
- * survive a crash of the process. A table reads the time itself, inside the transaction.
+ * Every method is atomic, and its changes are durable when it resolves. A table reads the time itself, inside the
+ * transaction.
  */
 export interface DeliveriesTable {
   /** In the same store, and usable as long as the table. Its arguments have been checked. */
@@ -62,34 +72,44 @@ export interface DeliveriesTable {
   /** Resolves with `full` if `maxPending` deliveries are waiting or active. */
   put(delivery: Delivery, limits: { maxPending: number }): Promise<'stored' | 'duplicate' | 'full'>
   /**
-   * Takes one delivery that is due or whose lease has expired, and counts the attempt. The worker starts the handlers
-   * as soon as `take` resolves. The next call of `take` must reach the store in a later event loop tick. Otherwise, if
-   * those handlers immediately terminate the process, that next call could count an attempt for a delivery whose
-   * handlers never started.
+   * Takes deliveries that are due, and counts an attempt for each.
    *
-   * @returns `taken`, or, if nothing is due and the table knows the next due time, `wait`: milliseconds to wait before
-   *   the next call
+   * @returns `wait`: milliseconds until the next delivery is due, if the table took fewer than `limit` and knows the time
    */
-  take(request: TakeRequest): Promise<{ taken?: TakenDelivery | undefined; wait?: number | undefined }>
-  /** Renews the leases of deliveries. Resolves with the ids of those that the owner still holds. */
-  renew(owner: string, ids: readonly string[], lease: number): Promise<string[]>
+  take(request: TakeRequest): Promise<{ taken: TakenDelivery[]; wait?: number | undefined }>
   /**
-   * Records the ends of attempts: after a crash, all of them are recorded or none. Skips deliveries that the owner has
-   * lost. Resolves with the ids of the others.
-   *
-   * @param ends at least one. All have the same state and the same error
+   * Takes one suspect: an active delivery whose lease has expired, because its process ended or hung. An attempt that
+   * was interrupted after {@link take} does not count, because another delivery may have ended the process: this
+   * attempt replaces it. An attempt that was interrupted after `takeSuspect` counts. Its number can be one above
+   * `attempts`; then handlers must not run.
    */
-  endAttempts(owner: string, ends: readonly EndedAttempt[]): Promise<string[]>
+  takeSuspect(request: SuspectRequest): Promise<TakenDelivery | undefined>
+  /** Renews leases. Resolves with the `seq` of those that the owner still holds. */
+  renew(owner: string, held: readonly HeldDelivery[], lease: number): Promise<number[]>
+  /**
+   * Records the ends of attempts, all or none. Skips deliveries that the owner has lost. Resolves with the `seq` of the
+   * others. A lease that has expired is not lost until the delivery is taken again.
+   */
+  endAttempts(owner: string, ends: readonly EndedAttempt[]): Promise<number[]>
+  /** Counts the deliveries in each state. A table may count more than 1,000 in a state up to ten seconds late. */
   counts(): Promise<Record<InboxState, number> & { oldest?: Date }>
-  /** Lists entries in the order of receipt. Returns `limit` + 1 entries if there are that many. */
-  list(query: ListQuery): Promise<InboxEntry[]>
+  /** Returns entries by their number in the table: `limit` + 1 entries if there are that many. */
+  list(query: ListQuery): Promise<ListedEntry[]>
   get(id: string): Promise<InboxItem | undefined>
   retry(id: string): Promise<boolean>
   discard(id: string): Promise<boolean>
   /**
-   * Removes at most `limit` deliveries that ended at `before` or earlier. Resolves with the number of removed
+   * Removes at most `limit` deliveries that ended at least `age` milliseconds ago. Resolves with the number of removed
    * deliveries, which is 0 if none is left.
    */
-  purge(state: 'done' | 'dead', before: number, limit: number): Promise<number>
+  purge(state: 'done' | 'dead', age: number, limit: number): Promise<number>
+  /** Calls `wake` whenever another process may have stored a delivery. Tables without this method are polled. */
+  watch?(wake: () => void): { close(): void }
   close(): Promise<void>
+}
+
+/** An entry with its number in the table. */
+export interface ListedEntry {
+  seq: number
+  entry: InboxEntry
 }

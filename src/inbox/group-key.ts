@@ -1,19 +1,32 @@
 import { parseChangesUrl } from '../payload/changes-url.ts'
+import type { WebhookEvent } from '../payload/events.ts'
 import { parsePayload } from '../payload/parse.ts'
 import type { StoredDelivery } from '../receiver/types.ts'
+import { toAsciiJson } from './stored-row.ts'
 
 /**
- * Returns the key of a delivery's group: the tenant, and the URL of the feature service in the `changesUrl`. The URL
- * alone is not enough, because a tenant can name the service of another one. Returns undefined if the delivery cannot
- * be decoded, if one of its events has no `changesUrl`, or if the events are about several services.
+ * Returns the URL of the feature service that all events are about. Returns undefined if an event has no `changesUrl`,
+ * or if the events are about several services.
+ */
+export function serviceOf(events: readonly WebhookEvent[]): string | undefined {
+  const services = new Set(events.map(({ changesUrl }) => changesUrl && parseChangesUrl(changesUrl)?.service))
+  const [service] = services
+  return services.size === 1 && service ? service : undefined
+}
+
+/**
+ * Returns the key of a service and its tenant. The URL alone is not enough, because a tenant can name the service of
+ * another one.
+ */
+export const serviceKey = (service: string, tenant: string | undefined): string =>
+  tenant === undefined ? service : toAsciiJson([tenant, service])
+
+/**
+ * Returns the key of a delivery's group. Returns undefined if the delivery cannot be decoded, or if it is not about one
+ * service.
  */
 export function groupOf({ rawBody, contentType, tenant }: StoredDelivery): string | undefined {
   const parsed = parsePayload({ body: rawBody, contentType })
-  if (!parsed.ok) return undefined
-  const services = new Set(
-    parsed.events.map(({ changesUrl }) => changesUrl && parseChangesUrl(changesUrl)?.service),
-  )
-  const [service] = services
-  if (services.size !== 1 || !service) return undefined
-  return tenant === undefined ? service : JSON.stringify([tenant, service])
+  const service = parsed.ok ? serviceOf(parsed.events) : undefined
+  return service && serviceKey(service, tenant)
 }

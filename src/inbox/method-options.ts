@@ -12,13 +12,13 @@ import { receiverPort } from '../receiver/port.ts'
 import type {
   CoalesceOptions,
   DeliveryHandler,
-  InboxEntry,
   InboxPage,
   InboxState,
   ListOptions,
   PurgeOptions,
   WorkOptions,
 } from './durable-inbox.ts'
+import type { ListedEntry } from './engine-port.ts'
 
 const WORK_OPTIONS: OptionNames<WorkOptions> = { concurrency: wholeNumber(1, 1_000), coalesce: true }
 const COALESCE_OPTIONS: OptionNames<CoalesceOptions> = { by: true, wait: true }
@@ -26,6 +26,7 @@ const LIST_OPTIONS: OptionNames<ListOptions> = {
   state: oneOf('waiting', 'active', 'done', 'dead'),
   limit: wholeNumber(1, 1_000),
   after: must('be the next of a page', (cursor) => typeof cursor === 'string' && /^\d{1,15}$/.test(cursor)),
+  order: oneOf('oldest', 'newest'),
 }
 const PURGE_OPTIONS: OptionNames<PurgeOptions> = {
   state: true,
@@ -69,28 +70,26 @@ function readWait(receiver: DeliveryHandler, coalesce: CoalesceOptions): number 
 export interface ListQuery {
   state: InboxState | undefined
   limit: number
-  /** Number of entries before the page. */
-  offset: number
+  order: 'oldest' | 'newest'
+  /** The entry before the page, by its number in the table. Undefined for the first page. */
+  after: number | undefined
 }
 
 /** @throws {WebhookError} `config_invalid` */
 export function readListOptions(options?: ListOptions): ListQuery {
-  const { state, limit = 100, after = 0 } = checkOptions(options, LIST_OPTIONS)
-  return { state, limit, offset: Number(after) }
+  const { state, limit = 100, order = 'oldest', after } = checkOptions(options, LIST_OPTIONS)
+  return { state, limit, order, after: after === undefined ? undefined : Number(after) }
 }
-
-/** The value of `after` for the page that begins after `offset` entries. */
-export const toCursor = (offset: number): string => String(offset)
 
 /**
  * Creates a page of entries.
  *
- * @param entries up to `limit` + 1 entries. Entry `limit` + 1 is not part of the page; it only shows that another page
+ * @param listed up to `limit` + 1 entries. Entry `limit` + 1 is not part of the page; it only shows that another page
  *   follows
  */
-export function toPage(entries: InboxEntry[], { limit, offset }: ListQuery): InboxPage {
-  if (entries.length <= limit) return { entries }
-  return { entries: entries.slice(0, limit), next: toCursor(offset + limit) }
+export function toPage(listed: readonly ListedEntry[], limit: number): InboxPage {
+  const entries = listed.slice(0, limit).map(({ entry }) => entry)
+  return listed.length <= limit ? { entries } : { entries, next: String(listed[limit - 1]?.seq) }
 }
 
 /** @throws {WebhookError} `config_invalid` */

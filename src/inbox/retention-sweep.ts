@@ -14,7 +14,6 @@ const PURGE_BATCH = 1_000
 export function startRetentionSweep(
   table: Pick<DeliveriesTable, 'purge'>,
   config: InboxConfig,
-  clock: () => number,
 ): { close(): Promise<void> } {
   const { retention, deadRetention, notify } = config
   let closed = false
@@ -22,15 +21,15 @@ export function startRetentionSweep(
 
   async function sweep(): Promise<void> {
     try {
-      await removeAll('done', clock() - retention)
-      await removeAll('dead', clock() - deadRetention)
+      await removeAll('done', retention)
+      await removeAll('dead', deadRetention)
     } catch (error) {
       notify('trouble', { error })
     }
   }
 
-  async function removeAll(state: 'done' | 'dead', before: number): Promise<void> {
-    while (!closed && (await table.purge(state, before, PURGE_BATCH)) > 0);
+  async function removeAll(state: 'done' | 'dead', age: number): Promise<void> {
+    while (!closed && (await table.purge(state, age, PURGE_BATCH)) > 0);
   }
 
   const timer = setInterval(

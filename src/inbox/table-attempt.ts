@@ -17,7 +17,7 @@ export interface TableAttempt extends QueuedDelivery {
 
 /** @param onEnd called when the attempt has ended */
 export function createTableAttempt(taken: TakenDelivery, heldAt: number, onEnd: () => void): TableAttempt {
-  const { delivery, attempt, isSuspect } = taken
+  const { delivery, attempt, isSuspect, damage } = taken
   let resolveEnded = () => {}
   const ended = new Promise<void>((resolve) => {
     resolveEnded = resolve
@@ -26,7 +26,7 @@ export function createTableAttempt(taken: TakenDelivery, heldAt: number, onEnd: 
     onEnd()
     resolveEnded()
   }
-  return { taken, heldAt, delivery, isAlone: isSuspect || attempt > 1, ended, end }
+  return { taken, heldAt, delivery, isAlone: isSuspect || attempt > 1 || damage !== undefined, ended, end }
 }
 
 export const toEvent = ({

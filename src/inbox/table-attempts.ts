@@ -1,4 +1,5 @@
 import { backoff } from './backoff.ts'
+import { createBatches } from './batches.ts'
 import { createCallQueue } from './call-queue.ts'
 import type { DeliveryHandler } from './durable-inbox.ts'
 import type { DeliveriesTable, EndedAttempt, TakenDelivery } from './engine-port.ts'
@@ -25,10 +26,13 @@ export interface TableAttemptsOptions {
   onEnd(): void
 }
 
+/** Maximum number of calls whose ends are recorded at once. */
+const MAX_RECORDED = 100
+
 /** The attempts in progress, from when a worker has taken a delivery until the end of the attempt is recorded. */
 export interface TableAttempts {
-  /** True if another delivery can be taken. */
-  hasRoom(): boolean
+  /** The number of deliveries, and the bytes of their bodies, that can be taken now. */
+  room(): { limit: number; maxBytes: number }
   /**
    * @param heldAt when the lease began
    * @param freeSlot called when the attempt has ended
@@ -53,9 +57,19 @@ export function createTableAttempts(options: TableAttemptsOptions): TableAttempt
     clock,
   }
 
+  /** Records the ends of a call's attempts, together with the ends of other calls. Retries while the store fails. */
+  const record = createBatches<readonly EndedAttempt[], ReadonlySet<number> | undefined>(
+    { items: MAX_RECORDED, inFlight: 1 },
+    async (calls) => {
+      const recorded = await retryStore(() => table.endAttempts(owner, calls.flat()), retries)
+      const seqs = recorded && new Set(recorded)
+      return calls.map(() => seqs)
+    },
+  )
+
   /** Runs the handlers for deliveries, and records how that ended. */
   async function run(begun: readonly Attempt[]): Promise<void> {
-    // Handlers must start in the tick in which their delivery is taken, so wait only if necessary.
+    // Wait only if necessary, because this delays the handlers.
     const members = begun.some(({ heldAt }) => ageOf(heldAt) > lease / 2) ? await keepHeld(begun) : begun
     if (members.length === 0) return
     const stop = new AbortController()
@@ -64,21 +78,21 @@ export function createTableAttempts(options: TableAttemptsOptions): TableAttempt
     const event = (attempt: Attempt) => ({ ...toEvent(attempt), milliseconds: performance.now() - started })
     try {
       const results = await handle(members, stop.signal)
-      const recorded = await recordEnds(members, () => ({ state: 'done' }))
+      const errors = await recordEnds(members, () => ({ state: 'done' }))
       for (const [index, member] of members.entries()) {
-        const { lost } = member
-        if (lost && !recorded.has(member)) notify('failed', { ...event(member), error: lost })
+        const error = errors.get(member)
+        if (error) notify('failed', { ...event(member), error })
         else notify(results[index] ?? 'handled', event(member))
       }
     } catch (error) {
       const text = toErrorText(error)
-      const recorded = await recordEnds(members, (member) =>
+      const errors = await recordEnds(members, (member) =>
         isLast(member)
           ? { state: 'dead', error: text }
           : { state: 'waiting', error: text, delay: backoff(member.taken.attempt, config) },
       )
       for (const member of members) {
-        const lost = recorded.has(member) ? undefined : member.lost
+        const lost = errors.get(member)
         notify(!lost && isLast(member) ? 'dead' : 'failed', { ...event(member), error: lost ?? error })
       }
     } finally {
@@ -101,31 +115,38 @@ export function createTableAttempts(options: TableAttemptsOptions): TableAttempt
   const ageOf = (time: number): number => Math.abs(clock() - time)
 
   async function handle(members: readonly Attempt[], stop: AbortSignal) {
-    const [{ attempt = 1, attempts: maxAttempts = config.attempts } = {}] = members.map(({ taken }) => taken)
-    // A process exited during the last allowed attempt. Do not start another attempt, because the handlers may
-    // terminate this process too.
-    if (attempt > maxAttempts) throw new Error('its process ended during the last attempt')
+    const [{ attempt, damage } = { attempt: 1, damage: undefined }] = members.map(({ taken }) => taken)
+    if (damage) throw damage
+    // A process ended during the last allowed attempt. Do not start another attempt, because the handlers may end this
+    // process too.
+    if (attempt > config.attempts) throw new Error('its process ended during the last attempt')
     const deliveries = members.map(({ delivery }) => delivery)
     return runAttempt(receiver, deliveries, { attempt, timeout, stop, isTogether: work.wait !== undefined })
   }
 
-  const isLast = ({ taken: { attempt, attempts: maxAttempts = config.attempts } }: Attempt): boolean =>
-    attempt >= maxAttempts
+  const isLast = ({ taken: { attempt, damage } }: Attempt): boolean =>
+    damage !== undefined || attempt >= config.attempts
 
   /**
-   * Records the ends of the attempts that are not lost, and retries while the store fails: without a recorded success,
-   * the deliveries would be handled again. Resolves with the attempts whose ends are recorded. A heartbeat at the same
-   * time may report these as lost, because they have no lease any more.
+   * Records the ends of attempts. Without a recorded success, the deliveries are handled again. Resolves with the
+   * reasons why ends are not recorded. A heartbeat at the same time may report recorded attempts as lost, because they
+   * have no lease any more.
    */
   async function recordEnds(
     members: readonly Attempt[],
     toEnd: (member: Attempt) => EndedAttempt['end'],
-  ): Promise<Set<Attempt>> {
+  ): Promise<Map<Attempt, Error>> {
     const held = members.filter(({ lost }) => !lost)
-    if (held.length === 0) return new Set()
-    const ends = held.map((member) => ({ id: member.delivery.id, end: toEnd(member) }))
-    const ids = new Set(await retryStore(() => table.endAttempts(owner, ends), retries))
-    return new Set(held.filter(({ delivery }) => ids.has(delivery.id)))
+    const ends = held.map((member) => ({
+      seq: member.taken.seq,
+      token: member.taken.token,
+      end: toEnd(member),
+    }))
+    const bytes = ends.reduce((sum, { end }) => sum + ('error' in end ? end.error.length : 0), 0)
+    const recorded = ends.length > 0 ? await record(ends, bytes) : new Set<number>()
+    const isRecorded = (member: Attempt) => held.includes(member) && recorded?.has(member.taken.seq)
+    const reason = recorded ? lostLease() : new Error('the inbox was closed before the end could be recorded')
+    return new Map(members.flatMap((member) => (isRecorded(member) ? [] : [[member, member.lost ?? reason]])))
   }
 
   /** Stops an attempt, unless its call also handles deliveries that are not lost. */
@@ -144,12 +165,13 @@ export function createTableAttempts(options: TableAttemptsOptions): TableAttempt
   }
 
   async function renew(): Promise<true> {
-    const asked = [...attempts]
+    const asked = [...attempts.values()]
     const askedAt = clock()
     if (asked.length === 0) return true
-    const kept = new Set(await table.renew(owner, [...attempts.keys()], lease))
-    for (const [id, attempt] of asked) {
-      if (kept.has(id)) attempt.heldAt = askedAt
+    const held = asked.map(({ taken: { seq, token } }) => ({ seq, token }))
+    const kept = new Set(await table.renew(owner, held, lease))
+    for (const attempt of asked) {
+      if (kept.has(attempt.taken.seq)) attempt.heldAt = askedAt
       // An attempt may have ended during the call. Losing it has no effect, because its stop signal has no listeners.
       else lose(attempt)
     }
@@ -157,7 +179,7 @@ export function createTableAttempts(options: TableAttemptsOptions): TableAttempt
   }
 
   return {
-    hasRoom: calls.hasRoom,
+    room: calls.room,
 
     begin(taken, heldAt, freeSlot) {
       const { id } = taken.delivery

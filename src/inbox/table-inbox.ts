@@ -19,6 +19,7 @@ export function createTableInbox(
   const running = new Map<ReturnType<typeof startTableWorkers>, DeliveryHandler>()
   const inProgress = new Set<string>()
   let closed = false
+  let watching: { close(): void } | undefined
   const wakeWorkers = () => {
     for (const workers of running.keys()) workers.wake()
   }
@@ -38,7 +39,8 @@ export function createTableInbox(
       const work = readWorkOptions(receiver, options)
       if (closed) throw configInvalid('the inbox is closed')
       const workers = startTableWorkers({ table, receiver, work, config, clock, inProgress })
-      const sweep = startRetentionSweep(table, config, clock)
+      const sweep = startRetentionSweep(table, config)
+      watching ??= table.watch?.(wakeWorkers)
       const started: Workers & { wake(): void } = {
         wake: workers.wake,
         async close() {
@@ -55,7 +57,7 @@ export function createTableInbox(
     stats: async () => ({ ...(await table.counts()), maxPending: config.maxPending }),
     async list(options) {
       const query = readListOptions(options)
-      return toPage(await table.list(query), query)
+      return toPage(await table.list(query), query.limit)
     },
     get: (id) => table.get(id),
 
@@ -69,9 +71,8 @@ export function createTableInbox(
 
     async purge(options) {
       const { state, olderThan } = readPurgeOptions(options)
-      const before = clock() - olderThan
       for (let total = 0; ; ) {
-        const removed = await table.purge(state, before, PURGE_BATCH)
+        const removed = await table.purge(state, olderThan, PURGE_BATCH)
         total += removed
         if (removed === 0) return total
       }
@@ -79,6 +80,7 @@ export function createTableInbox(
 
     async close() {
       closed = true
+      watching?.close()
       await Promise.all([...running.keys()].map((workers) => workers.close()))
       await table.close()
     },

@@ -1,5 +1,6 @@
 import { MissingDriver } from './driver.ts'
 import type { Workers } from './durable-inbox.ts'
+import type { TakenDelivery } from './engine-port.ts'
 import { acquireSuspectSlot } from './suspect-slot.ts'
 import { createTableAttempts, type TableAttemptsOptions } from './table-attempts.ts'
 
@@ -62,29 +63,34 @@ export function startTableWorkers(options: TableWorkersOptions): Workers & {
     const now = clock()
     if (now - lastHeartbeat > lease / 2) heartbeat()
     await renewing
-    if (!attempts.hasRoom()) return POLL_INTERVAL
-    const freeSlot = acquireSuspectSlot()
-    let isSuspect = false
-    try {
-      const { taken, wait = POLL_INTERVAL } = await table.take({
-        owner,
-        inProgress,
-        lease,
-        attempts: config.attempts,
-        suspects: freeSlot !== undefined,
-      })
-      if (!taken) return Math.min(POLL_INTERVAL, Math.max(1, wait))
-      // Skips a delivery whose handlers are still running in this process. PostgreSQL's `take` does not check
-      // `inProgress`, and returns such a delivery if its lease expired because PostgreSQL was unreachable.
-      if (inProgress.has(taken.delivery.id)) return 0
-      isSuspect = taken.isSuspect
-      attempts.begin(taken, now, isSuspect ? freeSlot : undefined)
-    } finally {
-      if (!isSuspect) freeSlot?.()
-    }
-    return 0
+    if (attempts.room().limit === 0) return POLL_INTERVAL
+    await takeSuspect(now)
+    const room = attempts.room()
+    if (room.limit === 0) return POLL_INTERVAL
+    const { taken, wait = POLL_INTERVAL } = await table.take({ owner, lease, ...room })
+    // Skips deliveries whose handlers are still running in this process, because another process has taken them in the
+    // meantime and failed. They are suspects when their new lease expires.
+    for (const next of taken) if (!inProgress.has(next.delivery.id)) attempts.begin(next, now)
+    return taken.length > 0 ? 0 : Math.min(POLL_INTERVAL, Math.max(1, wait))
   }
 
+  /** Takes a suspect at the poll interval, and right after another one has ended. */
+  async function takeSuspect(heldAt: number): Promise<void> {
+    if (performance.now() < suspectsAt) return
+    const freeSlot = acquireSuspectSlot()
+    if (!freeSlot) return
+    let taken: TakenDelivery | undefined
+    try {
+      suspectsAt = performance.now() + POLL_INTERVAL
+      taken = await table.takeSuspect({ owner, lease, attempts: config.attempts, inProgress })
+      if (taken) suspectsAt = 0
+    } finally {
+      if (!taken) freeSlot()
+    }
+    if (taken) attempts.begin(taken, heldAt, freeSlot)
+  }
+
+  let suspectsAt = 0
   let lastHeartbeat = -Infinity
   let renewing = Promise.resolve()
 

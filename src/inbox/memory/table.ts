@@ -1,6 +1,6 @@
 import type { StoredDelivery } from '../../receiver/types.ts'
-import type { InboxEntry } from '../durable-inbox.ts'
-import type { AttemptEnd, DeliveriesTable } from '../engine-port.ts'
+import type { InboxEntry, InboxState } from '../durable-inbox.ts'
+import type { AttemptEnd, DeliveriesTable, HeldDelivery, TakenDelivery } from '../engine-port.ts'
 import { copyDelivery } from '../serialize.ts'
 import { createMemoryGenerations } from './generations.ts'
 
@@ -11,24 +11,30 @@ import { createMemoryGenerations } from './generations.ts'
 const YIELD_INTERVAL = 10
 
 /** An entry, with fields that only this table uses. */
-interface Row {
-  /** Sequence number, in the order of receipt. */
-  number: number
+interface Row extends HeldDelivery {
   entry: InboxEntry
   delivery: StoredDelivery
   /** Due time of a waiting delivery, expiry of the lease of an active one, or end time of a done or dead one. */
   at: number
   owner?: string
+  /** True if the current attempt began with `takeSuspect`. */
+  isSuspect: boolean
 }
 
 /** Creates an in-memory table of deliveries. */
 export function createMemoryTable(clock: () => number): DeliveriesTable {
-  /** Waiting and active rows, in the order in which they were added. */
-  const pending = new Map<string, Row>()
-  /** Done and dead rows, in the order in which they ended. */
-  const ended = new Map<string, Row>()
+  /** All rows, in the order of receipt, by id and by `seq`. */
+  const rows = new Map<string, Row>()
+  const bySeq = new Map<number, Row>()
+  /** The rows of each state, in the order in which they got into it. */
+  const states: Readonly<Record<InboxState, Set<Row>>> = {
+    waiting: new Set(),
+    active: new Set(),
+    done: new Set(),
+    dead: new Set(),
+  }
   let closed = false
-  let number = 0
+  let lastSeq = 0
   let latest = -Infinity
   let yieldedAt = performance.now()
 
@@ -41,7 +47,8 @@ export function createMemoryTable(clock: () => number): DeliveriesTable {
   /** Reads the clock. If the clock was set back, moves all due times and leases back by the same amount. */
   function readTime(): number {
     const now = clock()
-    if (now < latest) for (const row of pending.values()) setTime(row, row.at - (latest - now))
+    if (now < latest)
+      for (const row of [...states.waiting, ...states.active]) setTime(row, row.at - (latest - now))
     latest = now
     return now
   }
@@ -51,28 +58,48 @@ export function createMemoryTable(clock: () => number): DeliveriesTable {
     if (row.entry.state === 'waiting') row.entry = { ...row.entry, dueAt: new Date(at) }
   }
 
-  /** @returns false if the owner has lost the delivery */
-  function endAttempt(owner: string, id: string, end: AttemptEnd): boolean {
-    const row = pending.get(id)
-    if (row?.owner !== owner) return false
-    const now = readTime()
+  function move(row: Row, state: InboxState, changes: Partial<InboxEntry> = {}): void {
+    const { dueAt: _, endedAt: __, ...entry } = row.entry
+    states[entry.state].delete(row)
+    states[state].add(row)
+    row.entry = { ...entry, state, ...changes }
     delete row.owner
-    if (end.state === 'waiting') {
-      const { state, error, delay } = end
-      row.entry = { ...row.entry, state, error }
-      setTime(row, now + delay)
-      return true
-    }
-    row.entry = { ...row.entry, ...end, endedAt: new Date(now) }
-    row.at = now
-    pending.delete(id)
-    ended.set(id, row)
-    return true
   }
 
-  const find = (id: string): Row | undefined => pending.get(id) ?? ended.get(id)
-  const byReception = (): Row[] =>
-    [...pending.values(), ...ended.values()].sort((a, b) => a.number - b.number)
+  function takeRow(
+    row: Row,
+    attempts: number,
+    until: number,
+    { owner, isSuspect }: { owner: string; isSuspect: boolean },
+  ): TakenDelivery {
+    const { seq } = row
+    move(row, 'active', { attempts })
+    const token = ++row.token
+    Object.assign(row, { owner, isSuspect, at: until })
+    return { seq, token, delivery: copyDelivery(row.delivery), attempt: attempts, isSuspect }
+  }
+
+  const heldBy = (owner: string, { seq, token }: HeldDelivery): Row | undefined => {
+    const row = bySeq.get(seq)
+    return row?.owner === owner && row.token === token ? row : undefined
+  }
+
+  function endAttempt(row: Row, end: AttemptEnd, now: number): void {
+    if (end.state === 'waiting') {
+      move(row, 'waiting', { error: end.error })
+      setTime(row, now + end.delay)
+    } else {
+      move(row, end.state, { ...end, endedAt: new Date(now) })
+      row.at = now
+    }
+  }
+
+  function remove(row: Row): true {
+    states[row.entry.state].delete(row)
+    bySeq.delete(row.seq)
+    rows.delete(row.entry.id)
+    return true
+  }
 
   function requireOpen(): void {
     if (closed) throw new Error('the inbox is closed')
@@ -84,95 +111,119 @@ export function createMemoryTable(clock: () => number): DeliveriesTable {
     async put(delivery, { maxPending }) {
       requireOpen()
       const { id, changeTypes, receivedAt, rawBody } = delivery
-      if (find(id)) return 'duplicate'
-      if (pending.size >= maxPending) return 'full'
+      if (rows.has(id)) return 'duplicate'
+      if (states.waiting.size + states.active.size >= maxPending) return 'full'
       const now = readTime()
-      const fresh = { state: 'waiting', attempts: 0, dueAt: new Date(now) } as const
       const entry: InboxEntry = {
         id,
-        ...fresh,
+        state: 'waiting',
+        attempts: 0,
+        dueAt: new Date(now),
         changeTypes: [...changeTypes],
         size: rawBody.length,
         receivedAt,
       }
-      pending.set(id, { number: number++, entry, delivery: copyDelivery(delivery), at: now })
+      const seq = ++lastSeq
+      const row: Row = { seq, token: 0, entry, delivery: copyDelivery(delivery), at: now, isSuspect: false }
+      rows.set(id, row)
+      bySeq.set(seq, row)
+      states.waiting.add(row)
       return 'stored'
     },
 
-    async take({ owner, inProgress, lease, attempts: maxAttempts, suspects }) {
+    async take({ owner, lease, limit, maxBytes }) {
       await yieldIfLong()
       const now = readTime()
-      let next: Row | undefined
-      for (const row of pending.values()) {
-        if (inProgress.has(row.entry.id)) continue
-        if (row.entry.state === 'active' && !suspects) continue
-        if (!next || row.at < next.at) next = row
-        if (next.at <= now) break
+      const taken: TakenDelivery[] = []
+      let [bytes, next] = [0, Infinity]
+      for (const row of states.waiting) {
+        next = Math.min(next, row.at)
+        if (row.at > now) continue
+        bytes += row.entry.size
+        if (taken.length > 0 && bytes > maxBytes) break
+        taken.push(takeRow(row, row.entry.attempts + 1, now + lease, { owner, isSuspect: false }))
+        if (taken.length === limit) break
       }
-      if (!next || next.at > now) return { wait: next && next.at - now }
-      const isSuspect = next.entry.state === 'active'
-      const { dueAt: _, attempts, ...entry } = next.entry
-      next.entry = {
-        ...entry,
-        state: 'active',
-        attempts: Math.max(attempts, Math.min(attempts + 1, maxAttempts)),
-      }
-      next.owner = owner
-      next.at = now + lease
-      return { taken: { delivery: copyDelivery(next.delivery), attempt: attempts + 1, isSuspect } }
+      return { taken, wait: next === Infinity ? undefined : next - now }
     },
 
-    async renew(owner, ids, lease) {
-      const kept = ids.filter((id) => pending.get(id)?.owner === owner)
+    async takeSuspect({ owner, lease, attempts, inProgress }) {
+      const now = readTime()
+      for (const row of states.active) {
+        if (row.at > now || inProgress.has(row.entry.id)) continue
+        const attempt = row.entry.attempts + Number(row.isSuspect)
+        const taken = takeRow(row, Math.min(attempt, attempts), now + lease, { owner, isSuspect: true })
+        return { ...taken, attempt }
+      }
+      return undefined
+    },
+
+    async renew(owner, held, lease) {
       const at = readTime() + lease
-      for (const id of kept) Object.assign(pending.get(id) ?? {}, { at })
-      return kept
+      return held.flatMap((delivery) => {
+        const row = heldBy(owner, delivery)
+        if (row) row.at = at
+        return row ? row.seq : []
+      })
     },
 
     async endAttempts(owner, ends) {
-      return ends.flatMap(({ id, end }) => (endAttempt(owner, id, end) ? id : []))
+      const now = readTime()
+      return ends.flatMap((ended) => {
+        const row = heldBy(owner, ended)
+        if (row) endAttempt(row, ended.end, now)
+        return row ? row.seq : []
+      })
     },
 
     async counts() {
-      const counts = { waiting: 0, active: 0, done: 0, dead: 0 }
-      const rows = byReception()
-      for (const { entry } of rows) counts[entry.state]++
-      const oldest = rows.find(({ entry }) => entry.state === 'waiting')
-      return { ...counts, ...(oldest && { oldest: oldest.entry.receivedAt }) }
+      const [waiting, active, done, dead] = [states.waiting, states.active, states.done, states.dead].map(
+        ({ size }) => size,
+      ) as [number, number, number, number]
+      let oldest: Row | undefined
+      for (const row of states.waiting) if (!oldest || row.seq < oldest.seq) oldest = row
+      return { waiting, active, done, dead, ...(oldest && { oldest: oldest.entry.receivedAt }) }
     },
 
-    async list({ state, limit, offset }) {
-      const found = byReception().filter(({ entry }) => !state || entry.state === state)
-      return found.slice(offset, offset + limit + 1).map(({ entry }) => ({ ...entry }))
+    async list({ state, limit, order, after }) {
+      const listed = []
+      const all = order === 'oldest' ? rows.values() : [...rows.values()].reverse()
+      for (const { seq, entry } of all) {
+        if (state && entry.state !== state) continue
+        if (after !== undefined && (order === 'oldest' ? seq <= after : seq >= after)) continue
+        listed.push({ seq, entry: { ...entry } })
+        if (listed.length > limit) break
+      }
+      return listed
     },
 
     async get(id) {
-      const row = find(id)
+      const row = rows.get(id)
       return row && { ...row.entry, delivery: copyDelivery(row.delivery) }
     },
 
     async retry(id) {
-      const row = find(id)
-      const now = readTime()
+      const row = rows.get(id)
       if (row?.entry.state !== 'dead' && row?.entry.state !== 'waiting') return false
-      const { endedAt: _, ...entry } = row.entry
-      const attempts = entry.state === 'dead' ? 0 : entry.attempts
-      row.entry = { ...entry, state: 'waiting', attempts, dueAt: new Date(now) }
-      row.at = now
-      ended.delete(id)
-      pending.set(id, row)
+      const attempts = row.entry.state === 'dead' ? 0 : row.entry.attempts
+      move(row, 'waiting', { attempts })
+      setTime(row, readTime())
       return true
     },
 
     async discard(id) {
-      if (ended.get(id)?.entry.state === 'dead') return ended.delete(id)
-      return pending.get(id)?.entry.state === 'waiting' && pending.delete(id)
+      const row = rows.get(id)
+      return (row?.entry.state === 'dead' || row?.entry.state === 'waiting') && remove(row)
     },
 
-    async purge(state, before, limit) {
-      const old = [...ended.values()].filter(({ entry, at }) => entry.state === state && at <= before)
-      for (const { entry } of old.slice(0, limit)) ended.delete(entry.id)
-      return Math.min(old.length, limit)
+    async purge(state, age, limit) {
+      const before = readTime() - age
+      let removed = 0
+      for (const row of states[state]) {
+        if (removed === limit) break
+        if (row.at <= before && remove(row)) removed++
+      }
+      return removed
     },
 
     async close() {

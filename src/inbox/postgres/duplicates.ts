@@ -1,5 +1,6 @@
 import type { DuplicatesTable } from '../duplicates.ts'
-import { createPool } from './pool.ts'
+import { createDatabase } from './database.ts'
+import type { PostgresLocation } from './options.ts'
 import { createDuplicatesSql, MAX_INTERVAL } from './schema.ts'
 
 /** Minimum milliseconds between two removals of expired claims. */
@@ -9,14 +10,10 @@ const SWEEP_INTERVAL = 10_000
 const SWEEP_BATCH = 1_000
 
 /** Creates a table of claims in PostgreSQL. The database table is created if it is missing. */
-export function createPostgresDuplicatesTable(connectionString: string, schema: string): DuplicatesTable {
-  const table = `${schema}.duplicates`
-  const { query, close } = createPool({
-    connectionString,
-    table,
-    createSql: createDuplicatesSql(schema, table),
-    contents: 'duplicates',
-  })
+export function createPostgresDuplicatesTable(location: PostgresLocation): DuplicatesTable {
+  const table = `${location.schema}.duplicates`
+  const createSql = createDuplicatesSql(table)
+  const { query, close } = createDatabase(location, { table, createSql, contents: 'duplicates' })
   let sweptAt = 0
 
   /** Removes expired claims in the background. Errors are ignored, because expired claims have no effect. */
@@ -27,13 +24,12 @@ export function createPostgresDuplicatesTable(connectionString: string, schema: 
       `delete from ${table} where id in (
         select id from ${table} where until <= now() limit ${SWEEP_BATCH} for update skip locked
       )`,
-      [],
     ).catch(() => {})
   }
 
   return {
     async claim(id, owner, lease) {
-      const { rows } = await query<{ claim: 'claimed' | 'busy' | 'done' }>(
+      const [row] = await query<{ claim: 'claimed' | 'busy' | 'done' }>(
         `with taken as (
           insert into ${table} as kept (id, owner, until)
           values ($1, $2, now() + $3::float8 * interval '1 ms')
@@ -49,7 +45,7 @@ export function createPostgresDuplicatesTable(connectionString: string, schema: 
         [id, owner, lease],
       )
       sweep()
-      return rows[0]?.claim ?? 'busy'
+      return row?.claim ?? 'busy'
     },
 
     async renew(ids, owner, lease) {

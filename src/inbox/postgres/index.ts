@@ -1,4 +1,4 @@
-import { type OptionNames, requireKnownOptions } from '../../options.ts'
+import { isBoolean, type OptionNames, requireKnownOptions, requireValue } from '../../options.ts'
 import {
   type ClosableDuplicateStore,
   createDuplicates,
@@ -6,51 +6,52 @@ import {
   type DuplicatesOptions,
 } from '../duplicates.ts'
 import type { DurableInbox } from '../durable-inbox.ts'
-import { INBOX_OPTIONS, type InboxOptions, readInboxOptions, readNumber } from '../inbox-options.ts'
+import { INBOX_OPTIONS, type InboxOptions, readInboxOptions } from '../inbox-options.ts'
 import type { RowStore } from '../rows.ts'
 import { ROWS_OPTIONS, type RowsOptions, readMaxRows } from '../rows-options.ts'
 import { createTableInbox } from '../table-inbox.ts'
-import { createBossConnection } from './connection.ts'
-import { type PostgresOptions, readPostgresOptions, readQueue } from './connection-options.ts'
 import { createPostgresDuplicatesTable } from './duplicates.ts'
+import { type PostgresOptions, readPostgresOptions, readQueue } from './options.ts'
 import { createPostgresRowsTable } from './rows.ts'
 import { createPostgresTable } from './table.ts'
 
-export type { PostgresOptions } from './connection-options.ts'
+export type { PostgresOptions, PostgresPool } from './options.ts'
 
-/** Options of {@link createPostgresInbox}. `lease` must be at least 10,000 ms. */
+/** Options of {@link createPostgresInbox}. */
 export interface PostgresInboxOptions extends PostgresOptions, InboxOptions {
   /**
-   * Name of the pg-boss queue, different for each inbox in a schema: at most 100 letters, digits, `_`, `-` and `.`.
-   * Default `'inbox'`.
+   * Name of the queue, different for each inbox in a schema: at most 100 letters, digits, `_`, `-` and `.`. Default
+   * `'inbox'`.
    */
   queue?: string | undefined
+  /**
+   * Whether workers use one more connection, on which PostgreSQL tells them at once about new deliveries. Without it, and
+   * where it does not work, such as behind PgBouncer, they ask once a second. Default true.
+   */
+  listen?: boolean | undefined
 }
 
 /** Options of {@link createPostgresDuplicates}. */
 export interface PostgresDuplicatesOptions extends PostgresOptions, DuplicatesOptions {}
 
+const LOCATION_NAMES: OptionNames<PostgresOptions> = { connectionString: true, pool: true, schema: true }
+
 const INBOX_NAMES: OptionNames<PostgresInboxOptions> = {
   ...INBOX_OPTIONS,
-  connectionString: true,
-  schema: true,
+  ...LOCATION_NAMES,
   queue: true,
+  listen: true,
 }
 
 /**
- * Creates an inbox in PostgreSQL for any number of processes and machines. It uses pg-boss, which you have to install.
+ * Creates an inbox in PostgreSQL for any number of processes and machines. It needs the package `pg`, connects on first
+ * use, and creates its tables if they are missing. All times are those of the server's clock.
  *
- * It connects on first use. The server's `synchronous_commit` setting determines how durable a stored delivery is. If
- * inboxes with different options share a queue, the inbox that stored a delivery determines the delivery's number of
- * attempts and its retry delay after a crash; the inbox that ran a failed attempt determines the delay after that
- * attempt. Each process compares `maxPending` with a count of waiting deliveries that is up to a second old and does
- * not include active deliveries.
+ * Each process counts the pending deliveries in the background, at least once a second and up to ten times a second
+ * when few places are left. Several processes together can exceed `maxPending` by what they store in between.
  *
- * The inbox creates the queue if it is missing, even if the queue was deleted while the inbox was in use. A job in the
- * queue that is not a delivery becomes a dead letter and is reported as `trouble`; `get` returns it with an empty body.
- *
- * @throws {WebhookError} `config_invalid`. If the queue already exists with a policy other than `standard`, each method
- *   rejects with this error
+ * @throws {WebhookError} `config_invalid`. If a newer version of geohook has changed the tables, each method rejects
+ *   with this code
  * @example
  * ```ts
  * import { createReceiver } from 'geohook'
@@ -63,17 +64,16 @@ const INBOX_NAMES: OptionNames<PostgresInboxOptions> = {
  */
 export function createPostgresInbox(options: PostgresInboxOptions): DurableInbox {
   requireKnownOptions(options, INBOX_NAMES)
-  const location = { ...readPostgresOptions(options), queue: readQueue(options.queue) }
+  const location = readPostgresOptions(options)
   const config = readInboxOptions(options)
-  readNumber('lease', config.lease, 10_000) // the shortest heartbeat of pg-boss
-  const connection = createBossConnection(location, config)
-  return createTableInbox(createPostgresTable({ ...location, connection }, config), config, Date.now)
+  const listen = requireValue('listen', options.listen ?? true, isBoolean)
+  const table = createPostgresTable(location, readQueue(options.queue), listen)
+  return createTableInbox(table, config, Date.now)
 }
 
 const DUPLICATES_NAMES: OptionNames<PostgresDuplicatesOptions> = {
   ...DUPLICATES_OPTIONS,
-  connectionString: true,
-  schema: true,
+  ...LOCATION_NAMES,
 }
 
 /**
@@ -92,14 +92,13 @@ const DUPLICATES_NAMES: OptionNames<PostgresDuplicatesOptions> = {
  */
 export function createPostgresDuplicates(options: PostgresDuplicatesOptions): ClosableDuplicateStore {
   requireKnownOptions(options, DUPLICATES_NAMES)
-  const { connectionString, schema } = readPostgresOptions(options)
-  return createDuplicates(createPostgresDuplicatesTable(connectionString, schema), options)
+  return createDuplicates(createPostgresDuplicatesTable(readPostgresOptions(options)), options)
 }
 
 /** Options of {@link createPostgresRows}. */
 export interface PostgresRowsOptions extends PostgresOptions, RowsOptions {}
 
-const ROWS_NAMES: OptionNames<PostgresRowsOptions> = { ...ROWS_OPTIONS, connectionString: true, schema: true }
+const ROWS_NAMES: OptionNames<PostgresRowsOptions> = { ...ROWS_OPTIONS, ...LOCATION_NAMES }
 
 /**
  * Creates a store of the last known rows of features in PostgreSQL, for all processes. Each process can exceed
@@ -118,6 +117,5 @@ const ROWS_NAMES: OptionNames<PostgresRowsOptions> = { ...ROWS_OPTIONS, connecti
  */
 export function createPostgresRows(options: PostgresRowsOptions): RowStore {
   requireKnownOptions(options, ROWS_NAMES)
-  const { connectionString, schema } = readPostgresOptions(options)
-  return createPostgresRowsTable(connectionString, schema, readMaxRows(options))
+  return createPostgresRowsTable(readPostgresOptions(options), readMaxRows(options))
 }

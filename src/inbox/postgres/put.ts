@@ -1,92 +1,102 @@
-import type { JobInsert } from 'pg-boss'
+import type { Delivery } from '../../receiver/types.ts'
 import { type BatchLimits, type BatchResults, createBatches } from '../batches.ts'
 import { createCapacity } from '../capacity.ts'
 import type { DeliveriesTable } from '../engine-port.ts'
-import type { InboxConfig } from '../inbox-options.ts'
-import { toEnvelope } from '../serialize.ts'
-import type { JobsLocation } from './connection.ts'
-import type { JobReader } from './read.ts'
-import { toId, toJob } from './schema.ts'
-import { isDataError, isDeadlock } from './sqlstates.ts'
-import { CALL_TIMEOUT, withTimeout } from './timeout.ts'
+import { serviceKey, serviceOf } from '../group-key.ts'
+import { toHead } from '../serialize.ts'
+import { toAsciiJson } from '../stored-row.ts'
+import { CALL_TIMEOUT, type Query, withTimeout } from './database.ts'
+import { isDataError } from './sqlstates.ts'
 
 /**
- * With two batches in flight, the server inserts the jobs of one batch while this process builds the next. A job waits
- * for its batch for at most half of the call timeout.
+ * With two batches in flight, the server inserts one while this process builds the next. A delivery waits for its batch
+ * for at most half of the call timeout.
  */
-const BATCHES: BatchLimits = { items: 500, inFlight: 2, maxWait: CALL_TIMEOUT / 2 }
+const BATCHES: BatchLimits = { items: 50, inFlight: 2, maxWait: CALL_TIMEOUT / 2 }
 
-/** Milliseconds for which a count of waiting jobs is reused. PostgreSQL has to read every waiting job to count them. */
-const COUNT_TTL = 1_000
+/** SQL that makes the commit wait for the disk, if the server is configured not to. */
+export const DURABLE = `(select case current_setting('synchronous_commit')
+  when 'off' then set_config('synchronous_commit', 'on', true) end) as durable`
 
 type PutResult = 'stored' | 'duplicate'
 
-/** Creates a function that puts deliveries into a pg-boss queue, several in one statement. */
-export function createPut(
-  { connection, queue }: JobsLocation,
-  reader: JobReader,
-  config: InboxConfig,
-): DeliveriesTable['put'] {
-  const capacity = createCapacity(reader.countWaiting, COUNT_TTL)
+/** Creates a function that stores deliveries, several in one statement. */
+export function createPut(query: Query, schema: string, queue: string): DeliveriesTable['put'] {
+  const capacity = createCapacity(countPending)
   const add = createBatches(BATCHES, insertBisecting)
 
-  async function insert(jobs: readonly JobInsert[]): Promise<BatchResults<PutResult>> {
-    // A pg-boss insert may contain each id only once.
-    const byId = new Map(jobs.map((job) => [String(job.id), job]))
-    // Sort the ids, because statements that insert the same ids in different orders can deadlock.
-    const sorted = [...byId.keys()].sort().flatMap((id) => byId.get(id) ?? [])
-    const [boss, ids] = await connection.runInTime(
-      async (boss) => [boss, await boss.insert(queue, sorted, { returnId: true })] as const,
+  async function countPending(limit: number): Promise<number> {
+    const [row] = await query<{ number: number }>(
+      `select count(*) as number from (
+        select from ${schema}.inbox_task where queue = $1 and state in (0, 1, 5) limit $2
+      ) as pending`,
+      [queue, limit],
     )
-    const stored = new Set(ids?.map(toId))
-    const missing = [...byId.keys()].filter((id) => !stored.has(id))
-    const lost = new Set(missing.length > 0 ? await reader.missing(missing) : [])
-    // pg-boss returns no id for a duplicate, but also none if the queue is missing or was replaced by a queue with
-    // another policy.
-    if (lost.size > 0) connection.discard(boss)
-    return jobs.map(({ id }) => {
-      if (lost.has(String(id)))
-        return new Error(`pg-boss has stored nothing: its queue ${queue} was removed or replaced`)
-      return stored.delete(String(id)) ? 'stored' : 'duplicate'
-    })
+    return row?.number ?? 0
   }
 
-  /** Retries once after a deadlock. Despite the sorted ids, statements of other programs can still cause one. */
-  async function insertWithRetry(jobs: readonly JobInsert[]): Promise<BatchResults<PutResult>> {
-    try {
-      return await insert(jobs)
-    } catch (error) {
-      if (!isDeadlock(error)) throw error
-      return insert(jobs)
-    }
+  async function insert(deliveries: readonly Delivery[]): Promise<BatchResults<PutResult>> {
+    // A statement cannot insert an id twice. Sorted, because statements that insert the same ids in different orders can
+    // deadlock.
+    const byId = new Map(deliveries.map((delivery) => [delivery.id, delivery]))
+    const sorted = [...byId.values()].sort((a, b) => (a.id < b.id ? -1 : 1))
+    const services = sorted.map(({ events }) => serviceOf(events))
+    // Bodies are parameters of their own: pg sends these as bytes, but those in an array as text.
+    const bodies = sorted.map((_, index) => `$${index + 10}::bytea`)
+    const rows = await query<{ id: string }>(
+      `with added as (
+        insert into ${schema}.inbox_delivery (queue, id, received, tenant, service, types, head, size, body)
+        select $1, id, to_timestamp(received / 1000), tenant, service, types, head, size, body
+        from ${DURABLE}, unnest($2::text[], $3::float8[], $4::text[], $5::text[], $6::text[], $7::text[], $8::int[],
+          array[${bodies.join(', ')}]) as given (id, received, tenant, service, types, head, size, body)
+        on conflict (queue, id) do nothing
+        returning seq, id
+      ), tasks as (
+        insert into ${schema}.inbox_task (seq, queue, service, state, due)
+        select seq, $1, key, 0, now() from added join unnest($2::text[], $9::text[]) as keys (id, key) using (id)
+      )
+      select id from added`,
+      [
+        queue,
+        sorted.map(({ id }) => id),
+        sorted.map(({ receivedAt }) => receivedAt.getTime()),
+        sorted.map(({ tenant }) => (tenant === undefined ? null : toAsciiJson(tenant))),
+        services,
+        sorted.map(({ changeTypes }) => toAsciiJson(changeTypes)),
+        sorted.map((delivery) => toHead(delivery)),
+        sorted.map(({ rawBody }) => rawBody.length),
+        sorted.map(({ tenant }, index) => services[index] && serviceKey(services[index], tenant)),
+        ...sorted.map(({ rawBody }) => Buffer.from(rawBody.buffer, rawBody.byteOffset, rawBody.byteLength)),
+      ],
+    )
+    const stored = new Set(rows.map(({ id }) => id))
+    return deliveries.map(({ id }) => (stored.delete(id) ? 'stored' : 'duplicate'))
   }
 
-  /** Splits the batch if PostgreSQL rejects its data, so that one invalid job does not fail the others. */
-  async function insertBisecting(jobs: readonly JobInsert[]): Promise<BatchResults<PutResult>> {
+  /** Splits the batch if PostgreSQL rejects its data, so that one invalid delivery does not fail the others. */
+  async function insertBisecting(deliveries: readonly Delivery[]): Promise<BatchResults<PutResult>> {
     try {
-      return await insertWithRetry(jobs)
+      return await insert(deliveries)
     } catch (error) {
-      if (jobs.length === 1 || !isDataError(error)) throw error
-      const half = Math.ceil(jobs.length / 2)
+      if (deliveries.length === 1 || !isDataError(error)) throw error
+      const half = Math.ceil(deliveries.length / 2)
       const results: (PutResult | Error)[] = []
-      for (const part of [jobs.slice(0, half), jobs.slice(half)])
+      for (const part of [deliveries.slice(0, half), deliveries.slice(half)])
         results.push(...(await insertBisecting(part).catch((cause: Error) => part.map(() => cause))))
       return results
     }
   }
 
   return async (delivery, { maxPending }) => {
-    const envelope = toEnvelope(delivery)
-    // Encode the change types as JSON here, although pg-boss encodes them again. The second encoding doubles the
-    // backslashes of `\u` escapes; PostgreSQL would reject the plain escapes of NUL and unpaired surrogates.
-    const changeTypes = JSON.stringify(envelope.changeTypes) as never
-    if (!(await capacity.acquire(maxPending)))
-      return (await reader.missing([delivery.id])).length === 0 ? 'duplicate' : 'full'
+    if (!(await capacity.acquire(maxPending))) {
+      const find = `select from ${schema}.inbox_delivery where queue = $1 and id = $2`
+      return (await query(find, [queue, delivery.id])).length > 0 ? 'duplicate' : 'full'
+    }
     let result: PutResult | undefined
     try {
-      // Set an overall time limit: the job may wait for its batch and then be sent in several statements, each with its
-      // own limit.
-      result = await withTimeout(add(toJob({ ...envelope, changeTypes }, config), envelope.body.length))
+      // An overall time limit: the delivery may wait for its batch, which may be sent in several statements, each with
+      // its own limit.
+      result = await withTimeout(add(delivery, delivery.rawBody.length))
       return result
     } finally {
       capacity.release(result === 'stored')

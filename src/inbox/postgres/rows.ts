@@ -1,5 +1,6 @@
 import type { KnownRow, RowStore } from '../rows.ts'
-import { createPool } from './pool.ts'
+import { createDatabase } from './database.ts'
+import type { PostgresLocation } from './options.ts'
 import { createRowsSql } from './schema.ts'
 
 /** Maximum number of rows removed in one statement. */
@@ -8,38 +9,34 @@ const REMOVED_PER_STATEMENT = 10_000
 /** The first parameter as a key of fixed length, because PostgreSQL limits the size of index entries. */
 const SERVICE = `substring(sha256(convert_to($1, 'UTF8')) for 16)`
 
-/** A row as pg returns it: `bigint` as text, because it may exceed the safe integers. */
-type Row = {
+/** A row as stored. */
+interface Row {
   key: string
   objectId: string | null
-  generation: string
+  generation: number
   value: string | null
 }
 
 /** Creates a row store in PostgreSQL. The table is created if it is missing. */
-export function createPostgresRowsTable(connectionString: string, schema: string, maxRows: number): RowStore {
-  const table = `${schema}.known_rows`
-  const { query, close } = createPool({
-    connectionString,
-    table,
-    createSql: createRowsSql(schema, table),
-    contents: 'rows',
-  })
+export function createPostgresRowsTable(location: PostgresLocation, maxRows: number): RowStore {
+  const table = `${location.schema}.known_rows`
+  const createSql = createRowsSql(table)
+  const { query, close } = createDatabase(location, { table, createSql, contents: 'rows' })
   /** Counting all rows after each call would be slow, so this process exceeds the limit by at most 1 %. */
   const writesPerSweep = Math.ceil(maxRows / 100)
   let writes = writesPerSweep
 
   /** Removes a batch of rows. Concurrent writers do not wait for it, and it does not wait for them. */
   async function remove(condition: string, values: readonly unknown[]): Promise<void> {
-    for (let removed: number | null = REMOVED_PER_STATEMENT; removed === REMOVED_PER_STATEMENT; )
+    for (let removed = REMOVED_PER_STATEMENT; removed === REMOVED_PER_STATEMENT; )
       removed = (
         await query(
           `delete from ${table} where written = any(array(
             select written from ${table} where ${condition} limit ${REMOVED_PER_STATEMENT} for update skip locked
-          ))`,
+          )) returning 1`,
           values,
         )
-      ).rowCount
+      ).length
   }
 
   async function sweep(): Promise<void> {
@@ -52,7 +49,7 @@ export function createPostgresRowsTable(connectionString: string, schema: string
 
   return {
     async read(layer, keys, objectIds) {
-      const { rows } = await query<Row>(
+      const rows = await query<Row>(
         `select key, object_id as "objectId", generation, value from ${table}
         where service = ${SERVICE} and layer = $2 and key = any($3)
         union
@@ -93,6 +90,6 @@ export function createPostgresRowsTable(connectionString: string, schema: string
 const toKnownRow = ({ key, objectId, generation, value }: Row): KnownRow => ({
   key,
   objectId: objectId ?? undefined,
-  generation: Number(generation),
+  generation,
   value: value ?? undefined,
 })

@@ -1,81 +1,82 @@
-import type { JobInsert, JobWithMetadata } from 'pg-boss'
-import type { InboxState } from '../durable-inbox.ts'
-import type { InboxConfig } from '../inbox-options.ts'
-import type { Envelope } from '../serialize.ts'
-
-/**
- * The pg-boss states for each inbox state. pg-boss does not retry a job that an operator has cancelled, so such a job
- * is a dead letter.
- */
-export const JOB_STATES: Readonly<Record<InboxState, readonly JobWithMetadata['state'][]>> = {
-  waiting: ['created', 'retry'],
-  active: ['active'],
-  done: ['completed'],
-  dead: ['failed', 'cancelled'],
-}
-
-/** Returns the pg-boss states for some inbox states, for use in `state::text = any(…)`. */
-export const jobStatesOf = (...states: InboxState[]): string[] => states.flatMap((state) => JOB_STATES[state])
-
-/** True if a job can have this id. Job ids are UUIDs, and PostgreSQL accepts any 32 hexadecimal digits as a UUID. */
-export const isId = (id: string): boolean => /^[0-9a-f]{32}$/.test(id)
-
-/** Converts the id of a job, which PostgreSQL returns with hyphens, to the id of its delivery. */
-export const toId = (uuid: string): string => uuid.replaceAll('-', '')
-
-/**
- * Seconds after which pg-boss expires active jobs and removes waiting jobs. The value is the maximum, sixty-eight
- * years, because the inbox itself limits attempts and removes deliveries.
- */
-const NEVER = 2 ** 31 - 1
-
 /**
  * Maximum milliseconds to add to or subtract from a time: about a thousand years. PostgreSQL rejects larger intervals.
  */
 export const MAX_INTERVAL = 3e13
 
-const toSeconds = (milliseconds: number): number => Math.ceil(milliseconds / 1_000)
+/** The version of the inbox's tables. */
+export const VERSION = 1
 
-/** Converts a delivery to a job with the same id. */
-export function toJob(
-  envelope: Envelope,
-  { attempts, retryDelay, maxRetryDelay, lease }: InboxConfig,
-): JobInsert {
-  return {
-    id: envelope.id,
-    data: envelope,
-    retryLimit: attempts - 1,
-    // pg-boss uses these delays if a process exits during an attempt. After a failed attempt, the inbox sets the
-    // delay.
-    retryBackoff: true,
-    retryDelay: toSeconds(retryDelay),
-    retryDelayMax: toSeconds(maxRetryDelay),
-    heartbeatSeconds: toSeconds(lease),
-    expireInSeconds: NEVER,
-    retentionSeconds: NEVER,
-    deleteAfterSeconds: 0,
-  }
-}
+/**
+ * Statements that create the tables of inboxes. `delivery` is what arrived, written once. Its tasks are its fates, one
+ * for each name of a handler. `task.state` is the index in `STATES`. `task.due` depends on it: due time, expiry of the
+ * lease, or end time. `compatible` is the oldest version of the tables whose processes may use them.
+ *
+ * Version 1 does not use all of it: names of handlers, the columns `service`, `routed` and `passed`, which keep the order
+ * of a service's deliveries, and the tables `worker` and `queue` are for later versions, whose processes can then
+ * share the tables with older ones.
+ */
+export const createInboxSql = (schema: string): string => `
+create table if not exists ${schema}.inbox_queue (
+  name text collate "C" primary key, paused boolean not null default false, concurrency int
+);
+create table if not exists ${schema}.inbox_delivery (
+  seq bigint generated always as identity primary key,
+  queue text collate "C" not null,
+  id text collate "C" not null,
+  received timestamptz not null,
+  tenant text,
+  service text,
+  types text not null,
+  head text not null,
+  size int not null,
+  body bytea not null,
+  unique (queue, id)
+);
+create table if not exists ${schema}.inbox_task (
+  seq bigint not null references ${schema}.inbox_delivery on delete cascade,
+  handler text collate "C" not null default '',
+  queue text collate "C" not null,
+  service text collate "C",
+  state smallint not null,
+  due timestamptz not null,
+  attempts int not null default 0,
+  token bigint not null default 0,
+  alone boolean not null default false,
+  owner uuid,
+  started timestamptz,
+  errors text,
+  routed boolean not null default false,
+  passed boolean not null default false,
+  primary key (seq, handler)
+);
+create index if not exists inbox_task_due on ${schema}.inbox_task (queue, handler, due, seq) where state = 0;
+create index if not exists inbox_task_active on ${schema}.inbox_task (queue, due) where state = 1;
+create index if not exists inbox_task_ended on ${schema}.inbox_task (queue, state, due) where state >= 2;
+create index if not exists inbox_task_listed on ${schema}.inbox_task (queue, state, seq);
+create index if not exists inbox_task_service on ${schema}.inbox_task (queue, handler, hashtextextended(service, 0), seq)
+  where state in (0, 1, 5) and service is not null;
+create table if not exists ${schema}.inbox_worker (
+  id uuid primary key, queue text collate "C" not null, names text, types text, seen timestamptz not null
+);
+create table if not exists ${schema}.inbox_generation (
+  queue text collate "C", handler text collate "C", service text collate "C", generations jsonb not null,
+  primary key (queue, handler, service)
+);
+create table if not exists ${schema}.inbox_meta (version int not null, compatible int not null);
+insert into ${schema}.inbox_meta select ${VERSION}, ${VERSION} where not exists (select from ${schema}.inbox_meta);
+`
 
 /** Statements that create the table of claims. A claim without an owner is a done delivery. */
-export const createDuplicatesSql = (schema: string, table: string): string =>
-  `create schema if not exists ${schema};
-  create table if not exists ${table} (id text primary key, owner text, until timestamptz not null);
+export const createDuplicatesSql = (table: string): string =>
+  `create table if not exists ${table} (id text primary key, owner text, until timestamptz not null);
   create index if not exists duplicates_until on ${table} (until)`
-
-/** Statement that creates the table of generations: for each service, an object of generations by layer. */
-export const createGenerationsSql = (table: string): string =>
-  `create table if not exists ${table} (
-    queue text, service text collate "C", generations jsonb not null, primary key (queue, service)
-  )`
 
 /**
  * Statements that create the table of the last known rows of features. `written` is in the order in which rows were
  * written. A row without a value is a deleted feature.
  */
-export const createRowsSql = (schema: string, table: string): string =>
-  `create schema if not exists ${schema};
-  create table if not exists ${table} (
+export const createRowsSql = (table: string): string =>
+  `create table if not exists ${table} (
     service bytea, layer bigint, key text collate "C", object_id text collate "C", generation bigint not null,
     value text, written bigserial unique, primary key (service, layer, key)
   );

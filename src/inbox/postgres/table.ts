@@ -1,102 +1,298 @@
-import type { AttemptEnd, DeliveriesTable } from '../engine-port.ts'
-import type { InboxConfig } from '../inbox-options.ts'
-import type { JobsLocation } from './connection.ts'
-import { readDelivery } from './decode.ts'
+import { configInvalid } from '../../errors.ts'
+import type { InboxState } from '../durable-inbox.ts'
+import type { DeliveriesTable, HeldDelivery, TakenDelivery } from '../engine-port.ts'
+import {
+  readDelivery,
+  STATES,
+  type StoredContent,
+  type StoredRow,
+  stateNumber,
+  toEntry,
+  toErrors,
+} from '../stored-row.ts'
+import { createDatabase, type Query } from './database.ts'
 import { createPostgresGenerations } from './generations.ts'
-import { createPut } from './put.ts'
-import { createJobReader } from './read.ts'
-import { isId, toId } from './schema.ts'
-import { createTakeJob } from './take.ts'
-import { type ChangedJobs, createJobWriter, type FailedAttempt, type JobAttempt } from './write.ts'
+import { createNotifier } from './listen.ts'
+import type { PostgresLocation } from './options.ts'
+import { createPut, DURABLE } from './put.ts'
+import { createInboxSql, MAX_INTERVAL, VERSION } from './schema.ts'
 
-/** Implements {@link DeliveriesTable} on a pg-boss queue. Times come from the PostgreSQL server's clock. */
-export function createPostgresTable(location: JobsLocation, config: InboxConfig): DeliveriesTable {
-  const { connection, queue } = location
-  const reader = createJobReader(location)
-  const writer = createJobWriter(location)
-  const takeJob = createTakeJob(location)
-  /**
-   * Number of the attempt that this process is running, from 0, by delivery id. Results are recorded only for this
-   * attempt.
-   */
-  const taken = new Map<string, number>()
+const MILLISECONDS = "::float8 * interval '1 ms'"
 
-  /** Forgets an attempt, unless this process has taken the delivery again in the meantime. */
-  function forget(id: string, retryCount: number): void {
-    if (taken.get(id) === retryCount) taken.delete(id)
+const toMilliseconds = (time: string): string => `(extract(epoch from ${time}) * 1000)::float8`
+
+const ROW = `t.seq, d.id, t.state, ${toMilliseconds('t.due')} as due, t.attempts, t.errors,
+  ${toMilliseconds('d.received')} as received, d.size, d.types`
+
+/** True for an id that a delivery can have. PostgreSQL rejects some other texts. */
+const isId = (id: string): boolean => /^[0-9a-f]{32}$/.test(id)
+
+interface TakenRow extends StoredContent, HeldDelivery {
+  attempt: number
+}
+
+/** Creates a table of deliveries in PostgreSQL. Times come from the server's clock. */
+export function createPostgresTable(
+  location: PostgresLocation,
+  queue: string,
+  isListening: boolean,
+): DeliveriesTable {
+  const { schema } = location
+  const [task, delivery] = [`${schema}.inbox_task`, `${schema}.inbox_delivery`]
+  const database = createDatabase(location, {
+    contents: 'an inbox',
+    table: `${schema}.inbox_meta`,
+    createSql: createInboxSql(schema),
+    check: (query) => requireCompatible(query, schema),
+  })
+  const { query } = database
+  const notifier = isListening
+    ? createNotifier(database, `geohook.${schema.slice(1, -1)}.${queue}`.slice(0, 63))
+    : undefined
+  const put = createPut(query, schema, queue)
+  const counts = createCounts(query, schema, queue)
+
+  /** Runs a statement that changes tasks of one delivery. @returns true if it changed any */
+  async function change(text: string, id: string): Promise<boolean> {
+    return isId(id) && (await query(text, [queue, id])).length > 0
   }
 
-  /**
-   * Turns an unreadable job into a dead letter. If that fails, pg-boss makes the job due again when its heartbeat
-   * expires.
-   */
-  async function bury(attempt: JobAttempt): Promise<void> {
-    const text = `the job ${attempt.id} in the queue ${queue} cannot be read: its data is not a delivery`
-    config.notify('trouble', { error: new Error(text) })
-    await writer.bury(attempt, text).catch((error) => config.notify('trouble', { error }))
+  const toTaken = (row: TakenRow, isSuspect: boolean): TakenDelivery => {
+    const { seq, token, attempt } = row
+    return { seq, token, attempt, isSuspect, ...readDelivery(row) }
   }
 
   return {
-    generations: createPostgresGenerations(location),
-    put: createPut(location, reader, config),
+    generations: createPostgresGenerations(query, schema, queue),
 
-    async take({ suspects }) {
-      const job = await takeJob({ suspects })
-      if (!job) return {}
-      const { id, data, retryCount, retryLimit, isSuspect } = job
-      const delivery = readDelivery(id, data)
-      if (!delivery) {
-        void bury({ id, retryCount })
-        return { wait: 0 }
-      }
-      taken.set(id, retryCount)
-      return { taken: { delivery, attempt: retryCount + 1, attempts: retryLimit + 1, isSuspect } }
+    async put(stored, limits) {
+      const result = await put(stored, limits)
+      if (result === 'stored') notifier?.notify()
+      return result
     },
 
-    async renew(_, ids) {
-      const jobs = ids.flatMap((id) => {
-        const retryCount = taken.get(id)
-        return retryCount === undefined ? [] : { id, retryCount }
-      })
-      if (jobs.length === 0) return []
-      const { settled } = await connection.runInTime(
-        async (boss) => (await boss.touch(queue, jobs)) as unknown as ChangedJobs,
+    async take({ owner, lease, limit, maxBytes }) {
+      const rows = await query<TakenRow>(
+        `with due as (
+          select seq, due from ${task}
+          where queue = $1 and handler = '' and state = 0 and due <= now()
+          order by due, seq limit $2 for update skip locked
+        ), sized as (
+          select seq, sum(size) over (order by due, seq) - size as before from due join ${delivery} using (seq)
+        ), taken as (
+          update ${task} t
+          set state = 1, attempts = attempts + 1, token = token + 1, alone = false, owner = $3, started = now(),
+            due = now() + $4${MILLISECONDS}
+          from sized, ${DURABLE}
+          where t.seq = sized.seq and t.handler = '' and sized.before <= $5
+          returning t.seq, t.token, t.attempts
+        )
+        select seq, token, attempts as attempt, id, ${toMilliseconds('received')} as received, head, body
+        from taken join ${delivery} using (seq) order by seq`,
+        [queue, limit, owner, lease, maxBytes],
       )
-      const kept = new Set(settled.map(toId))
-      for (const { id, retryCount } of jobs) if (!kept.has(id)) forget(id, retryCount)
-      return ids.filter((id) => kept.has(id))
+      if (rows.length > 0) return { taken: rows.map((row) => toTaken(row, false)) }
+      const [next] = await query<{ wait: number | null }>(
+        `select ${toMilliseconds('min(due) - now()')} as wait from ${task}
+        where queue = $1 and handler = '' and state = 0`,
+        [queue],
+      )
+      return { taken: [], wait: next?.wait ?? undefined }
     },
 
-    async endAttempts(_, ends) {
-      const held = ends.flatMap(({ id, end }) => {
-        const retryCount = taken.get(id)
-        return retryCount === undefined ? [] : { id, retryCount, end }
-      })
-      const [first] = held
-      if (!first) return []
-      const recorded =
-        first.end.state === 'done'
-          ? await writer.complete(held)
-          : await writer.fail(held.map(toFailed), first.end.error)
-      for (const { id, retryCount } of held) forget(id, retryCount)
-      return recorded.map(toId)
+    async takeSuspect({ owner, lease, attempts, inProgress }) {
+      const [row] = await query<TakenRow>(
+        `with suspect as (
+          select t.seq, t.handler, t.attempts + t.alone::int as attempt from ${task} t join ${delivery} d using (seq)
+          where t.queue = $1 and t.state = 1 and t.due <= now() and d.id <> all($5)
+          order by t.due limit 1 for update of t skip locked
+        ), taken as (
+          update ${task} t
+          set attempts = least(suspect.attempt, $4), token = token + 1, alone = true, owner = $2, started = now(),
+            due = now() + $3${MILLISECONDS}
+          from suspect, ${DURABLE}
+          where t.seq = suspect.seq and t.handler = suspect.handler
+          returning t.seq, t.token, suspect.attempt
+        )
+        select seq, token, attempt, id, ${toMilliseconds('received')} as received, head, body
+        from taken join ${delivery} using (seq)`,
+        [queue, owner, lease, attempts, [...inProgress]],
+      )
+      return row && toTaken(row, true)
     },
 
-    counts: reader.counts,
-    list: reader.list,
+    async renew(owner, held, lease) {
+      const rows = await query<{ seq: number }>(
+        `update ${task} t set due = now() + $2${MILLISECONDS}
+        from unnest($3::bigint[], $4::bigint[]) as held (seq, token)
+        where t.seq = held.seq and t.handler = '' and t.token = held.token and t.owner = $1
+        returning t.seq`,
+        [owner, lease, held.map(({ seq }) => seq), held.map(({ token }) => token)],
+      )
+      return rows.map(({ seq }) => seq)
+    },
+
+    async endAttempts(owner, ends) {
+      const rows = await query<{ seq: number }>(
+        // Rows are locked in the order of seq, so that two statements cannot deadlock.
+        `with ended as (
+          select * from unnest($2::bigint[], $3::bigint[], $4::int[], $5::float8[], $6::text[])
+            as ended (seq, token, state, delay, errors)
+        ), held as (
+          select t.seq from ${task} t join ended using (seq, token)
+          where t.handler = '' and t.owner = $1 order by t.seq for update of t
+        )
+        update ${task} t
+        set state = ended.state, due = now() + ended.delay * interval '1 ms', owner = null, alone = false,
+          errors = coalesce(ended.errors, t.errors)
+        from held join ended using (seq), ${DURABLE}
+        where t.seq = held.seq and t.handler = ''
+        returning t.seq`,
+        [
+          owner,
+          ends.map(({ seq }) => seq),
+          ends.map(({ token }) => token),
+          ends.map(({ end }) => stateNumber(end.state)),
+          ends.map(({ end }) => (end.state === 'waiting' ? end.delay : 0)),
+          ends.map(({ end }) => (end.state === 'done' ? null : toErrors(end.error))),
+        ],
+      )
+      return rows.map(({ seq }) => seq)
+    },
+
+    counts,
+
+    async list({ state, limit, order, after }) {
+      const [than, direction] = order === 'oldest' ? ['>', 'asc'] : ['<', 'desc']
+      const from = after ?? (order === 'oldest' ? 0 : Number.MAX_SAFE_INTEGER)
+      // One part for each state: together they read a page of each from an index, and never the whole table.
+      const states = state ? [stateNumber(state)] : STATES.map((_, number) => number)
+      const parts = states.map(
+        (number) => `(select seq from ${task} where queue = $1 and state = ${number} and seq ${than} $2
+          order by seq ${direction} limit $3)`,
+      )
+      const rows = await query<StoredRow>(
+        `select ${ROW} from ${task} t join ${delivery} d using (seq) where t.handler = '' and t.seq in (
+          select seq from (${parts.join(' union all ')}) as listed order by seq ${direction} limit $3
+        ) order by t.seq ${direction}`,
+        [queue, from, limit + 1],
+      )
+      return rows.map((row) => ({ seq: row.seq, entry: toEntry(row) }))
+    },
+
     async get(id) {
       if (!isId(id)) return undefined
-      return reader.get(id)
+      const [row] = await query<StoredRow & StoredContent>(
+        `select ${ROW}, d.head, d.body from ${delivery} d join ${task} t using (seq)
+        where d.queue = $1 and d.id = $2 and t.handler = ''`,
+        [queue, id],
+      )
+      return row && { ...toEntry(row), delivery: readDelivery(row).delivery }
     },
-    retry: async (id) => isId(id) && writer.retry(id),
-    discard: async (id) => isId(id) && writer.discard(id),
-    purge: (state, before, limit) => writer.purge(state, Date.now() - before, limit),
-    close: () => connection.close(),
+
+    async retry(id) {
+      const isRetried = await change(
+        `update ${task} t set due = now(), attempts = case state when 3 then 0 else attempts end, state = 0
+        from ${delivery} d where d.queue = $1 and d.id = $2 and t.seq = d.seq and t.state in (0, 3) returning 1`,
+        id,
+      )
+      if (isRetried) notifier?.notify()
+      return isRetried
+    },
+
+    discard: (id) =>
+      change(
+        `delete from ${delivery} d using ${task} t
+        where d.queue = $1 and d.id = $2 and t.seq = d.seq and t.state in (0, 3) returning 1`,
+        id,
+      ),
+
+    async purge(state, age, limit) {
+      const rows = await query(
+        `with ended as (
+          select seq, handler from ${task} where queue = $1 and state = $2 and state >= 2 and due <= now() - $3${MILLISECONDS}
+          order by due limit $4 for update skip locked
+        )
+        delete from ${delivery} d using ended where d.seq = ended.seq returning 1`,
+        [queue, stateNumber(state), Math.min(MAX_INTERVAL, age), limit],
+      )
+      return rows.length
+    },
+
+    ...(notifier && { watch: notifier.watch }),
+    close: database.close,
   }
 }
 
-const toFailed = ({ id, retryCount, end }: JobAttempt & { end: AttemptEnd }): FailedAttempt => ({
-  id,
-  retryCount,
-  milliseconds: end.state === 'waiting' ? end.delay : 0,
-})
+/** @throws {WebhookError} `config_invalid` if a newer version of geohook has made the tables unusable for this one */
+async function requireCompatible(query: Query, schema: string): Promise<void> {
+  const [meta] = await query<{ version: number; compatible: number }>(
+    `select version, compatible from ${schema}.inbox_meta`,
+  )
+  if (!meta || meta.compatible <= VERSION) return
+  throw configInvalid(
+    `the tables of the inbox in the schema ${schema} have version ${meta.version}, and this version of geohook supports at most ${VERSION}`,
+    'Use the version of geohook that the other processes use, or give the inbox another schema.',
+  )
+}
+
+/** Numbers up to this are counted for each call of `stats`. */
+const EXACT = 1_000
+
+/** Milliseconds after which a complete count is repeated in the background, and after which a call waits for it. */
+const [COUNT_AGE, MAX_COUNT_AGE] = [2_000, 10_000]
+
+type Counts = Record<InboxState, number>
+
+/** Creates a function that counts deliveries, and reads at most a few thousand rows for most calls. */
+function createCounts(query: Query, schema: string, queue: string): DeliveriesTable['counts'] {
+  const task = `${schema}.inbox_task`
+  let all: Counts = { waiting: 0, active: 0, done: 0, dead: 0 }
+  let countedAt = -Infinity
+  let counting: Promise<void> | undefined
+
+  const toCounts = (rows: readonly { state: number; number: number }[]): Counts => {
+    const number = (state: InboxState) => rows.find((row) => STATES[row.state] === state)?.number ?? 0
+    return {
+      waiting: number('waiting'),
+      active: number('active'),
+      done: number('done'),
+      dead: number('dead'),
+    }
+  }
+
+  async function countAll(): Promise<void> {
+    try {
+      const text = `select state, count(*) as number from ${task} where queue = $1 group by state`
+      all = toCounts(await query(text, [queue]))
+      countedAt = performance.now()
+    } finally {
+      counting = undefined
+    }
+  }
+
+  return async () => {
+    const states = STATES.map(
+      (_, number) => `select ${number} as state, count(*) as number, null::float8 as oldest from (
+        select from ${task} where queue = $1 and state = ${number} limit ${EXACT + 1}) as counted`,
+    )
+    const rows = await query<{ state: number; number: number; oldest: number | null }>(
+      `${states.join(' union all ')} union all (
+        select -1, 0, ${toMilliseconds('received')} from ${task} join ${schema}.inbox_delivery using (seq)
+        where inbox_task.queue = $1 and state = 0 order by seq limit 1
+      )`,
+      [queue],
+    )
+    const oldest = rows.find(({ state }) => state === -1)?.oldest
+    const counts = toCounts(rows)
+    if (rows.some(({ number }) => number > EXACT)) {
+      const age = performance.now() - countedAt
+      if (age > COUNT_AGE) counting ??= countAll()
+      if (age > MAX_COUNT_AGE) await counting
+      else counting?.catch(() => {})
+      for (const state of STATES)
+        if (counts[state] > EXACT) counts[state] = Math.max(counts[state], all[state])
+    }
+    return { ...counts, ...(typeof oldest === 'number' && { oldest: new Date(oldest) }) }
+  }
+}

@@ -10,9 +10,12 @@ import { APPLICATION_ID, UPGRADES } from './schema.ts'
 /** An open inbox file. */
 export interface Connection {
   db: Database
-  /** Begins a write transaction. The commit waits for the disk only if `synchronous` is `FULL`. */
-  begin(synchronous: 'FULL' | 'NORMAL'): void
-  /** Throws if a file of the database was deleted or replaced, because further writes would be lost. */
+  /** Begins a write transaction. */
+  begin(): void
+  /**
+   * Throws if a file of the database was deleted or replaced, because further writes would be lost, or if a newer
+   * version of geohook has upgraded the tables.
+   */
   requireFiles(): void
   /**
    * Rolls back a failed transaction, and moves the write-ahead log into the database. Returns false if the log cannot
@@ -37,15 +40,20 @@ export function openFile(open: OpenDatabase, path: string): Connection {
   const db = open(real)
   try {
     prepare(db, real)
-    return connect(db, watchOpenFiles(path, real), () => open(real))
+    return connect(db, real, watchOpenFiles(path, real), () => open(real))
   } catch (error) {
     db.close()
     throw isNotADatabase(error) ? notADatabase(real, error) : error
   }
 }
 
-function connect(db: Database, files: OpenFiles, openAgain: () => Database): Connection {
+function connect(db: Database, path: string, files: OpenFiles, openAgain: () => Database): Connection {
   let isLogOurs = !files.isLogEmpty
+
+  function requireFiles(): void {
+    files.requireSame()
+    readVersion(db, path)
+  }
 
   function checkpoint(): boolean {
     try {
@@ -60,10 +68,9 @@ function connect(db: Database, files: OpenFiles, openAgain: () => Database): Con
 
   return {
     db,
-    begin(synchronous) {
-      db.exec(`PRAGMA synchronous = ${synchronous}`)
+    begin() {
       db.run('BEGIN IMMEDIATE')
-      files.requireSame()
+      requireFiles()
       if (isLogOurs) return
       // The log was empty when this process opened it, so other processes may still have a deleted log open. Write
       // nothing until they have moved its transactions into the database. They add no transactions to it, because they
@@ -73,7 +80,7 @@ function connect(db: Database, files: OpenFiles, openAgain: () => Database): Con
       isLogOurs = true
       db.run('BEGIN IMMEDIATE')
     },
-    requireFiles: files.requireSame,
+    requireFiles,
     checkpoint,
     close() {
       if (files.canSaveLog() && !checkpoint()) return false
@@ -137,12 +144,18 @@ function upgrade(db: Database, path: string): void {
   db.exec('COMMIT')
 }
 
-/** Returns the version of the tables, or 0 if the file is empty. */
+/**
+ * Returns the version of the tables, or 0 if the file is empty.
+ *
+ * @throws {WebhookError} `config_invalid` if the file is not an inbox, or if its tables are too new
+ */
 function readVersion(db: Database, path: string): number {
   const version = readNumber(db, 'PRAGMA user_version')
   const application = readNumber(db, 'PRAGMA application_id')
   if (application === APPLICATION_ID) {
     if (version >= 1 && version <= UPGRADES.length) return version
+    const compatible = version > 0 ? readNumber(db, 'SELECT compatible FROM meta') : Infinity
+    if (compatible <= UPGRADES.length) return version
     throw configInvalid(
       `${path} has version ${version} of the inbox tables, but this version of geohook supports only 1 to ${UPGRADES.length}`,
       'If a newer version of geohook created the file, use that version. Otherwise, use another path.',

@@ -7,7 +7,7 @@ export function createSqliteGenerations({ read, write }: Transactions): Generati
     get: (service) =>
       read((db) => {
         const rows = db.all<{ layer: number; generation: number }>(
-          'SELECT layer, generation FROM generation WHERE service = ?',
+          "SELECT layer, generation FROM generation WHERE handler = '' AND service = ?",
           service,
         )
         return new Map(rows.map(({ layer, generation }) => [layer, generation]))
@@ -16,16 +16,16 @@ export function createSqliteGenerations({ read, write }: Transactions): Generati
       write((db) => {
         for (const [layer, generation] of generations)
           db.run(
-            `INSERT INTO generation VALUES (?, ?, ?)
+            `INSERT INTO generation VALUES ('', ?, ?, ?)
              ON CONFLICT DO UPDATE SET generation = max(generation, excluded.generation)`,
             ...[service, layer, generation],
           )
       }),
     replace: (service, generations) =>
       write((db) => {
-        db.run('DELETE FROM generation WHERE service = ?', service)
+        db.run("DELETE FROM generation WHERE handler = '' AND service = ?", service)
         for (const [layer, generation] of generations)
-          db.run('INSERT INTO generation VALUES (?, ?, ?)', service, layer, generation)
+          db.run("INSERT INTO generation VALUES ('', ?, ?, ?)", service, layer, generation)
       }),
   }
 }

@@ -32,13 +32,14 @@ export function vacuum(db: Database, pages: number = VACUUM_PAGES): number {
 }
 
 /**
- * Removes the bodies of the done deliveries that follow the delivery with this `at` and `seq`, within a size limit.
+ * Removes the bodies of the done deliveries that follow the delivery with this `due` and `seq`, within a size limit.
  * Returns the deliveries whose bodies it removed.
  */
-function removeBodies(db: Database, { at, seq }: { at: number; seq: number }): (Sized & { at: number })[] {
-  const done = db.all<Sized & { at: number }>(
-    `SELECT seq, size, at FROM delivery WHERE state = 'done' AND (at, seq) > (?, ?) ORDER BY at, seq LIMIT 250`,
-    ...[at, seq],
+function removeBodies(db: Database, { due, seq }: { due: number; seq: number }): (Sized & { due: number })[] {
+  const done = db.all<Sized & { due: number }>(
+    `SELECT seq, size, due FROM task JOIN delivery USING (seq)
+     WHERE state = 2 AND state >= 2 AND (due, seq) > (?, ?) ORDER BY due, seq LIMIT 250`,
+    ...[due, seq],
   )
   const batch = upToBytes(done, FULL_DISK_PAGES * 4_096)
   for (const { seq } of batch) db.run('DELETE FROM content WHERE seq = ?', seq)
@@ -53,7 +54,7 @@ export function createReclaimer({ write, read, reserve }: Transactions): () => v
   let isRunning = false
 
   async function reclaim(): Promise<void> {
-    let ended = { at: 0, seq: 0 }
+    let ended = { due: 0, seq: 0 }
     while (reserve.isShort()) {
       const { done, free } = await write((db) => ({
         done: removeBodies(db, ended),

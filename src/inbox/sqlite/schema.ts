@@ -103,7 +103,103 @@ const VERSION_4 = `
 `
 
 /**
+ * A delivery is what arrived; its tasks are its fates, one for each name of a handler. `state` is the index in `STATES`.
+ * `task.due` depends on it: due time, expiry of the lease, or end time. `total` counts tasks. `compatible` is the oldest
+ * version of the tables whose processes may use this file.
+ *
+ * Version 5 does not use all of it: names of handlers, the columns `service`, `routed` and `passed`, which keep the order
+ * of a service's deliveries, and the tables `worker` and `queue` are for later versions, whose processes can then
+ * share the file with older ones.
+ */
+const VERSION_5 = `
+  DROP TRIGGER delivery_added;
+  DROP TRIGGER delivery_moved;
+  DROP TRIGGER delivery_removed;
+  ALTER TABLE delivery RENAME TO old;
+
+  CREATE TABLE delivery (
+    seq INTEGER PRIMARY KEY,
+    id TEXT NOT NULL UNIQUE,
+    received INTEGER NOT NULL,
+    tenant TEXT,
+    service TEXT,
+    types TEXT NOT NULL,
+    size INTEGER NOT NULL
+  );
+  INSERT INTO delivery (seq, id, received, types, size)
+    SELECT seq, id, received_at, change_types, size FROM old ORDER BY seq;
+
+  CREATE TABLE task (
+    seq INTEGER NOT NULL,
+    handler TEXT NOT NULL DEFAULT '',
+    service TEXT,
+    state INTEGER NOT NULL,
+    due INTEGER NOT NULL,
+    attempts INTEGER NOT NULL DEFAULT 0,
+    token INTEGER NOT NULL DEFAULT 0,
+    alone INTEGER NOT NULL DEFAULT 0,
+    owner TEXT,
+    started INTEGER,
+    errors TEXT,
+    routed INTEGER NOT NULL DEFAULT 0,
+    passed INTEGER NOT NULL DEFAULT 0,
+    PRIMARY KEY (seq, handler)
+  ) WITHOUT ROWID;
+  INSERT INTO task (seq, state, due, attempts, owner, errors)
+    SELECT seq, CASE state WHEN 'waiting' THEN 0 WHEN 'active' THEN 1 WHEN 'done' THEN 2 ELSE 3 END, at, attempts, owner,
+      CASE WHEN error IS NOT NULL THEN json_array(json_object('error', error)) END
+    FROM old ORDER BY seq;
+  DROP TABLE old;
+  CREATE INDEX task_due ON task (handler, due, seq) WHERE state = 0;
+  CREATE INDEX task_active ON task (due) WHERE state = 1;
+  CREATE INDEX task_ended ON task (state, due) WHERE state >= 2;
+  CREATE INDEX task_listed ON task (state, seq);
+  CREATE INDEX task_service ON task (handler, service, seq) WHERE state IN (0, 1, 5) AND service IS NOT NULL;
+
+  DROP TABLE total;
+  CREATE TABLE total (state INTEGER PRIMARY KEY, number INTEGER NOT NULL, bytes INTEGER NOT NULL);
+  INSERT INTO total VALUES (0, 0, 0), (1, 0, 0), (2, 0, 0), (3, 0, 0), (4, 0, 0), (5, 0, 0);
+  UPDATE total SET
+    number = (SELECT count(*) FROM task WHERE task.state = total.state),
+    bytes = (SELECT coalesce(sum(size), 0) FROM task JOIN delivery USING (seq) WHERE task.state = total.state);
+  CREATE TRIGGER task_added AFTER INSERT ON task BEGIN
+    UPDATE total SET number = number + 1, bytes = bytes + (SELECT size FROM delivery WHERE seq = new.seq)
+    WHERE state = new.state;
+  END;
+  CREATE TRIGGER task_moved AFTER UPDATE OF state ON task WHEN new.state <> old.state BEGIN
+    UPDATE total SET number = number - 1, bytes = bytes - (SELECT size FROM delivery WHERE seq = old.seq)
+    WHERE state = old.state;
+    UPDATE total SET number = number + 1, bytes = bytes + (SELECT size FROM delivery WHERE seq = new.seq)
+    WHERE state = new.state;
+  END;
+  CREATE TRIGGER task_removed AFTER DELETE ON task BEGIN
+    UPDATE total SET number = number - 1, bytes = bytes - (SELECT size FROM delivery WHERE seq = old.seq)
+    WHERE state = old.state;
+    DELETE FROM content WHERE seq = old.seq AND NOT EXISTS (SELECT 1 FROM task WHERE seq = old.seq);
+    DELETE FROM delivery WHERE seq = old.seq AND NOT EXISTS (SELECT 1 FROM task WHERE seq = old.seq);
+  END;
+
+  CREATE TABLE worker (id TEXT PRIMARY KEY, names TEXT, types TEXT, seen INTEGER NOT NULL) WITHOUT ROWID;
+  CREATE TABLE queue (paused INTEGER NOT NULL DEFAULT 0, concurrency INTEGER);
+  INSERT INTO queue DEFAULT VALUES;
+
+  ALTER TABLE generation RENAME TO old;
+  CREATE TABLE generation (
+    handler TEXT NOT NULL,
+    service TEXT NOT NULL,
+    layer INTEGER NOT NULL,
+    generation INTEGER NOT NULL,
+    PRIMARY KEY (handler, service, layer)
+  ) WITHOUT ROWID;
+  INSERT INTO generation SELECT '', service, layer, generation FROM old;
+  DROP TABLE old;
+
+  CREATE TABLE meta (compatible INTEGER NOT NULL);
+  INSERT INTO meta VALUES (5);
+`
+
+/**
  * SQL that upgrades the tables from each version to the next. All of it runs on a new file, so new and upgraded files
  * have the same tables.
  */
-export const UPGRADES: readonly string[] = [VERSION_1, VERSION_2, VERSION_3, VERSION_4]
+export const UPGRADES: readonly string[] = [VERSION_1, VERSION_2, VERSION_3, VERSION_4, VERSION_5]

@@ -1,10 +1,18 @@
-import type { InboxState } from '../durable-inbox.ts'
-import type { AttemptEnd, DeliveriesTable, TakenDelivery, TakeRequest } from '../engine-port.ts'
-import { toErrorText } from '../error-text.ts'
+import type { AttemptEnd, DeliveriesTable, HeldDelivery, TakenDelivery } from '../engine-port.ts'
+import { serviceKey, serviceOf } from '../group-key.ts'
 import { toHead } from '../serialize.ts'
+import {
+  readDelivery,
+  STATES,
+  type StoredContent,
+  type StoredRow,
+  stateNumber,
+  toAsciiJson,
+  toEntry,
+  toErrors,
+} from '../stored-row.ts'
 import { watchClock } from './clock.ts'
-import { type Row, type RowWithContent, toDelivery, toDeliveryOrRemains, toEntry } from './decode.ts'
-import { type Database, isStoreError } from './driver.node.ts'
+import type { Database, Value } from './driver.node.ts'
 import { createSqliteGenerations } from './generations.ts'
 import { createReclaimer, MAX_REMOVED_BYTES, type Sized, upToBytes, vacuum } from './reclaim-space.ts'
 import type { Transactions } from './transactions.ts'
@@ -12,12 +20,16 @@ import type { Transactions } from './transactions.ts'
 /** Maximum number of transactions that shrink the file after each purge. SQLite reuses the free pages that remain. */
 const VACUUMS_PER_PURGE = 4
 
-const PENDING = "state IN ('waiting', 'active')"
+const ROW = 'seq, id, state, due, attempts, errors, received, size, types'
 
-/** Names the index explicitly. Otherwise SQLite would use the index on `state` and sort all waiting deliveries. */
-const DUE = 'delivery INDEXED BY delivery_due'
+/** Columns of a task that a worker takes, with its content. */
+const TAKEN = `SELECT seq, id, received, attempts, token, alone, head, body
+  FROM task JOIN delivery USING (seq) LEFT JOIN content USING (seq)`
 
-const WITH_CONTENT = 'delivery LEFT JOIN content USING (seq)'
+interface TakenRow extends StoredContent, HeldDelivery {
+  attempts: number
+  alone: number
+}
 
 /** Creates a table of deliveries in an inbox file. */
 export function createSqliteTable(
@@ -25,16 +37,24 @@ export function createSqliteTable(
   clock: () => number,
   maxPendingBytes: number,
 ): DeliveriesTable {
-  const { write, writeAlone, read, close } = transactions
+  const { write, read, close } = transactions
   const readTime = watchClock(clock)
   const reclaimSpace = createReclaimer(transactions)
+
+  /** Selects entries in the order of `seq`. */
+  const list = (db: Database, state: number | undefined, page: string, ...values: Value[]): StoredRow[] =>
+    db.all<StoredRow>(
+      `SELECT ${ROW} FROM task JOIN delivery USING (seq) WHERE ${state === undefined ? '' : `state = ${state} AND`} ${page}`,
+      ...values,
+    )
 
   return {
     generations: createSqliteGenerations(transactions),
 
     async put(delivery, { maxPending }) {
-      const { id, rawBody, receivedAt, changeTypes } = delivery
+      const { id, rawBody, receivedAt, changeTypes, events, tenant } = delivery
       const head = toHead(delivery)
+      const service = serviceOf(events) ?? null
       const putting = transactions.add(head.length + rawBody.length, (db, requireSpace) => {
         if (db.get('SELECT 1 FROM delivery WHERE id = ?', id)) return 'duplicate'
         const pending = pendingOf(db)
@@ -44,12 +64,23 @@ export function createSqliteTable(
             `the inbox is full: the delivery has ${rawBody.length} bytes, and ${pending.bytes} of ${maxPendingBytes} (maxPendingBytes) are in it`,
           )
         requireSpace()
-        db.run(
-          `INSERT INTO delivery (id, state, at, attempts, received_at, size, change_types)
-           VALUES (?, 'waiting', ?, 0, ?, ?, ?)`,
-          ...[id, readTime(db), receivedAt.getTime(), rawBody.length, JSON.stringify(changeTypes)],
+        const now = readTime(db)
+        const { seq } = db.getOne<{ seq: number }>(
+          'INSERT INTO delivery (id, received, tenant, service, types, size) VALUES (?, ?, ?, ?, ?, ?) RETURNING seq',
+          ...[
+            id,
+            receivedAt.getTime(),
+            tenant === undefined ? null : toAsciiJson(tenant),
+            service,
+            toAsciiJson(changeTypes),
+            rawBody.length,
+          ],
         )
-        db.run('INSERT INTO content VALUES (last_insert_rowid(), ?, ?)', head, rawBody)
+        db.run('INSERT INTO content VALUES (?, ?, ?)', seq, head, rawBody)
+        db.run(
+          'INSERT INTO task (seq, service, state, due) VALUES (?, ?, 0, ?)',
+          ...[seq, service && serviceKey(service, tenant), now],
+        )
         return 'stored'
       })
       return putting.catch((error) => {
@@ -58,80 +89,111 @@ export function createSqliteTable(
       })
     },
 
-    take: (request) =>
-      writeAlone((db) => {
+    take: ({ owner, lease, limit, maxBytes }) =>
+      write((db) => {
         const now = readTime(db)
-        const next = db.get<{ seq: number; at: number }>(
-          `SELECT seq, at FROM ${DUE} WHERE ${PENDING} AND (state = 'waiting' OR ?)
-             AND id NOT IN (SELECT value FROM json_each(?))
-           ORDER BY at, seq LIMIT 1`,
-          ...[Number(request.suspects), JSON.stringify([...request.inProgress])],
+        const due = db.all<Sized & { due: number }>(
+          `SELECT seq, due, size FROM task INDEXED BY task_due JOIN delivery USING (seq)
+           WHERE handler = '' AND state = 0 ORDER BY due, seq LIMIT ?`,
+          limit,
         )
-        if (!next || next.at > now) return { wait: next && next.at - now }
-        return { taken: takeRow(db, next.seq, request, now), wait: 0 }
+        const rows = upToBytes(
+          due.filter(({ due }) => due <= now),
+          maxBytes,
+        )
+        const taken = rows.map(({ seq }) => takeTask(db, seq, { owner, now, lease, isSuspect: false }))
+        const next = due.find(({ due }) => due > now)
+        return { taken, wait: next && next.due - now }
       }),
 
-    renew: (owner, ids, lease) =>
+    takeSuspect: ({ owner, lease, attempts, inProgress }) =>
+      write((db) => {
+        const now = readTime(db)
+        const suspect = db.get<{ seq: number }>(
+          `SELECT seq FROM task INDEXED BY task_active JOIN delivery USING (seq)
+           WHERE state = 1 AND due <= ? AND id NOT IN (SELECT value FROM json_each(?)) ORDER BY due LIMIT 1`,
+          ...[now, JSON.stringify([...inProgress])],
+        )
+        return suspect && takeTask(db, suspect.seq, { owner, now, lease, isSuspect: true, max: attempts })
+      }),
+
+    renew: (owner, held, lease) =>
       write((db) => {
         const until = readTime(db) + lease
-        return ids.filter((id) =>
-          db.run('UPDATE delivery SET at = ? WHERE id = ? AND owner = ?', until, id, owner),
+        return held.flatMap(({ seq, token }) =>
+          db.run(
+            'UPDATE task SET due = ? WHERE seq = ? AND token = ? AND owner = ?',
+            until,
+            seq,
+            token,
+            owner,
+          ) > 0
+            ? seq
+            : [],
         )
       }),
 
     endAttempts: (owner, ends) =>
       write((db) => {
         const now = readTime(db)
-        return ends.flatMap(({ id, end }) => (endAttempt(db, owner, id, end, now) ? id : []))
+        return ends.flatMap((ended) => (endAttempt(db, owner, ended, ended.end, now) ? ended.seq : []))
       }),
 
     counts: () =>
       read((db) => {
         const counts = { waiting: 0, active: 0, done: 0, dead: 0 }
-        for (const { state, number } of db.all<{ state: InboxState; number: number }>('SELECT * FROM total'))
-          counts[state] = number
-        const oldest = db.get<Row>("SELECT * FROM delivery WHERE state = 'waiting' ORDER BY seq LIMIT 1")
-        return { ...counts, ...(oldest && { oldest: new Date(oldest.received_at) }) }
+        for (const { state, number } of db.all<{ state: number; number: number }>('SELECT * FROM total')) {
+          const name = STATES[state]
+          if (name) counts[name] = number
+        }
+        const [oldest] = list(db, 0, 'true ORDER BY seq LIMIT 1')
+        return { ...counts, ...(oldest && { oldest: new Date(oldest.received) }) }
       }),
 
-    list: ({ state, limit, offset }) =>
+    list: ({ state, limit, order, after }) =>
       read((db) => {
-        const [condition, values] = state ? ['WHERE state = ?', [state]] : ['', []]
-        const rows = db.all<Row>(
-          `SELECT * FROM delivery ${condition} ORDER BY seq LIMIT ? OFFSET ?`,
-          ...[...values, limit + 1, offset],
-        )
-        return rows.map(toEntry)
+        const [condition, direction] = order === 'oldest' ? ['seq > ?', 'ASC'] : ['seq < ?', 'DESC']
+        const from = after ?? (order === 'oldest' ? 0 : Number.MAX_SAFE_INTEGER)
+        const page = `${condition} ORDER BY seq ${direction} LIMIT ?`
+        const rows = list(db, state && stateNumber(state), page, from, limit + 1)
+        return rows.map((row) => ({ seq: row.seq, entry: toEntry(row) }))
       }),
 
     get: (id) =>
       read((db) => {
-        const row = db.get<RowWithContent>(`SELECT * FROM ${WITH_CONTENT} WHERE id = ?`, id)
-        return row && { ...toEntry(row), delivery: toDeliveryOrRemains(row) }
+        const row = db.get<StoredRow & StoredContent>(
+          `SELECT ${ROW}, head, body FROM task JOIN delivery USING (seq) LEFT JOIN content USING (seq) WHERE id = ?`,
+          id,
+        )
+        return row && { ...toEntry(row), delivery: readDelivery(row).delivery }
       }),
 
     retry: (id) =>
       write((db) => {
         const changed = db.run(
-          `UPDATE delivery SET state = 'waiting', at = ?, attempts = CASE state WHEN 'dead' THEN 0 ELSE attempts END
-           WHERE id = ? AND state IN ('waiting', 'dead')`,
+          `UPDATE task SET state = 0, due = ?, attempts = CASE state WHEN 3 THEN 0 ELSE attempts END
+           WHERE seq = (SELECT seq FROM delivery WHERE id = ?) AND state IN (0, 3)`,
           ...[readTime(db), id],
         )
         return changed > 0
       }),
 
     discard: (id) =>
-      write((db) => db.run("DELETE FROM delivery WHERE id = ? AND state IN ('waiting', 'dead')", id) > 0),
+      write((db) => {
+        const query =
+          'DELETE FROM task WHERE seq = (SELECT seq FROM delivery WHERE id = ?) AND state IN (0, 3)'
+        return db.run(query, id) > 0
+      }),
 
-    async purge(state, before, limit) {
+    async purge(state, age, limit) {
       const removed = await write((db) => {
         const ended = db.all<Sized>(
-          `SELECT seq, size FROM delivery
-           WHERE state = ? AND state IN ('done', 'dead') AND at <= ? LIMIT ?`,
-          ...[state, before, limit],
+          `SELECT seq, size FROM task JOIN delivery USING (seq)
+           WHERE state = ? AND state >= 2 AND due <= ? LIMIT ?`,
+          ...[stateNumber(state), readTime(db) - age, limit],
         )
         const batch = upToBytes(ended, MAX_REMOVED_BYTES)
-        for (const { seq } of batch) db.run('DELETE FROM delivery WHERE seq = ?', seq)
+        for (const { seq } of batch) db.run('DELETE FROM task WHERE seq = ?', seq)
         return batch.length
       })
       for (let turn = 0; turn < VACUUMS_PER_PURGE && (await write((db) => vacuum(db))) > 0; turn++);
@@ -143,41 +205,43 @@ export function createSqliteTable(
 }
 
 const pendingOf = (db: Database): { number: number; bytes: number } =>
-  db.getOne(`SELECT sum(number) AS number, sum(bytes) AS bytes FROM total WHERE ${PENDING}`)
+  db.getOne('SELECT sum(number) AS number, sum(bytes) AS bytes FROM total WHERE state IN (0, 1, 5)')
 
 /** @returns false if the owner has lost the delivery */
-function endAttempt(db: Database, owner: string, id: string, end: AttemptEnd, now: number): boolean {
-  const at = now + (end.state === 'waiting' ? end.delay : 0)
-  const error = end.state === 'done' ? null : end.error
+function endAttempt(
+  db: Database,
+  owner: string,
+  { seq, token }: HeldDelivery,
+  end: AttemptEnd,
+  now: number,
+): boolean {
+  const due = now + (end.state === 'waiting' ? end.delay : 0)
+  const errors = end.state === 'done' ? null : toErrors(end.error)
   const changed = db.run(
-    `UPDATE delivery SET state = ?, at = ?, error = coalesce(?, error), owner = NULL
-     WHERE id = ? AND owner = ?`,
-    ...[end.state, at, error, id, owner],
+    `UPDATE task SET state = ?, due = ?, errors = coalesce(?, errors), owner = NULL, alone = 0
+     WHERE seq = ? AND token = ? AND owner = ?`,
+    ...[stateNumber(end.state), due, errors, seq, token, owner],
   )
   return changed > 0
 }
 
-/** Takes a delivery. A damaged row becomes a dead letter, so that it does not block the others. */
-function takeRow(
+function takeTask(
   db: Database,
   seq: number,
-  { owner, lease, attempts }: TakeRequest,
-  now: number,
-): TakenDelivery | undefined {
-  try {
-    const row = db.getOne<RowWithContent>(`SELECT * FROM ${WITH_CONTENT} WHERE seq = ?`, seq)
-    const delivery = toDelivery(row)
-    db.run(
-      `UPDATE delivery SET state = 'active', attempts = attempts + (attempts < ?), owner = ?, at = ? WHERE seq = ?`,
-      ...[attempts, owner, now + lease, seq],
-    )
-    return { delivery, attempt: row.attempts + 1, isSuspect: row.state === 'active' }
-  } catch (error) {
-    if (isStoreError(error)) throw error
-    db.run(
-      "UPDATE delivery SET state = 'dead', at = ?, error = ?, owner = NULL WHERE seq = ?",
-      ...[now, toErrorText(`it cannot be read from the file: ${String(error)}`), seq],
-    )
-    return undefined
-  }
+  {
+    owner,
+    now,
+    lease,
+    isSuspect,
+    max,
+  }: { owner: string; now: number; lease: number; isSuspect: boolean; max?: number },
+): TakenDelivery {
+  const row = db.getOne<TakenRow>(`${TAKEN} WHERE seq = ?`, seq)
+  const attempt = row.attempts + (isSuspect ? row.alone : 1)
+  const token = row.token + 1
+  db.run(
+    'UPDATE task SET state = 1, attempts = ?, token = ?, alone = ?, owner = ?, started = ?, due = ? WHERE seq = ?',
+    ...[Math.min(attempt, max ?? attempt), token, Number(isSuspect), owner, now, now + lease, seq],
+  )
+  return { seq, token, attempt, isSuspect, ...readDelivery(row) }
 }

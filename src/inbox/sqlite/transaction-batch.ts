@@ -11,8 +11,6 @@ export interface Operation {
   /** Number of bytes that the operation adds to the file. */
   bytes: number
   run(db: Database, requireSpace: () => void): unknown
-  /** True if the operation needs a separate transaction. */
-  isAlone: boolean
   /** Receives the result. */
   settle(result: OperationResult): void
   /** Time by `performance.now()` after which the operation no longer waits for a lock. */
@@ -23,7 +21,6 @@ export type OperationResult = { value: unknown } | { error: unknown }
 
 /** Takes the operations for the next transaction out of the queue, and returns them. */
 export function takeBatch(queue: Operation[]): Operation[] {
-  if (queue[0]?.isAlone) return queue.splice(0, 1)
   let bytes = 0
   const length = queue.slice(0, MAX_OPERATIONS).findIndex((operation, index) => {
     bytes += operation.bytes

@@ -26,11 +26,6 @@ export interface Transactions {
   /** Runs an operation in a transaction, completely or not at all. Resolves when its changes are on disk. */
   write<Result>(run: (db: Database) => Result): Promise<Result>
   /**
-   * Runs an operation in a separate transaction, before all queued operations. The commit does not wait for the disk:
-   * the changes survive a crash of the process, but perhaps not a power failure.
-   */
-  writeAlone<Result>(run: (db: Database) => Result): Promise<Result>
-  /**
    * Like `write`, for an operation that adds `bytes` to the file. The operation must call `requireSpace`, which throws
    * if the disk is too full.
    */
@@ -96,7 +91,7 @@ export function createTransactions(path: string): Transactions {
       await new Promise((resolve) => setImmediate(resolve))
       try {
         const { begin } = await connect()
-        begin(queue[0]?.isAlone ? 'NORMAL' : 'FULL')
+        begin()
       } catch (error) {
         rejectQueued(error)
         if (isBusy(error)) await pause()
@@ -152,9 +147,7 @@ export function createTransactions(path: string): Transactions {
         if ('error' in result) reject(result.error)
         else resolve(result.value as Result)
       }
-      const queued = { ...operation, settle, deadline: performance.now() + LOCK_TIMEOUT }
-      if (queued.isAlone) queue.unshift(queued)
-      else queue.push(queued)
+      queue.push({ ...operation, settle, deadline: performance.now() + LOCK_TIMEOUT })
       if (!isFlushing) flushing = flush()
     })
   }
@@ -176,9 +169,8 @@ export function createTransactions(path: string): Transactions {
   }
 
   return {
-    write: (run) => enqueue({ run, bytes: 0, isAlone: false }),
-    writeAlone: (run) => enqueue({ run, bytes: 0, isAlone: true }),
-    add: (bytes, run) => enqueue({ run, bytes, isAlone: false }),
+    write: (run) => enqueue({ run, bytes: 0 }),
+    add: (bytes, run) => enqueue({ run, bytes }),
 
     async read(run) {
       const ended = readNow(run)

@@ -1,0 +1,166 @@
+import { driverError, preload } from '../driver.ts'
+import type { PostgresLocation, PostgresPool } from './options.ts'
+import { isMissing, isRetryable } from './sqlstates.ts'
+
+/** Maximum milliseconds to connect to the server. */
+const CONNECT_TIMEOUT = 3_000
+
+/** Maximum milliseconds that a call waits for the server, because an HTTP client is waiting for its response. */
+export const CALL_TIMEOUT = 5_000
+
+/** The tables that a store needs. */
+export interface Tables {
+  /** What they contain, in the plural, for error messages. */
+  contents: string
+  /** A table that exists as soon as all of them do. */
+  table: string
+  /** Statements that create them if they are missing. */
+  createSql: string
+  /** Throws if this version of geohook cannot use the tables. Called at the start, and once a second while they are used. */
+  check?(query: Query): Promise<void>
+}
+
+/** Runs a statement. Numbers and booleans are decoded, `bytea` is bytes, everything else is text. */
+export type Query = <Row>(text: string, values?: readonly unknown[]) => Promise<Row[]>
+
+/** A database, which is connected on first use. */
+export interface Database {
+  /** Runs a statement that takes at most `CALL_TIMEOUT`. The tables are created first if they are missing. */
+  query: Query
+  /** The pool, after the tables were created or found. */
+  open(): Promise<PostgresPool>
+  close(): Promise<void>
+}
+
+/** Milliseconds between two calls of `check`. */
+const CHECK_INTERVAL = 1_000
+
+/** Opens a database. A pool of the user's is not ended. */
+export function createDatabase(
+  { connectionString, pool, schema }: PostgresLocation,
+  tables: Tables,
+): Database {
+  const { contents, table, createSql, check } = tables
+  const packages = pool ? undefined : preload(() => loadPg(contents))
+  let opening: Promise<PostgresPool> | undefined
+  let own: (PostgresPool & { end(): Promise<void> }) | undefined
+  let closed = false
+  let checkedAt = -Infinity
+  // Errors of idle connections end the process if nobody listens. The next call reports them.
+  pool?.on('error', ignore)
+
+  async function connect(): Promise<PostgresPool> {
+    if (pool || !packages) return pool as PostgresPool
+    const { default: pg } = await packages()
+    own ??= new pg.Pool({
+      connectionString,
+      application_name: 'geohook',
+      connectionTimeoutMillis: CONNECT_TIMEOUT,
+    }).on('error', ignore)
+    return own
+  }
+
+  async function ensureTables(connected: PostgresPool): Promise<void> {
+    const query: Query = (text, values) => run(connected, text, values)
+    // Check first, so that a database user without the right to create tables can use existing ones.
+    const find = 'select to_regclass($1) is not null as found, to_regnamespace($2) is not null as "hasSchema"'
+    const [found] = await query<{ found: boolean; hasSchema: boolean }>(find, [table, schema])
+    // The lock is held until the end of the statements, which are one transaction.
+    const lock = `select pg_advisory_xact_lock(hashtext('geohook ${table}'))`
+    const createSchema = found?.hasSchema ? '' : `create schema if not exists ${schema};`
+    if (!found?.found) await query(`${lock}; ${createSchema} ${createSql}`)
+    await check?.(query)
+    checkedAt = performance.now()
+  }
+
+  async function open(): Promise<PostgresPool> {
+    if (closed) throw new Error(`the store of ${contents} is closed`)
+    opening ??= connect()
+      .then(async (connected) => {
+        await ensureTables(connected)
+        return connected
+      })
+      .catch((error) => {
+        opening = undefined
+        throw error
+      })
+    return opening
+  }
+
+  async function query<Row>(text: string, values?: readonly unknown[]): Promise<Row[]> {
+    const connected = await open()
+    try {
+      if (check && performance.now() - checkedAt > CHECK_INTERVAL) {
+        checkedAt = performance.now()
+        await check((...statement) => run(connected, ...statement))
+      }
+      return await run(connected, text, values)
+    } catch (error) {
+      // The next call creates missing tables, or reports again that they are too new.
+      checkedAt = -Infinity
+      if (isMissing(error)) opening = undefined
+      throw error
+    }
+  }
+
+  return {
+    query: (text, values) => withTimeout(query(text, values)),
+    open,
+    async close() {
+      closed = true
+      await opening?.catch(() => {})
+      // Must end even if the server is unreachable.
+      await withTimeout(own?.end() ?? Promise.resolve()).catch(() => {})
+    },
+  }
+}
+
+const ignore = (): void => {}
+
+/**
+ * Runs a statement, and repeats it once after a deadlock. The parsers are given with each statement, because an
+ * application may have replaced those of `pg`.
+ */
+async function run<Row>(pool: PostgresPool, text: string, values: readonly unknown[] = []): Promise<Row[]> {
+  const statement = { text, types: TYPES, query_timeout: CALL_TIMEOUT, ...(values.length > 0 && { values }) }
+  try {
+    return (await pool.query(statement)).rows as Row[]
+  } catch (error) {
+    if (!isRetryable(error)) throw error
+    return (await pool.query(statement)).rows as Row[]
+  }
+}
+
+/** Parsers by the id of the type: bytea, int8, int2, int4, float8 and bool. */
+const PARSERS: Readonly<Record<number, (text: string) => unknown>> = {
+  17: (text) => Buffer.from(text.slice(2), 'hex'),
+  20: Number,
+  21: Number,
+  23: Number,
+  701: Number,
+  16: (text) => text === 't',
+}
+const TYPES = { getTypeParser: (id: number) => PARSERS[id] ?? ((text: string) => text) }
+
+/** Rejects if `work` takes longer than `CALL_TIMEOUT`, because a server that hangs reports no error. */
+export async function withTimeout<T>(work: Promise<T>): Promise<T> {
+  let timer: ReturnType<typeof setTimeout> | undefined
+  const timeout = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => {
+      reject(new Error(`PostgreSQL has not answered for ${CALL_TIMEOUT} ms`))
+    }, CALL_TIMEOUT)
+  })
+  try {
+    return await Promise.race([work, timeout])
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+async function loadPg(purpose: string): Promise<typeof import('pg')> {
+  try {
+    return await import('pg')
+  } catch (cause) {
+    throw driverError(`${purpose} in PostgreSQL need the package pg: npm install pg`, cause)
+  }
+}

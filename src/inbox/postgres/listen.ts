@@ -1,0 +1,114 @@
+import type { Database } from './database.ts'
+import type { PostgresPool } from './options.ts'
+
+/** Milliseconds within which the notification of the trial must arrive. */
+const TRIAL_TIMEOUT = 1_000
+
+/** Milliseconds until a connection that was lost is replaced. */
+const RETRY_DELAY = 5_000
+
+/** Minimum milliseconds between two notifications of a process: their commits wait for one lock of the database. */
+const NOTIFY_INTERVAL = 50
+
+/** The part of a client of `pg` that listens. */
+interface Client {
+  query(text: string): Promise<unknown>
+  release(destroy: boolean): void
+  on(event: 'error', listener: (error: Error) => void): unknown
+  on(event: 'notification', listener: (message: { payload?: string }) => void): unknown
+}
+
+/** Tells other processes at once that deliveries were stored. Without it, they see them at their next poll. */
+export interface Notifier {
+  /** Notifies the other processes. */
+  notify(): void
+  /** Calls `wake` whenever another process has notified. Uses a connection until it is closed. */
+  watch(wake: () => void): { close(): void }
+}
+
+/** @param channel name of the channel: letters, digits, `_`, `-`, `.` and `:` */
+export function createNotifier({ open, query }: Database, channel: string): Notifier {
+  const id = crypto.randomUUID()
+  let notifiedAt = -Infinity
+  let timer: ReturnType<typeof setTimeout> | undefined
+
+  function send(payload: string): Promise<unknown> {
+    return query('select pg_notify($1, $2)', [channel, payload])
+  }
+
+  function watch(wake: () => void): { close(): void } {
+    let client: Client | undefined
+    let closed = false
+    let retry: ReturnType<typeof setTimeout> | undefined
+
+    function disconnect(destroy = true): void {
+      client?.release(destroy)
+      client = undefined
+    }
+
+    async function listen(): Promise<void> {
+      const pool = await open()
+      // A pool with one connection would have none left for statements.
+      if (closed || maxOf(pool) === 1) return
+      const connected = (await pool.connect()) as Client
+      client = connected
+      connected.on('error', () => {
+        if (client !== connected) return
+        disconnect()
+        again()
+      })
+      const trial = crypto.randomUUID()
+      let isHeard = false
+      connected.on('notification', ({ payload = '' }) => {
+        if (payload === trial) isHeard = true
+        else if (!payload.startsWith(id) && !closed) wake()
+      })
+      await connected.query(`listen "${channel}"`)
+      await send(trial)
+      // PgBouncer accepts LISTEN and never delivers: the connection is given back.
+      setTimeout(() => {
+        if (!isHeard && client === connected) disconnect()
+      }, TRIAL_TIMEOUT).unref()
+      if (closed) disconnect()
+    }
+
+    /** Polling goes on in any case, so errors are not reported. */
+    function again(): void {
+      if (!closed) retry = setTimeout(start, RETRY_DELAY).unref()
+    }
+
+    function start(): void {
+      listen().catch(() => {
+        disconnect()
+        again()
+      })
+    }
+
+    start()
+    return {
+      close() {
+        closed = true
+        clearTimeout(retry)
+        disconnect()
+      },
+    }
+  }
+
+  function notifyNow(): void {
+    timer = undefined
+    notifiedAt = performance.now()
+    send(id).catch(() => {}) // the others poll
+  }
+
+  return {
+    notify() {
+      if (timer) return
+      const wait = notifiedAt + NOTIFY_INTERVAL - performance.now()
+      if (wait <= 0) notifyNow()
+      else timer = setTimeout(notifyNow, wait)
+    },
+    watch,
+  }
+}
+
+const maxOf = (pool: PostgresPool): unknown => (pool as { options?: { max?: unknown } }).options?.max

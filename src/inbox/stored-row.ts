@@ -1,0 +1,103 @@
+import type { StoredDelivery } from '../receiver/types.ts'
+import type { InboxEntry, InboxState } from './durable-inbox.ts'
+import type { TakenDelivery } from './engine-port.ts'
+import { fromHead } from './serialize.ts'
+
+/** The states of a task as stored: the index is the number in the column `state`. */
+export const STATES = ['waiting', 'active', 'done', 'dead'] as const satisfies readonly InboxState[]
+
+/** The number in the column `state`. */
+export const stateNumber = (state: InboxState): number => STATES.indexOf(state)
+
+/** A delivery and its task as SQLite and PostgreSQL return them. Times are in milliseconds since 1970. */
+export interface StoredRow {
+  seq: number
+  id: string
+  state: number
+  /** Due time (waiting), expiry of the lease (active) or end time (ended). */
+  due: number
+  attempts: number
+  /** JSON array of errors, as {@link toErrors} creates it. */
+  errors: string | null
+  received: number
+  size: number
+  /** JSON array of change types. */
+  types: string
+}
+
+/** A row with the content of its delivery. */
+export interface StoredContent {
+  id: string
+  received: number
+  /** Null if the content is missing, because it was removed to free space or the file is damaged. */
+  head: string | null
+  body: Uint8Array | null
+}
+
+export function toEntry({ id, state, due, attempts, errors, received, size, types }: StoredRow): InboxEntry {
+  const name = STATES[state] ?? 'dead'
+  const error = readErrors(errors).at(-1)
+  return {
+    id,
+    state: name,
+    attempts,
+    changeTypes: readStrings(types),
+    size,
+    receivedAt: new Date(received),
+    ...(name === 'waiting' && { dueAt: new Date(due) }),
+    ...((name === 'done' || name === 'dead') && { endedAt: new Date(due) }),
+    ...(error !== undefined && { error }),
+  }
+}
+
+/** Stores the error of an attempt. */
+export const toErrors = (error: string): string => toAsciiJson([{ error }])
+
+function readErrors(text: string | null): string[] {
+  try {
+    return (JSON.parse(text ?? '[]') as { error: unknown }[]).map(({ error }) => String(error))
+  } catch {
+    return [] // the row is damaged
+  }
+}
+
+function readStrings(text: string): string[] {
+  try {
+    const strings: unknown = JSON.parse(text)
+    return Array.isArray(strings) ? strings.map(String) : []
+  } catch {
+    return [] // the row is damaged
+  }
+}
+
+/**
+ * Writes JSON in ASCII. Databases differ in which other characters they store: PostgreSQL rejects NUL and unpaired
+ * surrogates, and, with another encoding than UTF-8, most of the rest.
+ */
+export const toAsciiJson = (value: unknown): string =>
+  JSON.stringify(value).replace(
+    /[^ -~]/g,
+    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  )
+
+/** @throws if the row is damaged */
+function toDelivery({ id, received, head, body }: StoredContent): StoredDelivery {
+  if (head === null || !(body instanceof Uint8Array)) throw new Error('its bytes are missing')
+  // Convert the Buffer that some drivers return: the slice() of a Buffer does not copy.
+  return fromHead(head, id, new Uint8Array(body.buffer, body.byteOffset, body.length), received)
+}
+
+/**
+ * Restores a delivery. If the row is damaged, the result is what is left of it: the id, the time of receipt and, if the
+ * body is intact, the body.
+ */
+export function readDelivery(row: StoredContent): Pick<TakenDelivery, 'delivery' | 'damage'> {
+  try {
+    return { delivery: toDelivery(row) }
+  } catch (error) {
+    const head = JSON.stringify({ contentType: '', headers: {}, profile: '' })
+    const body = row.body instanceof Uint8Array ? row.body : new Uint8Array()
+    const damage = new Error(`it cannot be read from the store: ${String(error)}`)
+    return { delivery: toDelivery({ ...row, head, body }), damage }
+  }
+}
