@@ -50,8 +50,7 @@ export interface EndedAttempt {
  * inbox from such a table, and adds workers, retries and retention.
  *
  * A new engine is a folder with `table.ts` (this interface), `generations.ts`, `duplicates.ts` (the `DuplicatesTable`)
- * and `index.ts` (the functions that users call). `test/contract/inbox` has the tests that every engine must pass. Redis has no
- * table: BullMQ has its own workers, so `redis/inbox.ts` implements `DurableInbox` directly.
+ * and `index.ts` (the functions that users call). `test/contract/inbox` has the tests that every engine must pass.
  *
  * Every method is atomic. Changes are durable when the method resolves, except those of `take`, which only have to
  * survive a crash of the process. A table reads the time itself, inside the transaction.
