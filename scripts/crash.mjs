@@ -1,7 +1,7 @@
 // Repeatedly kills receivers with a durable inbox under load, and checks that no delivery is lost. Prints one line per
 // engine, and fails if a delivery is lost, or is handled twice without an explanation such as a crash.
 //
-//   npm run crash -- --engine sqlite|postgres|redis|all --kills 100 --receivers 4 --server-kills 6 --seed 1
+//   npm run crash -- --engine sqlite|postgres|all --kills 100 --receivers 4 --server-kills 6 --seed 1
 //   npm run crash -- --coalesce --engine sqlite --kills 100
 //   npm run crash -- --catch-up --engine all --seed 1
 //

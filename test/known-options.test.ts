@@ -8,7 +8,7 @@ import { createRequestLog } from 'geohook/inspector'
 import { createMockService } from 'geohook/mock'
 import { createOtelChangesObserver, createOtelObserver } from 'geohook/otel'
 import { createPostgresDuplicates, createPostgresInbox, createPostgresRows } from 'geohook/postgres'
-import { createRedisDuplicates, createRedisInbox } from 'geohook/redis'
+import { createRedisDuplicates } from 'geohook/redis'
 import { createSqliteDuplicates, createSqliteInbox, createSqliteRows } from 'geohook/sqlite'
 import { createPayload, createSigner } from 'geohook/testing'
 import { describe, expect, it } from 'vitest'
@@ -17,7 +17,7 @@ import { KEY, payloadOf } from './helpers/deliver.ts'
 const VARIABLE = 'If it comes from an environment variable, check that the variable is set.'
 const body = payloadOf('A')
 const postgres = { connectionString: 'postgres://127.0.0.1/parcels' }
-const redis = { url: 'redis://127.0.0.1' }
+const redis = { connection: { eval: async () => {} } }
 const inbox = createMemoryInbox()
 const origins = ['https://gis.example.com']
 const receiver = createReceiver({ signatureKey: KEY })
@@ -74,7 +74,6 @@ const bags: [string, string, (options: never) => unknown, object, object][] = [
   ['createPostgresInbox', 'schema', createPostgresInbox, { shema: 'a' }, postgres],
   ['createPostgresDuplicates', 'schema', createPostgresDuplicates, { schemas: 'a' }, postgres],
   ['createPostgresRows', 'schema', createPostgresRows, { schemas: 'a' }, postgres],
-  ['createRedisInbox', 'queue', createRedisInbox, { queu: 'a' }, redis],
   ['createRedisDuplicates', 'prefix', createRedisDuplicates, { prefx: 'a' }, redis],
   ['work', 'concurrency', (options) => inbox.work(receiver, options), { concurency: 1 }, {}],
   [
@@ -127,7 +126,6 @@ describe('an environment variable that is not set', () => {
     ['createSigner', 'signatureKey', (signatureKey) => createSigner({ signatureKey })],
     ['createSqliteInbox', 'path', (path) => createSqliteInbox({ path })],
     ['createPostgresInbox', 'connectionString', (value) => createPostgresInbox({ connectionString: value })],
-    ['createRedisInbox', 'url', (url) => createRedisInbox({ url })],
   ])('is named by %s', (_, option, call) => {
     expect(() => call(undefined as never)).toThrow(
       `${option} is missing: the value is undefined. ${VARIABLE}`,

@@ -82,7 +82,11 @@ export const AREAS = {
     tests: ['test/contract/inbox/postgres.engine.ts', 'test/inbox/postgres/!(packages).engine.ts'],
   },
   redis: {
-    mutate: ['src/inbox/redis/!(packages).ts'],
-    tests: ['test/contract/inbox/redis.engine.ts', 'test/inbox/redis/!(packages).engine.ts'],
+    mutate: ['src/inbox/redis/*.ts'],
+    tests: [
+      'test/contract/inbox/redis.engine.ts',
+      'test/inbox/redis/*.engine.ts',
+      'test/inbox/options.test.ts',
+    ],
   },
 }

@@ -2,7 +2,7 @@
 // Sets the process title first. Until then, the process list shows a key that was given as an option.
 const [, , command = ''] = process.argv
 process.title = /^[a-z]{1,10}$/.test(command) ? `geohook ${command}` : 'geohook'
-// Hides warnings, for example about Redis without persistence: only the process that receives deliveries needs them.
+// Hides warnings about the store: only the process that receives deliveries needs them.
 if (command === 'inbox') process.removeAllListeners('warning')
 
 for (const stream of [process.stdout, process.stderr]) {

@@ -22,8 +22,7 @@ const STORE_ERRORS: ReadonlyMap<string, string> = new Map([
 ])
 
 /** Matches messages that mean that the server is unreachable, for errors without a known code. */
-const UNREACHABLE =
-  /connection (is closed|terminated)|timeout|timed out|not answered|isn't writeable|max retries per request|cannot be reached|can't be reached/i
+const UNREACHABLE = /connection terminated|timeout|timed out|not answered/i
 
 /** Returns why the server of a store is unreachable, or undefined if it responded with an error. */
 export function whyUnreachable(thrown: unknown): string | undefined {

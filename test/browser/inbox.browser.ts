@@ -1,17 +1,16 @@
 import { createReceiver } from 'geohook'
 import { createMemoryInbox, type DurableInbox } from 'geohook/inbox'
-import { createRedisInbox } from 'geohook/redis'
+import { createSqliteInbox } from 'geohook/sqlite'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { startGeohook } from '../helpers/cli.ts'
 import { fill, handleAll, ONE_ATTEMPT, payloads } from '../helpers/dead-letters.ts'
 import { KEY } from '../helpers/deliver.ts'
+import { createFolder } from '../helpers/folder.ts'
 import { createGate } from '../helpers/gate.ts'
-import { createPrivateRedis, findRedis } from '../helpers/private-redis.ts'
 import { expectNoSecrets } from './helpers/secrets.ts'
 import { serveInspector } from './helpers/serve-inspector.ts'
 import { MODES, type Mode, untilLive, visit } from './helpers/visit.ts'
 
-const PASSWORD = 'Geheimnis0123456789'
 const quiet = { failed() {} }
 
 /** Stores a delivery that is done, and as many dead letters as given. */
@@ -108,13 +107,13 @@ describe.each(MODES)('an inbox, $mode', (mode) => {
 })
 
 it('geohook inbox ui shows and retries deliveries that another process handles', async () => {
-  const redis = await createPrivateRedis(findRedis() as string, PASSWORD)
-  onTestFinished(() => redis.remove())
-  await redis.start()
-  const inbox = createRedisInbox({ url: redis.url, ...ONE_ATTEMPT })
+  const folder = createFolder()
+  onTestFinished(() => folder.remove())
+  const path = folder.fileIn('inbox.db')
+  const inbox = createSqliteInbox({ path, ...ONE_ATTEMPT })
   onTestFinished(() => inbox.close())
   const [dead = ''] = await addEnded(inbox, 1)
-  const ui = startGeohook(['inbox', 'ui', '--port', '0', '--store', redis.url])
+  const ui = startGeohook(['inbox', 'ui', '--port', '0', '--store', path])
   onTestFinished(async () => void (await ui.stop()))
   const [, url = ''] = await ui.printed(/(http:\/\/[\d.]+:\d+)\//)
   const { row, press, notice } = await open(MODES[0], url)
@@ -124,5 +123,5 @@ it('geohook inbox ui shows and retries deliveries that another process handles',
   await row(dead).getByText('waiting').waitFor()
   await handleAll(inbox)
   await row(dead).getByText('done').waitFor()
-  await expectNoSecrets(url, [KEY, PASSWORD])
+  await expectNoSecrets(url, [KEY])
 })

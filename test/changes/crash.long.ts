@@ -1,3 +1,3 @@
 import { describeLosses } from './crash/losses.ts'
 
-await describeLosses({ sqlite: 20, redis: 8, postgres: 8 })
+await describeLosses({ sqlite: 20, postgres: 8 })

@@ -12,7 +12,6 @@ const LONGEST = [
   'shutdown.long',
   'explain/senders.long',
   'contract/inbox/postgres.engine',
-  'contract/inbox/redis.engine',
   'contract/inbox/sqlite.test',
   'contract/inbox/memory.test',
   'cli/demo/demo.test',

@@ -16,11 +16,9 @@ declare module 'vitest' {
 
 /** What the tests of each project need besides SQLite. */
 const NEEDS: Record<string, Need[]> = {
-  node: ['redis-server'],
-  engines: ['PostgreSQL', 'Redis', 'redis-server'],
-  package: ['PostgreSQL', 'Redis'],
-  long: ['PostgreSQL', 'Redis', 'redis-server', 'nginx'],
-  browser: ['PostgreSQL', 'Redis'],
+  engines: ['PostgreSQL', 'Redis'],
+  package: ['PostgreSQL'],
+  long: ['PostgreSQL', 'redis-server', 'nginx'],
 }
 
 /** Returns why a program, server or driver is unavailable, or `undefined`. */

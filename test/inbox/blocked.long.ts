@@ -6,10 +6,10 @@ import { until } from '../contract/inbox/fixture.ts'
 import { KEY } from '../helpers/deliver.ts'
 import { createFolder } from '../helpers/folder.ts'
 import { startNode } from '../helpers/process.ts'
-import { describeWith, POSTGRES, REDIS } from '../helpers/services.ts'
+import { describeWith, POSTGRES } from '../helpers/services.ts'
 import { editOf } from './deliveries.ts'
 import type { PoisonStore } from './poison.ts'
-import { createPostgresStore, createRedisStore, createSqliteStore } from './poison-stores.ts'
+import { createPostgresStore, createSqliteStore } from './poison-stores.ts'
 
 const APP = new URL('./apps/blocked.mjs', import.meta.url).pathname
 const WAIT = 2_000
@@ -58,5 +58,4 @@ function describeBlocked(name: string, create: () => PoisonStore | Promise<Poiso
 }
 
 describeBlocked('SQLite', () => createSqliteStore(5))
-await describeWith(REDIS, (url) => describeBlocked('Redis', () => createRedisStore(url, 5)))
 await describeWith(POSTGRES, (url) => describeBlocked('PostgreSQL', () => createPostgresStore(url, 5)))

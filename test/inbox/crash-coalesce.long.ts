@@ -1,5 +1,4 @@
 import { expect, it } from 'vitest'
-import { findRedis } from '../helpers/private-redis.ts'
 import { describeWith, POSTGRES } from '../helpers/services.ts'
 import type { EngineName } from './crash/engines.ts'
 import { toLine } from './crash/line.ts'
@@ -24,6 +23,4 @@ function recordsGroupsAsAWhole(engine: EngineName, kills: number): void {
 }
 
 recordsGroupsAsAWhole('sqlite', 4)
-if (findRedis() || process.env.CI === 'true') recordsGroupsAsAWhole('redis', 3)
-else it.skip('kill -9 loses no delivery of a group: redis, needs redis-server', () => {})
 await describeWith(POSTGRES, () => recordsGroupsAsAWhole('postgres', 2))

@@ -1,6 +1,5 @@
 import { expect, it } from 'vitest'
 import { findPostgres } from '../helpers/private-postgres.ts'
-import { findRedis } from '../helpers/private-redis.ts'
 import { describeWith, POSTGRES } from '../helpers/services.ts'
 import type { EngineName } from './crash/engines.ts'
 import { toLine } from './crash/line.ts'
@@ -30,11 +29,6 @@ function losesNothing(engine: EngineName, more: Partial<Run> = {}): void {
 
 losesNothing('sqlite')
 losesNothing('sqlite', { receivers: 2 })
-// The Redis tests use a private server that syncs every command to disk.
-if (findRedis() || process.env.CI === 'true') {
-  losesNothing('redis')
-  losesNothing('redis', { receivers: 2, serverKills: 2 })
-} else it.skip('kill -9 loses no acknowledged delivery: redis, needs redis-server', () => {})
 await describeWith(POSTGRES, () => losesNothing('postgres'))
 if (findPostgres() || process.env.CI === 'true') losesNothing('postgres', { receivers: 2, serverKills: 2 })
 else it.skip('kill -9 loses no acknowledged delivery: postgres, needs the PostgreSQL programs', () => {})

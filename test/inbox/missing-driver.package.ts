@@ -3,7 +3,6 @@ import { startNode } from '../helpers/process.ts'
 import { root } from '../package/entries.ts'
 
 const SQLITE = /there is neither node:sqlite nor better-sqlite3: .*npm install better-sqlite3/
-const url = 'redis://127.0.0.1:1'
 const connectionString = 'postgres://127.0.0.1:1/x'
 
 /** Each store, a package that is missing, and what the error says. */
@@ -21,8 +20,6 @@ const STORES: [entry: string, create: string, missing: string, message: RegExp][
     'pg',
     /npm install pg/,
   ],
-  ['redis', `createRedisInbox({ url: '${url}' })`, 'bullmq', /npm install bullmq ioredis/],
-  ['redis', `createRedisDuplicates({ url: '${url}' })`, 'ioredis', /npm install bullmq ioredis/],
 ]
 
 /**

@@ -1,10 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import { createPostgresInbox } from 'geohook/postgres'
-import { createRedisInbox } from 'geohook/redis'
 import { createSqliteInbox } from 'geohook/sqlite'
 import pg from 'pg'
 import { createFolder } from '../helpers/folder.ts'
-import { removePrefix } from '../helpers/redis-keys.ts'
 import type { PoisonStore } from './poison.ts'
 
 const QUICK = { retryDelay: 10, maxRetryDelay: 1_000 }
@@ -18,18 +16,6 @@ export function createSqliteStore(attempts: number): PoisonStore {
     options,
     inbox: createSqliteInbox(options),
     remove: folder.remove,
-  }
-}
-
-export function createRedisStore(url: string, attempts: number): PoisonStore {
-  const options = { url, prefix: `geohook-test-${randomUUID()}`, lease: 1_000, attempts, ...QUICK }
-  return {
-    entry: 'geohook/redis',
-    factory: 'createRedisInbox',
-    options,
-    inbox: createRedisInbox(options),
-    uncounted: 1,
-    remove: () => removePrefix(url, options.prefix),
   }
 }
 

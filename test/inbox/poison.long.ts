@@ -1,8 +1,8 @@
 import { describe, it } from 'vitest'
-import { describeWith, POSTGRES, REDIS } from '../helpers/services.ts'
+import { describeWith, POSTGRES } from '../helpers/services.ts'
 import { toSeed } from './crash/random.ts'
 import { expectOnlyPoisonDead, type PoisonStore, times } from './poison.ts'
-import { createPostgresStore, createRedisStore, createSqliteStore } from './poison-stores.ts'
+import { createPostgresStore, createSqliteStore } from './poison-stores.ts'
 
 const seed = toSeed(process.env.POISON_SEED)
 
@@ -27,7 +27,6 @@ function describePoison(
 }
 
 describePoison('SQLite', createSqliteStore)
-await describeWith(REDIS, (url) => describePoison('Redis', (attempts) => createRedisStore(url, attempts)))
 await describeWith(POSTGRES, (url) =>
   describePoison('PostgreSQL', (attempts) => createPostgresStore(url, attempts)),
 )

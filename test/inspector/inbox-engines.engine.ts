@@ -1,15 +1,11 @@
-import { randomUUID } from 'node:crypto'
 import type { Delivery } from 'geohook'
 import { createMemoryInbox, type DurableInbox } from 'geohook/inbox'
-import { createRedisInbox } from 'geohook/redis'
 import { createSqliteInbox } from 'geohook/sqlite'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import type { InboxEngineKind } from '../contract/inbox/engine.ts'
 import { describePostgres } from '../contract/inbox/postgres.ts'
 import { fill, handleAll, ONE_ATTEMPT, payloads } from '../helpers/dead-letters.ts'
 import { createFolder } from '../helpers/folder.ts'
-import { removePrefix } from '../helpers/redis-keys.ts'
-import { describeWith, REDIS } from '../helpers/services.ts'
 import { factIn, idsIn, noticeIn, openPage } from './helpers/inbox-page.ts'
 
 type Kind = Pick<InboxEngineKind, 'name' | 'create'>
@@ -151,16 +147,3 @@ const sqlite: Kind = {
 describePage(sqlite, ['sqlite'])
 
 await describePostgres((kind) => describePage(kind))
-
-await describeWith(REDIS, (url) =>
-  describePage({
-    name: 'Redis',
-    async create() {
-      const prefix = `geohook-test-${randomUUID()}`
-      return {
-        open: (options) => createRedisInbox({ url, prefix, ...options }),
-        remove: () => removePrefix(url, prefix),
-      }
-    },
-  }),
-)

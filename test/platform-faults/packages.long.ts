@@ -4,8 +4,6 @@ import { startNode } from '../helpers/process.ts'
 const CREATE = {
   createPostgresInbox: `createPostgresInbox({ connectionString: 'postgres://127.0.0.1:9/none' })`,
   createPostgresDuplicates: `createPostgresDuplicates({ connectionString: 'postgres://127.0.0.1:9/none' })`,
-  createRedisInbox: `createRedisInbox({ url: 'redis://127.0.0.1:9' })`,
-  createRedisDuplicates: `createRedisDuplicates({ url: 'redis://127.0.0.1:9' })`,
   'work() with coalesce': `createMemoryInbox().work(createReceiver({ signatureKey: 'parcels2026' }), { coalesce: { by: 'service' } })`,
 }
 
@@ -16,8 +14,6 @@ const hooks = new URL('./apps/print-imports.mjs', import.meta.url).href
 it.each<[keyof typeof CREATE, entries: string, parts: readonly RegExp[]]>([
   ['createPostgresInbox', 'geohook/postgres', [/^import pg-boss$/m]],
   ['createPostgresDuplicates', 'geohook/postgres', [/^import pg$/m]],
-  ['createRedisInbox', 'geohook/redis', [/^import ioredis$/m, /^import bullmq$/m]],
-  ['createRedisDuplicates', 'geohook/redis', [/^import ioredis$/m]],
   ['work() with coalesce', 'geohook geohook/inbox', [/^import \.\/join-events-\w+\.js$/m]],
 ])('%s loads its parts before the first delivery', async (name, entries, parts) => {
   const imports = entries.split(' ').map((entry) => `...await import('${entry}')`)

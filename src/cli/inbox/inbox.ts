@@ -208,7 +208,7 @@ function createInboxBackupCommand(io: Io): Command {
         if (engine !== 'sqlite')
           throw usageError(
             'this command can back up only SQLite inboxes',
-            'Use the tools of the server: pg_dump for PostgreSQL, BGSAVE for Redis.',
+            'Use the tools of the server, such as pg_dump.',
           )
         const { backupSqliteInbox } = await import('../../inbox/sqlite/index.ts')
         progress.update('copying the file')

@@ -30,7 +30,7 @@ export const withInbox = <T>(
     let inbox: DurableInbox | undefined
     try {
       inbox = await openInbox(address, options)
-      if (address.engine !== 'sqlite') await requireInboxOnServer(io, address, options)
+      if (address.engine === 'postgres') await requireInboxOnServer(io, address, options)
       return await task(inbox, progress)
     } finally {
       // Ignores errors of close(), so that they do not replace the error of the task.
@@ -63,29 +63,24 @@ export async function withStore<T>(
 const observer = { failed() {}, dead() {}, trouble() {} }
 
 async function openInbox({ engine, text }: StoreAddress, options: StoreOptions): Promise<DurableInbox> {
-  const { schema, queue, prefix } = options
+  const { schema, queue } = options
   if (engine === 'sqlite') {
     const { createSqliteInbox } = await import('../../inbox/sqlite/index.ts')
     return createSqliteInbox({ path: text, observer })
   }
-  if (engine === 'postgres') {
-    const { createPostgresInbox } = await import('../../inbox/postgres/index.ts')
-    return createPostgresInbox({ connectionString: text, schema, queue, observer })
-  }
-  const { createRedisInbox } = await import('../../inbox/redis/index.ts')
-  return createRedisInbox({ url: text, prefix, queue, observer })
+  const { createPostgresInbox } = await import('../../inbox/postgres/index.ts')
+  return createPostgresInbox({ connectionString: text, schema, queue, observer })
 }
 
 export interface StoreOptions extends SecretOptions<'store'> {
   schema?: string
   queue?: string
-  prefix?: string
 }
 
 const STORE = {
   option: 'store',
   noun: 'address of the inbox',
-  detail: 'path of a SQLite file, or a postgres:// or redis:// URL',
+  detail: 'path of a SQLite file, or a postgres:// URL',
   variable: 'GEOHOOK_INBOX',
 } as const satisfies SecretKind
 
@@ -93,12 +88,11 @@ export function addStoreOptions(command: CliCommand): void {
   command
     .with(addSecretOptions(STORE))
     .option('--schema <name>', 'PostgreSQL: schema of the inbox (default: geohook)')
-    .option('--queue <name>', 'PostgreSQL and Redis: queue of the inbox (default: inbox)')
-    .option('--prefix <text>', 'Redis: prefix of the keys in Redis (default: geohook)')
+    .option('--queue <name>', 'PostgreSQL: queue of the inbox (default: inbox)')
     .option('--json', 'print JSON')
 }
 
-type Engine = 'sqlite' | 'postgres' | 'redis'
+type Engine = 'sqlite' | 'postgres'
 
 /** The address of the database that stores an inbox. A URL can contain a password. */
 interface StoreAddress {
@@ -113,7 +107,6 @@ interface StoreAddress {
 const ENGINES: Readonly<Record<Engine, { name: string; packages: string[]; options: string[] }>> = {
   sqlite: { name: 'the SQLite file', packages: ['better-sqlite3'], options: [] },
   postgres: { name: 'PostgreSQL', packages: ['pg-boss', 'pg'], options: ['schema', 'queue'] },
-  redis: { name: 'Redis', packages: ['bullmq', 'ioredis'], options: ['queue', 'prefix'] },
 }
 
 /**
@@ -134,7 +127,7 @@ async function readStoreAddress(
     )
   }
   const address = parseStoreAddress(io, toText(secret, 'store'), secret.from)
-  for (const name of ['schema', 'queue', 'prefix'] as const) {
+  for (const name of ['schema', 'queue'] as const) {
     if (options[name] === undefined) continue
     if (!ENGINES[address.engine].options.includes(name))
       throw usageError(`--${name} does not apply to this kind of store`)
@@ -148,13 +141,19 @@ function parseStoreAddress(io: Io, text: string, from: string): StoreAddress {
   const scheme = /^([a-z][a-z\d+.-]+):/i.exec(text)?.[1]?.toLowerCase()
   if (scheme === undefined || scheme === 'sqlite')
     return { engine: 'sqlite', text: text.replace(/^sqlite:/i, ''), displayName: ENGINES.sqlite.name }
-  if (!/^(postgres(ql)?|rediss?)$/.test(scheme)) {
+  if (scheme === 'redis' || scheme === 'rediss') {
     throw usageError(
-      `the store in ${from} has an unknown scheme`,
-      'Give the path of a SQLite file, or a URL that begins with postgres:// or redis://.',
+      `the store in ${from} is a Redis URL, but geohook has no inbox in Redis`,
+      'Put deliveries into a queue of your own with packDelivery(): see docs/queues.md.',
+      'store_unsupported',
     )
   }
-  const engine = scheme.startsWith('postgres') ? 'postgres' : 'redis'
+  if (scheme !== 'postgres' && scheme !== 'postgresql') {
+    throw usageError(
+      `the store in ${from} has an unknown scheme`,
+      'Give the path of a SQLite file, or a URL that begins with postgres://.',
+    )
+  }
   const url = URL.canParse(text) ? new URL(text) : undefined
   // If the password contains an unescaped /, `URL` treats the rest of the password, and the host, as the path.
   if (!url || /@/.test(url.pathname + url.search + url.hash)) {
@@ -163,16 +162,14 @@ function parseStoreAddress(io: Io, text: string, from: string): StoreAddress {
       'Percent-encode special characters of its password, for example / as %2F.',
     )
   }
-  for (const secret of [text, ...secretsOf(url, engine)]) io.keepSecret(secret)
-  const { name } = ENGINES[engine]
-  return { engine, text, displayName: url.host ? `${name} at ${url.host}` : name }
+  for (const secret of [text, ...secretsOf(url)]) io.keepSecret(secret)
+  const { name } = ENGINES.postgres
+  return { engine: 'postgres', text, displayName: url.host ? `${name} at ${url.host}` : name }
 }
 
-function secretsOf({ username, password, searchParams }: URL, engine: Engine): string[] {
+function secretsOf({ password, searchParams }: URL): string[] {
   const inQuery = [...searchParams].filter(([name]) => isSecretParameter(name))
-  // Redis accepts redis://password@host, so a user name without a password may itself be the password.
-  const login = password || (engine === 'redis' ? username : '')
-  return [login, decode(login), ...inQuery.map(([, value]) => value)]
+  return [password, decode(password), ...inQuery.map(([, value]) => value)]
 }
 
 function decode(text: string): string {
@@ -210,14 +207,13 @@ const TIMEOUT = 5_000
  */
 async function requireInboxOnServer(
   io: Io,
-  { engine, text, displayName }: StoreAddress,
+  { text, displayName }: StoreAddress,
   options: StoreOptions,
 ): Promise<void> {
-  const exists = engine === 'postgres' ? existsInPostgres : existsInRedis
-  if (await exists(text, options, io.wait(TIMEOUT))) return
+  if (await existsInPostgres(text, options, io.wait(TIMEOUT))) return
   throw usageError(
     `no inbox with that name in ${displayName}`,
-    'Check the database, --schema, --queue and --prefix. The process that receives deliveries creates the inbox.',
+    'Check the database, --schema and --queue. The process that receives deliveries creates the inbox.',
   )
 }
 
@@ -242,34 +238,6 @@ async function existsInPostgres(
     return (await client.query(`select 1 from ${table} where name = $1`, [queue])).rows.length > 0
   } finally {
     void client.end().catch(() => {})
-  }
-}
-
-async function existsInRedis(
-  url: string,
-  { prefix = 'geohook', queue = 'inbox' }: StoreOptions,
-  timeout: number,
-): Promise<boolean> {
-  const { Redis } = await import('ioredis')
-  const client = new Redis(url, {
-    lazyConnect: true,
-    connectTimeout: timeout,
-    commandTimeout: timeout,
-    maxRetriesPerRequest: 0,
-    retryStrategy: () => null,
-  })
-  let connectionError: Error | undefined
-  client.on('error', (error) => {
-    connectionError = error
-  })
-  try {
-    await client.connect()
-    return (await client.exists(`${prefix}:${queue}:meta`)) > 0
-  } catch (error) {
-    // The caught error only says that the connection is closed; the error from the `error` event gives the reason.
-    throw connectionError ?? error
-  } finally {
-    client.disconnect()
   }
 }
 

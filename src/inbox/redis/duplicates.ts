@@ -1,6 +1,15 @@
-import type { Redis } from 'ioredis'
 import type { DuplicatesTable } from '../duplicates.ts'
-import { createConnection } from './connection.ts'
+
+/** The method of an ioredis client (`Redis` or `Cluster`) that the store calls. */
+export interface RedisConnection {
+  eval(script: string, numberOfKeys: number, ...keysAndValues: (string | number)[]): Promise<unknown>
+}
+
+/**
+ * Milliseconds to wait for a reply. The limit is short, because an HTTP client is waiting for the response; the
+ * client's own limits are longer by default.
+ */
+const CALL_TIMEOUT = 3_000
 
 /** Value of a delivery's key after the delivery is done. Before that, the value is the owner of the claim. */
 const DONE = 'done'
@@ -22,37 +31,41 @@ if owner and owner ~= ARGV[1] then return 0 end
 redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
 return 1`
 
+const RECORD_DONE = `return redis.call('SET', KEYS[1], '${DONE}', 'PX', ARGV[1])`
+
 const RELEASE = `
 if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('DEL', KEYS[1]) end
 return 0`
 
 /** Creates a table of claims: one expiring key per delivery. The keys may be on different nodes of a cluster. */
-export function createRedisDuplicatesTable(url: string, prefix: string): DuplicatesTable {
-  const connection = createConnection<Redis>({
-    url,
-    open: async (client) => client,
-    onError() {}, // ignored: the caller receives the error
-  })
-  const keyOf = (id: string) => `${prefix}:duplicates:${id}`
+export function createRedisDuplicatesTable(connection: RedisConnection, prefix: string): DuplicatesTable {
+  const run = (script: string, id: string, ...values: (string | number)[]) =>
+    withTimeout(connection.eval(script, 1, `${prefix}:duplicates:${id}`, ...values))
 
   return {
-    claim: (id, owner, lease) =>
-      connection.run(
-        async (client) =>
-          (await client.eval(CLAIM, 1, keyOf(id), owner, lease)) as 'claimed' | 'busy' | 'done',
-      ),
-    renew: (ids, owner, lease) =>
-      connection.run(async (client) => {
-        await Promise.all(ids.map((id) => client.eval(RENEW, 1, keyOf(id), owner, lease)))
-      }),
-    done: (id, retention) =>
-      connection.run(async (client) => {
-        await client.set(keyOf(id), DONE, 'PX', retention)
-      }),
-    release: (id, owner) =>
-      connection.run(async (client) => {
-        await client.eval(RELEASE, 1, keyOf(id), owner)
-      }),
-    close: connection.close,
+    claim: async (id, owner, lease) => (await run(CLAIM, id, owner, lease)) as 'claimed' | 'busy' | 'done',
+    async renew(ids, owner, lease) {
+      await Promise.all(ids.map((id) => run(RENEW, id, owner, lease)))
+    },
+    async done(id, retention) {
+      await run(RECORD_DONE, id, retention)
+    },
+    async release(id, owner) {
+      await run(RELEASE, id, owner)
+    },
+    async close() {},
+  }
+}
+
+/** Rejects if a call takes longer than `CALL_TIMEOUT`, because a client may wait for its server without a limit. */
+async function withTimeout(call: Promise<unknown>): Promise<unknown> {
+  let timer: ReturnType<typeof setTimeout> | undefined
+  const timeout = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error(`Redis has not answered for ${CALL_TIMEOUT} ms`)), CALL_TIMEOUT)
+  })
+  try {
+    return await Promise.race([call, timeout])
+  } finally {
+    clearTimeout(timer)
   }
 }

@@ -1,5 +1,4 @@
 import { expect, it } from 'vitest'
-import { findRedis } from '../../helpers/private-redis.ts'
 import { describeWith, POSTGRES } from '../../helpers/services.ts'
 import type { EngineName } from '../../inbox/crash/engines.ts'
 import { toSeed } from '../../inbox/crash/random.ts'
@@ -22,15 +21,11 @@ export async function describeLosses(numbers: Partial<Record<EngineName, number>
       expect(verdict, line).toMatchObject({ missing: [], wrong: [] })
       // Without them, the test would prove nothing.
       expect(verdict.edits, line).toBeGreaterThan(0)
-      if (engine !== 'redis') expect(verdict.compared, line).toBeGreaterThan(0)
+      expect(verdict.compared, line).toBeGreaterThan(0)
     })
   }
 
-  const { sqlite, redis, postgres } = numbers
+  const { sqlite, postgres } = numbers
   if (sqlite) losesNoEdit('sqlite', sqlite)
-  if (redis) {
-    if (findRedis() || process.env.CI === 'true') losesNoEdit('redis', redis)
-    else it.skip('catches up with lost deliveries after kill -9: redis, needs redis-server', () => {})
-  }
   if (postgres) await describeWith(POSTGRES, () => losesNoEdit('postgres', postgres))
 }

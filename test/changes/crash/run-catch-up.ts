@@ -24,7 +24,7 @@ export interface CatchUpVerdict {
   /** Number of deliveries that were stored, from the service and from catching up. */
   announced: number
   caughtUp: number
-  /** Number of comparisons of a feature with its snapshot. Redis has none. */
+  /** Number of comparisons of a feature with its snapshot. */
   compared: number
   /** Differences between the mock and what the handlers saw. */
   missing: string[]
@@ -128,7 +128,7 @@ export function toLine(
 }
 
 /** The stores of snapshots. */
-const ROWS: Partial<Record<EngineName, { ROWS: string }>> = {
+const ROWS: Record<EngineName, { ROWS: string }> = {
   sqlite: { ROWS: 'createSqliteRows' },
   postgres: { ROWS: 'createPostgresRows' },
 }

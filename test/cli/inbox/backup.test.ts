@@ -77,11 +77,6 @@ describe('geohook inbox backup', () => {
       ['copy2.db', '--store', 'postgres://127.0.0.1:1/db'],
       'this command can back up only SQLite inboxes',
     ],
-    [
-      'an inbox in Redis',
-      ['copy2.db', '--store', 'redis://127.0.0.1:1'],
-      'this command can back up only SQLite inboxes',
-    ],
     ['a missing inbox', ['copy2.db', '--store', 'missing.db'], 'no such file'],
     ['no file', [], "missing required argument 'file'"],
   ])('refuses %s, and leaves no file', async (_, [file, ...args], message) => {

@@ -2,15 +2,21 @@ import { randomUUID } from 'node:crypto'
 import { join } from 'node:path'
 import type { DurableInbox } from 'geohook/inbox'
 import { createPostgresInbox } from 'geohook/postgres'
-import { createRedisInbox } from 'geohook/redis'
-import { Redis } from 'ioredis'
 import pg from 'pg'
-import { afterAll, beforeAll, expect, it } from 'vitest'
-import { createFolder, geohook, type RunResult, withListener } from '../../helpers/cli.ts'
+import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest'
+import {
+  createFolder,
+  geohook,
+  type RunResult,
+  startGeohook,
+  withListener,
+  withoutProgress,
+} from '../../helpers/cli.ts'
 import { fill, handleAll, ONE_ATTEMPT, payloads } from '../../helpers/dead-letters.ts'
 import { KEY } from '../../helpers/deliver.ts'
 import { UNKNOWN_ID } from '../../helpers/inboxes.ts'
-import { describeWith, POSTGRES, REDIS } from '../../helpers/services.ts'
+import { createPrivatePostgres, findPostgres } from '../../helpers/private-postgres.ts'
+import { describeWith, POSTGRES } from '../../helpers/services.ts'
 
 const folder = createFolder()
 const name = `geohook_test_${randomUUID().replaceAll('-', '').slice(0, 16)}`
@@ -42,6 +48,30 @@ await describeWith(POSTGRES, (url) => {
   })
 })
 
+const programs = findPostgres()
+it.skipIf(!programs && process.env.CI !== 'true')(
+  'geohook inbox ui survives a crash of its store without any output, and stops while it is away',
+  async () => {
+    const server = await createPrivatePostgres(programs ?? '')
+    onTestFinished(() => server.remove())
+    await server.start()
+    const inbox = createPostgresInbox({ connectionString: server.url, observer: { trouble() {} } })
+    await fill(inbox, payloads(1))
+    await inbox.close()
+    const ui = startGeohook(['inbox', 'ui', '--port', '0', '--store', server.url])
+    onTestFinished(async () => void (await ui.stop()))
+    const [, url = ''] = await ui.printed(/(http:\/\/[\d.]+:\d+)\//)
+    const stream = await fetch(`${url}/live`)
+    await server.kill()
+    const page = await fetch(url)
+    expect(page.status).toBe(503)
+    expect(await page.text()).toContain('The store of the inbox is unreachable')
+    expect(await ui.stop()).toBe(0)
+    await stream.body?.cancel().catch(() => {})
+    expect(withoutProgress(ui.stderr)).toBe('')
+  },
+)
+
 async function schemas(connectionString: string, name: string): Promise<unknown[]> {
   const client = new pg.Client({ connectionString })
   await client.connect()
@@ -51,18 +81,6 @@ async function schemas(connectionString: string, name: string): Promise<unknown[
     await client.end()
   }
 }
-
-await describeWith(REDIS, (url) => {
-  const inbox = createRedisInbox({ url, prefix: name, queue: 'parcels', ...ONE_ATTEMPT })
-  testCommands(inbox, url, ['--prefix', name, '--queue', 'parcels'])
-
-  afterAll(async () => {
-    const client = new Redis(url)
-    for await (const keys of client.scanStream({ match: `${name}*`, count: 1_000 }))
-      if (keys.length > 0) await client.unlink(...keys)
-    await client.quit()
-  })
-})
 
 /** Tests the `geohook inbox` commands on one inbox. */
 function testCommands(inbox: DurableInbox, store: string, options: string[]): void {

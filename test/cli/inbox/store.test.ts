@@ -57,6 +57,8 @@ describe('geohook inbox refuses', () => {
     ['an empty file', ['--store', empty], 'it is not a SQLite file'],
     ['a foreign database', ['--store', foreign], 'is a database, but not an inbox'],
     ['an unknown scheme', ['--store', `mysql://u:${PASSWORD}@h/db`], 'has an unknown scheme'],
+    ['a Redis URL', ['--store', `redis://:${PASSWORD}@h`], 'geohook has no inbox in Redis'],
+    ['a Redis URL with TLS', ['--store', `rediss://:${PASSWORD}@h`], 'geohook has no inbox in Redis'],
     ['an unescaped password', ['--store', `postgres://u:${PASSWORD}@h/db`], 'is not a URL'],
     ['two sources', ['--store', path, '--store-env', 'X'], 'cannot be mixed'],
     ['two stores', ['--store', path, '--store', path], 'only one store can be used'],
@@ -68,14 +70,8 @@ describe('geohook inbox refuses', () => {
       '--schema does not apply to this kind of store',
     ],
     ['--queue of SQLite', ['--store', path, '--queue', 'x'], '--queue does not apply to this kind of store'],
-    [
-      '--prefix of PostgreSQL',
-      ['--store', 'postgres://h/db', '--prefix', 'x'],
-      '--prefix does not apply to this',
-    ],
-    ['--schema of Redis', ['--store', 'redis://h', '--schema', 'x'], '--schema does not apply to this'],
     ['an invalid schema', ['--store', 'postgres://h/db', '--schema', 'a b'], 'schema must be'],
-    ['an empty queue', ['--store', 'redis://h', '--queue', ''], '--queue is empty'],
+    ['an empty queue', ['--store', 'postgres://h/db', '--queue', ''], '--queue is empty'],
   ])('%s', async (_, args, message) => {
     const result = await stats(...args)
     expect(result).toMatchObject({ code: 2, stdout: '' })
@@ -84,6 +80,14 @@ describe('geohook inbox refuses', () => {
     const asJson = await stats(...args, '--json')
     expect(asJson).toMatchObject({ code: 2, stdout: '' })
     expect(JSON.parse(asJson.stderr).error.message).toContain(message)
+  })
+
+  it('a Redis URL with a code, and says where deliveries can be queued instead', async () => {
+    const { stderr } = await stats('--store', 'redis://h', '--json')
+    expect(JSON.parse(stderr).error).toMatchObject({
+      code: 'store_unsupported',
+      hint: expect.stringMatching(/packDelivery\(\).*docs\/queues\.md/),
+    })
   })
 
   it('all of the above without creating or changing a file', () => {

@@ -7,8 +7,6 @@ import { createFolder, geohook, parseEvents, startGeohook, withoutProgress } fro
 import { withTarget } from '../../helpers/cli-servers.ts'
 import { fill, handleAll, ONE_ATTEMPT, payloads } from '../../helpers/dead-letters.ts'
 import { type Answer, send } from '../../helpers/http.ts'
-import { createPrivateRedis, findRedis } from '../../helpers/private-redis.ts'
-import { describeWith } from '../../helpers/services.ts'
 import { unusedUrl } from '../../helpers/target.ts'
 
 const TOKEN = 'Geheimnis0123456789'
@@ -148,32 +146,10 @@ describe('geohook inbox ui', () => {
   })
 
   it('exits with 3 if the server of the store is unreachable', async () => {
-    const store = `redis://:${TOKEN}@${new URL(await unusedUrl()).host}`
+    const store = `postgres://geohook:${TOKEN}@${new URL(await unusedUrl()).host}/inbox`
     const { code, stdout, stderr } = await geohook(['inbox', 'ui', '--port', '0', '--store', store])
     expect({ code, stdout }).toEqual({ code: 3, stdout: '' })
-    expect(stderr).toMatch(/^error: cannot reach Redis at 127\.0\.0\.1:\d+: /)
+    expect(stderr).toMatch(/^error: cannot reach PostgreSQL at 127\.0\.0\.1:\d+: /)
     expect(stderr).not.toContain(TOKEN)
-  })
-})
-
-await describeWith({ name: 'redis-server', url: '' }, () => {
-  it('geohook inbox ui survives a crash of its store without any output, and stops while it is away', async () => {
-    const redis = await createPrivateRedis(findRedis() as string, TOKEN)
-    onTestFinished(() => redis.remove())
-    await redis.start()
-    const { createRedisInbox } = await import('geohook/redis')
-    const inbox = createRedisInbox({ url: redis.url, observer: { trouble() {} } })
-    await fill(inbox, payloads(1))
-    await inbox.close()
-    const { ui, url } = await startUi(['--store', redis.url])
-    const stream = await fetch(`${url}/live`)
-    await redis.crash()
-    const { status, text } = await get(`${url}/`)
-    expect(status).toBe(503)
-    expect(text).toContain('The store of the inbox is unreachable')
-    expect(text).not.toContain(TOKEN)
-    expect(await ui.stop()).toBe(0)
-    await stream.body?.cancel().catch(() => {})
-    expect(withoutProgress(ui.stderr)).toBe('')
   })
 })

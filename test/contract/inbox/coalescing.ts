@@ -68,9 +68,8 @@ export function describeCoalescing(kind: InboxEngineKind): void {
 
     /**
      * Handles one delivery of each service, and sends the bodies during these calls, so that each service needs one more
-     * call for them, however long it takes to store them. In Redis, a delivery is active before it has joined its group.
-     * So the first calls end only when a delivery of the service `Last` is handled, which is sent when all are active.
-     * Returns the calls made after that.
+     * call for them, however long it takes to store them. The first calls end only when a delivery of the service `Last`
+     * is handled, which is sent when all are active. Returns the calls made after that.
      */
     async function sendTogether(
       inbox: DurableInbox,

@@ -1,37 +1,28 @@
 import { randomUUID } from 'node:crypto'
-import { createRedisDuplicates, createRedisInbox } from 'geohook/redis'
+import { createRedisDuplicates } from 'geohook/redis'
+import { Redis } from 'ioredis'
 import { removePrefix } from '../../helpers/redis-keys.ts'
 import { describeWith, REDIS } from '../../helpers/services.ts'
 import { describeDuplicates } from './duplicates.ts'
-import type { InboxEngineKind } from './engine.ts'
-import { describeInbox } from './inboxes.ts'
-import { describeLease } from './lease.ts'
 
-await describeWith(REDIS, (url) => {
-  const kind: InboxEngineKind = {
-    name: 'Redis',
-    async create() {
-      const prefix = `geohook-test-${randomUUID()}`
-      return {
-        open: (options) => createRedisInbox({ url, prefix, ...options }),
-        remove: () => removePrefix(url, prefix),
-      }
-    },
-    minLease: 1_000,
-    isShared: true,
-  }
-  describeInbox(kind)
-  describeLease(kind)
-
+await describeWith(REDIS, (url) =>
   describeDuplicates({
     name: 'Redis',
     async create() {
       const prefix = `geohook-test-${randomUUID()}`
+      const clients: Redis[] = []
       return {
-        open: (options) => createRedisDuplicates({ url, prefix, ...options }),
-        remove: () => removePrefix(url, prefix),
+        open(options) {
+          const connection = new Redis(url)
+          clients.push(connection)
+          return createRedisDuplicates({ connection, prefix, ...options })
+        },
+        async remove() {
+          for (const client of clients) client.disconnect()
+          await removePrefix(url, prefix)
+        },
       }
     },
     isShared: true,
-  })
-})
+  }),
+)

@@ -4,7 +4,6 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import pg from 'pg'
 import { createPrivatePostgres, findPostgres } from '../../helpers/private-postgres.ts'
-import { createPrivateRedis, findRedis } from '../../helpers/private-redis.ts'
 import { POSTGRES } from '../../helpers/servers.ts'
 import { openDatabase } from '../../helpers/sqlite.ts'
 
@@ -91,22 +90,6 @@ async function postgres({ isKilled }: EngineNeeds): Promise<Engine> {
   }
 }
 
-/** Uses a private server that syncs every command to disk, because the shared server might not write to disk. */
-async function redis(): Promise<Engine> {
-  const program = findRedis()
-  if (!program) throw new Error('there is no redis-server on this machine')
-  const server = await createPrivateRedis(program)
-  await server.start()
-  return {
-    entry: 'geohook/redis',
-    factory: 'createRedisInbox',
-    options: { url: server.url, lease: 6_000 },
-    requireSound: checkNothing,
-    server: { kill: server.crash, start: server.start },
-    remove: server.remove,
-  }
-}
-
-export const ENGINES = { sqlite, postgres, redis } as const
+export const ENGINES = { sqlite, postgres } as const
 
 export type EngineName = keyof typeof ENGINES
