@@ -4,7 +4,7 @@ import type { TakenDelivery } from './engine-port.ts'
 import { fromHead } from './serialize.ts'
 
 /** The states of a task as stored: the index is the number in the column `state`. */
-export const STATES = ['waiting', 'active', 'done', 'dead'] as const satisfies readonly InboxState[]
+export const STATES: readonly InboxState[] = ['waiting', 'active', 'done', 'dead']
 
 /** The number in the column `state`. */
 export const stateNumber = (state: InboxState): number => STATES.indexOf(state)

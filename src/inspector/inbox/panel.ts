@@ -1,5 +1,4 @@
 import type { InboxState, InboxStats } from '../../inbox/durable-inbox.ts'
-import { toCursor } from '../../inbox/method-options.ts'
 import { toDuration } from '../../shared/words.ts'
 import { deliveryPath } from '../html/page.ts'
 import { type Html, html, renderFacts, renderTable, toCount } from '../html/template.ts'
@@ -178,8 +177,7 @@ async function listIds(inbox: Store): Promise<string[]> {
  */
 async function countErrors(inbox: Store, dead: number): Promise<{ errors: DeadLetterError[]; read: number }> {
   if (dead === 0) return { errors: [], read: 0 }
-  const after = toCursor(Math.max(0, dead - PAGE_SIZE))
-  const { entries } = await inbox.list({ state: 'dead', limit: PAGE_SIZE, after })
+  const { entries } = await inbox.list({ state: 'dead', limit: PAGE_SIZE, order: 'newest' })
   const errors = new Map<string, DeadLetterError>()
   for (const { id, error = 'no error text', endedAt, receivedAt } of entries) {
     const time = endedAt ?? receivedAt
@@ -242,7 +240,7 @@ export class Samples {
 /** For each state, a number of deliveries. */
 export type Counts = Readonly<Record<InboxState, number>>
 
-export const sumOf = (counts: Counts): number => STATES.reduce((sum, state) => sum + counts[state], 0)
+const sumOf = (counts: Counts): number => STATES.reduce((sum, state) => sum + counts[state], 0)
 
 /** The states in the order in which a cursor lists them. */
 export const STATES: readonly InboxState[] = ['waiting', 'active', 'done', 'dead']

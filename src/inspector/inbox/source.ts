@@ -1,9 +1,8 @@
 import type { DurableInbox, InboxEntry, InboxState, InboxStats } from '../../inbox/durable-inbox.ts'
-import { toCursor } from '../../inbox/method-options.ts'
 import { InspectorError } from '../http.ts'
 import type { ListQuery, RowPage, Source } from '../source.ts'
 import { createActions, METHODS, type Store, toItem, toRow, toStoreError } from './item.ts'
-import { type Counts, createInboxPanel, Samples, STATES, sumOf } from './panel.ts'
+import { type Counts, createInboxPanel, Samples, STATES } from './panel.ts'
 
 const MAX_CHANGE_TYPES = 50
 
@@ -69,31 +68,39 @@ async function listInbox(
     return { rows: item ? [toRow(item)] : [] }
   }
   if (outcome !== undefined && !isState(outcome)) return { rows: [] }
-  const cursor = after === undefined ? undefined : readCursor(after)
   const counts = await inbox.stats()
-  const ends = cursor ? mapStates((state) => Math.min(cursor[state], counts[state])) : counts
-  const selected = mapStates((state) => (outcome === undefined || outcome === state ? ends[state] : 0))
+  const start = after === undefined ? mapStates((state) => ({ left: counts[state] })) : readCursor(after)
+  const selected = mapStates((state) => ({
+    ...start[state],
+    left: outcome === undefined || outcome === state ? Math.min(start[state].left, counts[state]) : 0,
+  }))
   const window = await readWindow(inbox, selected, limit)
-  const hasOlder = sumOf(window.older) > 0
+  const hasOlder = STATES.some((state) => window.older[state].left > 0)
   return {
     rows: window.entries.map(toRow),
-    ...(hasOlder && { next: STATES.map((state) => window.older[state]).join('-') }),
+    ...(hasOlder && { next: STATES.map((state) => writePosition(window.older[state])).join('-') }),
     ...((hasOlder || after !== undefined) && { note: describe(window, after === undefined) }),
   }
 }
 
 const isState = (word: string): word is InboxState => (STATES as readonly string[]).includes(word)
 
-function readCursor(after: string): Counts {
-  const [, ...numbers] = /^(\d{1,12})-(\d{1,12})-(\d{1,12})-(\d{1,12})$/.exec(after) ?? []
-  if (numbers.length === 0) throw new InspectorError(400, 'This page of the list does not exist.')
-  return mapStates((state) => Number(numbers[STATES.indexOf(state)]))
+const writePosition = ({ after = '', left }: Position): string => `${left}.${after}`
+
+function readCursor(after: string): Record<InboxState, Position> {
+  const positions = after.split('-').flatMap((text): Position[] => {
+    const [, left, key] = /^(\d{1,12})\.(\d{0,15})$/.exec(text) ?? []
+    return left === undefined ? [] : [{ left: Number(left), ...(key && { after: key }) }]
+  })
+  if (positions.length !== STATES.length || after.split('-').length !== STATES.length)
+    throw new InspectorError(400, 'This page of the list does not exist.')
+  return mapStates((state) => positions[STATES.indexOf(state)] ?? { left: 0 })
 }
 
 /** For example `The newest of each state: 500 of 12,034 waiting, 500 of 80,000 done.` */
 function describe({ shown, older }: Window, isFirst: boolean): string {
-  const parts = STATES.filter((state) => shown[state] + older[state] > 0).map((state) => {
-    const total = (shown[state] + older[state]).toLocaleString('en')
+  const parts = STATES.filter((state) => shown[state] + older[state].left > 0).map((state) => {
+    const total = (shown[state] + older[state].left).toLocaleString('en')
     return `${shown[state].toLocaleString('en')} of ${total} ${state}`
   })
   if (parts.length === 0) return 'There are no older deliveries.'
@@ -143,7 +150,8 @@ function watchInbox(inbox: Store, onStats: (stats: InboxStats) => void): Source[
     const isSame = last !== undefined && STATES.every((state) => stats[state] === last?.stats[state])
     const isIdle = isSame && stats.waiting + stats.active === 0
     if (isIdle && last && !hasFailed) return
-    const { entries } = await readWindow(inbox, stats, WATCHED)
+    const newest = mapStates((state) => ({ left: stats[state] }))
+    const { entries } = await readWindow(inbox, newest, WATCHED)
     const versions = new Map(entries.map((entry) => [entry.id, versionOf(entry)]))
     const changed = last ? differences(last.versions, versions) : []
     const isFirst = last === undefined
@@ -189,32 +197,45 @@ function differences(before: ReadonlyMap<string, string>, after: ReadonlyMap<str
   return [...changed.map(([id]) => id), ...gone]
 }
 
-/** The newest deliveries of each state. Inboxes list the oldest first, so a window is the end of each list. */
+/** Where a page begins in the list of a state. */
+interface Position {
+  /** The `next` of the page before. Absent for the newest deliveries. */
+  after?: string
+  /** Number of deliveries from there on. */
+  left: number
+}
+
+/** The newest deliveries of each state. */
 interface Window {
   /** Newest first. */
   entries: InboxEntry[]
   /** Number of deliveries of each state in this window. */
   shown: Counts
-  /** Number of older deliveries of each state. */
-  older: Counts
+  /** Where the older deliveries of each state begin. */
+  older: Record<InboxState, Position>
 }
 
 /**
  * Reads the newest deliveries with at most one call per state, however many deliveries there are. Each state gets an
  * equal share of the limit, so that a thousand done deliveries do not hide one dead letter.
- *
- * @param ends number of deliveries of each state up to the end of the window
  */
-async function readWindow(inbox: Store, ends: Counts, limit: number): Promise<Window> {
-  const sizes = shareOut(ends, limit)
-  const older = mapStates((state) => ends[state] - sizes[state])
-  const pages = await Promise.all(
-    STATES.filter((state) => sizes[state] > 0).map((state) =>
-      inbox.list({ state, limit: sizes[state], after: toCursor(older[state]) }),
-    ),
+async function readWindow(inbox: Store, from: Record<InboxState, Position>, limit: number): Promise<Window> {
+  const sizes = shareOut(
+    mapStates((state) => from[state].left),
+    limit,
   )
-  const entries = pages.flatMap((page) => page.entries)
-  const shown = mapStates((state) => entries.filter((entry) => entry.state === state).length)
+  const older = { ...from }
+  const shown = mapStates(() => 0)
+  const read = async (state: InboxState): Promise<InboxEntry[]> => {
+    const { after, left } = from[state]
+    if (sizes[state] === 0) return []
+    const { entries, next } = await inbox.list({ state, limit: sizes[state], order: 'newest', after })
+    shown[state] = entries.length
+    older[state] =
+      next === undefined ? { left: 0 } : { after: next, left: Math.max(1, left - entries.length) }
+    return entries
+  }
+  const entries = (await Promise.all(STATES.map(read))).flat()
   return { entries: entries.sort((a, b) => +b.receivedAt - +a.receivedAt), shown, older }
 }
 
