@@ -108,7 +108,7 @@ export interface DeliveryHandler {
 
 /**
  * Stores each delivery before the receiver responds, then runs its handlers until they succeed or no attempts are
- * left. Created by `createMemoryInbox`, `createSqliteInbox`, `createPostgresInbox` and `createRedisInbox`.
+ * left. Created by `createMemoryInbox`, `createSqliteInbox` and `createPostgresInbox`.
  *
  * Every method rejects while the store is unreachable, and works again as soon as the store is reachable.
  */

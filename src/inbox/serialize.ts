@@ -21,9 +21,15 @@ export function toHead(delivery: StoredDelivery): string {
   return JSON.stringify({ contentType, headers, profile, keyIndex, tenant })
 }
 
-/** Restores a delivery from the output of {@link toHead}. */
+/**
+ * Restores a delivery from the output of {@link toHead}.
+ *
+ * @throws if the head is damaged
+ */
 export function fromHead(head: string, id: string, rawBody: Uint8Array, receivedAt: number): StoredDelivery {
   const { contentType, headers, profile, ...optional } = JSON.parse(head) as StoredDelivery
+  if (typeof contentType !== 'string' || !headers || typeof headers !== 'object')
+    throw new Error('its content type or its headers are missing')
   return copyDelivery({
     ...optional,
     id,
@@ -33,30 +39,4 @@ export function fromHead(head: string, id: string, rawBody: Uint8Array, received
     receivedAt: new Date(receivedAt),
     profile,
   })
-}
-
-/** A delivery as one JSON object, for stores that accept JSON. `body` is base64. */
-export interface Envelope {
-  id: string
-  changeTypes: readonly string[]
-  size: number
-  receivedAt: number
-  head: string
-  body: string
-}
-
-export function toEnvelope(delivery: Delivery): Envelope {
-  const { id, changeTypes, rawBody, receivedAt } = delivery
-  return {
-    id,
-    changeTypes,
-    size: rawBody.length,
-    receivedAt: receivedAt.getTime(),
-    head: toHead(delivery),
-    body: Buffer.from(rawBody.buffer, rawBody.byteOffset, rawBody.byteLength).toString('base64'),
-  }
-}
-
-export function fromEnvelope({ id, head, body, receivedAt }: Envelope): StoredDelivery {
-  return fromHead(head, id, new Uint8Array(Buffer.from(body, 'base64')), receivedAt)
 }

@@ -46,6 +46,7 @@ export function createDatabase(
   let own: (PostgresPool & { end(): Promise<void> }) | undefined
   let closed = false
   let checkedAt = -Infinity
+  let isIncomplete = false
   // Errors of idle connections end the process if nobody listens. The next call reports them.
   pool?.on('error', ignore)
 
@@ -68,7 +69,8 @@ export function createDatabase(
     // The lock is held until the end of the statements, which are one transaction.
     const lock = `select pg_advisory_xact_lock(hashtext('geohook ${table}'))`
     const createSchema = found?.hasSchema ? '' : `create schema if not exists ${schema};`
-    if (!found?.found) await query(`${lock}; ${createSchema} ${createSql}`)
+    if (!found?.found || isIncomplete) await query(`${lock}; ${createSchema} ${createSql}`)
+    isIncomplete = false
     await check?.(query)
     checkedAt = performance.now()
   }
@@ -96,9 +98,12 @@ export function createDatabase(
       }
       return await run(connected, text, values)
     } catch (error) {
-      // The next call creates missing tables, or reports again that they are too new.
-      checkedAt = -Infinity
-      if (isMissing(error)) opening = undefined
+      checkedAt = -Infinity // the next call reports again that the tables are too new
+      if (isMissing(error)) {
+        // The next call creates the missing tables.
+        isIncomplete = true
+        opening = undefined
+      }
       throw error
     }
   }

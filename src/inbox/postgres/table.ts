@@ -40,7 +40,7 @@ export function createPostgresTable(
   const { schema } = location
   const [task, delivery] = [`${schema}.inbox_task`, `${schema}.inbox_delivery`]
   const database = createDatabase(location, {
-    contents: 'an inbox',
+    contents: 'deliveries',
     table: `${schema}.inbox_meta`,
     createSql: createInboxSql(schema),
     check: (query) => requireCompatible(query, schema),

@@ -1,7 +1,6 @@
 import { createPostgresInbox } from 'geohook/postgres'
 import pg from 'pg'
 import { afterAll, beforeAll } from 'vitest'
-import { createTables } from '../../helpers/boss-tables.ts'
 import { describeWith, POSTGRES } from '../../helpers/services.ts'
 import type { InboxEngineKind } from './engine.ts'
 
@@ -17,17 +16,14 @@ export const describePostgres = (suite: (kind: PostgresKind) => void): Promise<v
     const schema = `geohook_test_${process.pid}_${Date.now()}`
     const client = new pg.Client({ connectionString })
     let number = 0
-    beforeAll(async () => {
-      await client.connect()
-      await createTables(connectionString, schema)
-    })
+    beforeAll(() => client.connect())
     afterAll(async () => {
       await client.query(`drop schema if exists ${schema} cascade`)
       await client.end()
     })
     suite({
       name: 'PostgreSQL',
-      // The tests share one schema, which takes a second to create, and each test has its own queue.
+      // The tests share one schema, and each test has its own queue.
       async create() {
         const queue = `inbox-${number++}`
         return {
@@ -35,7 +31,7 @@ export const describePostgres = (suite: (kind: PostgresKind) => void): Promise<v
           remove: async () => {},
         }
       },
-      minLease: 10_000,
+      minLease: 1_000,
       isShared: true,
       connectionString,
       schema,

@@ -72,9 +72,18 @@ describe('an unreachable PostgreSQL', () => {
     )
   })
 
-  it('rejects a lease below the minimum heartbeat of pg-boss', () => {
-    expect(() => createPostgresInbox({ connectionString: NOWHERE, lease: 9_999 })).toThrow(
-      expect.objectContaining({ code: 'config_invalid' }),
+  it.each([
+    ['a pool and a connection string', { connectionString: NOWHERE, pool: new pg.Pool() }, 'not both'],
+    ['a client as pool', { pool: {} }, 'pool must be a Pool of the package pg'],
+    ['null as pool', { pool: null }, 'pool must be a Pool of the package pg'],
+    [
+      'a listen that is not a boolean',
+      { connectionString: NOWHERE, listen: 1 },
+      'listen must be true or false',
+    ],
+  ])('rejects %s', (_, options, message) => {
+    expect(() => createPostgresInbox(options as never)).toThrow(
+      expect.objectContaining({ code: 'config_invalid', message: expect.stringContaining(message) }),
     )
   })
 
@@ -141,32 +150,6 @@ await describeWith(POSTGRES, (connectionString) => {
       inboxes[0]?.work({ handle: async ({ id }) => void handled.push(id) })
       await expect.poll(() => handled, { timeout: 60_000 }).toEqual([ID])
       expect((await inboxes[1]?.stats())?.waiting).toBe(1)
-    })
-
-    it('use the attempts option of the inbox that stored a delivery, and the retry delay of the one that handles it', async () => {
-      const options = {
-        connectionString,
-        schema,
-        queue: 'c',
-        retryDelay: 1,
-        observer: { failed() {}, dead() {} },
-      }
-      const [first, second] = [
-        createPostgresInbox({ ...options, attempts: 2, retryDelay: 600_000 }),
-        createPostgresInbox({ ...options, attempts: 1 }),
-      ]
-      closing.push(first, second)
-      await first.put(deliveryWithId(ID))
-      const attempts: number[] = []
-      second.work({
-        async handle(_, context) {
-          attempts.push(context?.attempt ?? 0)
-          throw new Error('down')
-        },
-      })
-      await expect.poll(async () => (await first.get(ID))?.state, { timeout: 60_000 }).toBe('dead')
-      expect(attempts).toEqual([1, 2])
-      expect(await first.get(ID)).toMatchObject({ attempts: 2, error: 'Error: down' })
     })
   })
 })

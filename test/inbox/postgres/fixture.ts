@@ -1,21 +1,16 @@
 import type { DurableInbox, InboxObserver } from 'geohook/inbox'
 import { createPostgresInbox, type PostgresInboxOptions } from 'geohook/postgres'
 import pg from 'pg'
-import { PgBoss } from 'pg-boss'
 import { afterAll, afterEach, beforeAll } from 'vitest'
-import { createTables } from '../../helpers/boss-tables.ts'
 
-/** Provides a schema for one test file, a queue for each test, a SQL client and pg-boss. */
+/** Provides a schema for one test file, a queue for each test, and a SQL client. */
 export function useSchema(connectionString: string, name: string) {
   const schema = `geohook_${name}_${process.pid}_${Date.now()}`
   const client = new pg.Client({ connectionString })
   let closing: { close(): Promise<void> }[] = []
   let number = 0
   let queue = ''
-  beforeAll(async () => {
-    await client.connect()
-    await createTables(connectionString, schema)
-  })
+  beforeAll(() => client.connect())
   afterEach(async () => {
     await Promise.all(closing.map((store) => store.close()))
     closing = []
@@ -37,9 +32,10 @@ export function useSchema(connectionString: string, name: string) {
     /** Opens an inbox on the queue of the test. Each call opens a new inbox, as another process would. */
     open(options?: Partial<PostgresInboxOptions>): DurableInbox {
       const observer: InboxObserver = { failed() {}, dead() {}, trouble() {} }
-      const location = { connectionString, schema, queue: queueName() }
+      const location = options?.pool ? { schema } : { connectionString, schema }
       const inbox = createPostgresInbox({
         ...location,
+        queue: queueName(),
         retryDelay: 50,
         maxRetryDelay: 200,
         observer,
@@ -48,16 +44,13 @@ export function useSchema(connectionString: string, name: string) {
       closing.push(inbox)
       return inbox
     },
-    /** Calls a function with a separate pg-boss instance, like the one an operator would use. */
-    async withBoss<T>(work: (boss: PgBoss, queue: string) => Promise<T>): Promise<T> {
-      const boss = new PgBoss({ connectionString, schema, supervise: false, schedule: false })
-      boss.on('error', () => {})
-      await boss.start()
-      try {
-        return await work(boss, queueName())
-      } finally {
-        await boss.stop({ graceful: false })
-      }
+    /** Lets the leases of active deliveries expire, as if their process had ended. */
+    async expire(...ids: string[]): Promise<void> {
+      await client.query(
+        `update ${schema}.inbox_task t set due = now() - interval '1 second' from ${schema}.inbox_delivery d
+        where d.seq = t.seq and d.queue = $1 and d.id = any($2) and t.state = 1`,
+        [queueName(), ids],
+      )
     },
   }
 }

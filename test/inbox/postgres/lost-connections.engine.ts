@@ -22,13 +22,10 @@ await describeWith(POSTGRES, (connectionString) => {
       })
     }
 
-    it('an inbox reports the error, and connects again', async () => {
-      const troubles: unknown[] = []
-      const inbox = open({ observer: { trouble: ({ error }) => void troubles.push(error) } })
+    it('an inbox connects again', async () => {
+      const inbox = open({ listen: false }) // a notification would be the last statement of the connection
       expect(await inbox.put(deliveryWithId(idOf(1)))).toBe('stored')
       await endConnections()
-      await until(() => troubles.length > 0)
-      expect(troubles[0]).toMatchObject({ code: '57P01' }) // admin_shutdown
       await until(() =>
         inbox.put(deliveryWithId(idOf(1))).then(
           (result) => result === 'duplicate',

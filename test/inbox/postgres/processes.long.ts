@@ -1,6 +1,5 @@
 import pg from 'pg'
 import { afterAll, describe } from 'vitest'
-import { createTables } from '../../helpers/boss-tables.ts'
 import { describeWith, POSTGRES } from '../../helpers/services.ts'
 import { describeProcesses } from '../processes.ts'
 
@@ -16,11 +15,10 @@ await describeWith(POSTGRES, (url) => {
   describe('several processes on PostgreSQL', () => {
     describeProcesses({
       url,
-      attemptAfterKill: 2,
+      attemptAfterKill: 1,
       async name() {
         const schema = `geohook_many_${process.pid}_${Date.now()}_${schemas.length}`
         schemas.push(schema)
-        await createTables(url, schema)
         return `postgres:${schema}`
       },
     })

@@ -1,44 +1,33 @@
 import { randomBytes } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
+import { until } from '../../contract/inbox/fixture.ts'
 import { describeWith, POSTGRES } from '../../helpers/services.ts'
 import { deliveryWithId, idOf } from '../deliveries.ts'
 import { useSchema } from './fixture.ts'
 
 const newDelivery = () => deliveryWithId(randomBytes(16).toString('hex'))
 
-/** Makes `count` calls, 50 at a time. Returns the total duration in milliseconds. */
-async function timeOf(count: number, call: () => Promise<unknown>): Promise<number> {
-  let remaining = count
-  async function callAll(): Promise<void> {
-    while (remaining-- > 0) await call()
-  }
-  const started = performance.now()
-  await Promise.all(Array.from({ length: 50 }, callAll))
-  return performance.now() - started
-}
-
 await describeWith(POSTGRES, (connectionString) => {
   describe('put() of a PostgreSQL inbox', () => {
-    const { schema, client, queueName, open, withBoss } = useSchema(connectionString, 'puts')
+    const { schema, client, open } = useSchema(connectionString, 'puts')
 
-    it('sends several deliveries in one statement, which is faster than one statement each', async () => {
+    it('sends several deliveries in one statement', async () => {
       const inbox = open()
       await inbox.put(newDelivery())
-      await withBoss(async (boss, queue) => {
-        const times = { put: Infinity, send: Infinity }
-        for (let round = 0; round < 3; round++) {
-          times.put = Math.min(times.put, await timeOf(300, () => inbox.put(newDelivery())))
-          times.send = Math.min(times.send, await timeOf(300, () => boss.send(queue, { pad: 'x' })))
-        }
-        // The measured ratio is a third or less. Without shared statements, it is 1 or more.
-        expect(times.put / times.send).toBeLessThan(0.67)
+      await client.query(`create sequence ${schema}.statements`)
+      await withTrigger('statement', `perform nextval('${schema}.statements');`, async () => {
+        await Promise.all(Array.from({ length: 100 }, () => inbox.put(newDelivery())))
       })
+      const { rows } = await client.query(`select last_value from ${schema}.statements`)
+      expect(rows).toEqual([{ last_value: '2' }])
+      expect((await inbox.stats()).waiting).toBe(101)
     })
 
     it('has a separate result for each delivery: stored, duplicate, or an error for invalid data', async () => {
       const inbox = open()
       await inbox.put(deliveryWithId(idOf(1)))
-      const ids = [idOf(2), 'no id', idOf(1), idOf(3), idOf(2), idOf(4), 'no id either', idOf(5)]
+      // PostgreSQL stores no NUL in a text.
+      const ids = [idOf(2), 'no\0id', idOf(1), idOf(3), idOf(2), idOf(4), '\0', idOf(5)]
       const results = await Promise.allSettled(ids.map((id) => inbox.put(deliveryWithId(id))))
       expect(results.map((result) => (result.status === 'fulfilled' ? result.value : 'error'))).toEqual([
         ...['stored', 'error', 'duplicate', 'stored', 'duplicate', 'stored', 'error', 'stored'],
@@ -53,12 +42,36 @@ await describeWith(POSTGRES, (connectionString) => {
       expect((await inbox.stats()).waiting).toBe(10)
     })
 
-    /** While `work` runs, makes PostgreSQL run a statement before each insert into the queue of the test. */
-    async function withTrigger(statement: string, work: () => Promise<void>): Promise<void> {
+    it('two processes exceed maxPending by at most what they store between two counts', async () => {
+      const [first, second] = [open({ maxPending: 10 }), open({ maxPending: 10 })]
+      await Promise.all([first.put(newDelivery()), second.put(newDelivery())])
+      const putAll = async (inbox: typeof first) => {
+        const results = await Promise.allSettled(Array.from({ length: 30 }, () => inbox.put(newDelivery())))
+        return results.filter(({ status }) => status === 'fulfilled').length
+      }
+      const stored = (await putAll(first)) + (await putAll(second))
+      expect(stored).toBeLessThanOrEqual(18)
+      expect((await first.stats()).waiting).toBe(2 + stored)
+      // Both learn it from the next count.
+      await until(() =>
+        first.put(newDelivery()).then(
+          () => false,
+          (error) => /full/.test(error.message),
+        ),
+      )
+      expect((await first.stats()).waiting).toBeLessThan(25)
+    })
+
+    /** While `work` runs, makes PostgreSQL run SQL before each row or statement that adds deliveries. */
+    async function withTrigger(
+      each: 'row' | 'statement',
+      sql: string,
+      work: () => Promise<void>,
+    ): Promise<void> {
       await client.query(`create function ${schema}.before() returns trigger language plpgsql as
-        $$ begin if new.name = '${queueName()}' then ${statement} end if; return new; end $$`)
-      await client.query(`create trigger before before insert on ${schema}.job
-        for each row execute function ${schema}.before()`)
+        $$ begin ${sql} return new; end $$`)
+      await client.query(`create trigger before before insert on ${schema}.inbox_delivery
+        for each ${each} execute function ${schema}.before()`)
       try {
         await work()
       } finally {
@@ -69,9 +82,9 @@ await describeWith(POSTGRES, (connectionString) => {
     it('does not deadlock if two processes put the same deliveries in a different order', async () => {
       const [first, second] = [open(), open()]
       await Promise.all([first.put(deliveryWithId(idOf(1))), second.put(deliveryWithId(idOf(1)))])
-      // The delay lets both statements insert their first job before one reaches a job that the other has inserted.
+      // The delay lets both statements insert their first row before one reaches a row that the other has inserted.
       await client.query(`create sequence ${schema}.rows`)
-      await withTrigger(`perform nextval('${schema}.rows'); perform pg_sleep(0.1);`, async () => {
+      await withTrigger('row', `perform nextval('${schema}.rows'); perform pg_sleep(0.1);`, async () => {
         const puts = await Promise.all([
           ...[2, 3].map((digit) => first.put(deliveryWithId(idOf(digit)))),
           ...[3, 2].map((digit) => second.put(deliveryWithId(idOf(digit)))),
@@ -88,7 +101,7 @@ await describeWith(POSTGRES, (connectionString) => {
       await inbox.put(deliveryWithId(idOf(1)))
       await client.query(`create sequence ${schema}.inserts`)
       const cancel = `if nextval('${schema}.inserts') = 1 then raise exception using errcode = '40P01'; end if;`
-      await withTrigger(cancel, async () => {
+      await withTrigger('row', cancel, async () => {
         const puts = await Promise.all([2, 1, 3].map((digit) => inbox.put(deliveryWithId(idOf(digit)))))
         expect(puts).toEqual(['stored', 'duplicate', 'stored'])
       })
