@@ -42,7 +42,7 @@ function writePart({ date, machine, brackets, versions, tables }) {
 /** Deliveries per second for all nodes together. */
 const WANTED = 10_000
 /** Rows of the table. The row without an inbox shows the cost of only verifying and responding. */
-const ENGINES = { none: 'no inbox', sqlite: 'SQLite', postgres: 'PostgreSQL', redis: 'Redis' }
+const ENGINES = { none: 'no inbox', sqlite: 'SQLite', postgres: 'PostgreSQL' }
 
 /** Computes how many nodes 10,000 deliveries per second require, if each node runs at half of the measured rate. */
 function toNodesTable(tables) {

@@ -40,7 +40,6 @@ export const GOALS = [
   },
   { id: 'inbox/sqlite', text: `SQLite: ${ACCEPTED}`, atLeast: 0.55 },
   { id: 'inbox/postgres', text: `PostgreSQL: ${ACCEPTED}`, atLeast: 0.3 },
-  { id: 'inbox/redis', text: `Redis: ${ACCEPTED}`, atLeast: 0.35 },
   ...['ASCII', 'non-Latin'].map((script) => ({
     id: `changes/memory/${script}`,
     text: `changes.of(), 100,000 edits with ${script} text: peak memory vs the size of the document`,

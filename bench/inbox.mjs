@@ -202,7 +202,7 @@ export async function run({ smoke, say, engines }) {
         },
       ],
       figures,
-      versions: { ...sqliteVersion(), ...versionsOf(['pg', 'ioredis', 'undici']) },
+      versions: { ...sqliteVersion(), ...versionsOf(['pg', 'undici']) },
     }
   } finally {
     for (const subject of subjects) await subject.close()

@@ -16,7 +16,7 @@ Compares geohook with similar packages and with code written by hand. Takes seve
 
   --only <parts>      some of ${PARTS.join(',')}
   --against <folder>  compares with another checkout, whose dist/ is built, instead
-  --engines <names>   for the part inbox: some of none,memory,sqlite,postgres,redis
+  --engines <names>   for the part inbox: some of none,memory,sqlite,postgres
   --smoke             takes a minute to check that everything runs; the figures mean nothing
   --results <folder>  folder for results; default bench/results, with --smoke none
   --docs              writes the results in bench/results into docs/, without measuring

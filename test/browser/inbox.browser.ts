@@ -106,7 +106,9 @@ describe.each(MODES)('an inbox, $mode', (mode) => {
   })
 })
 
-it('geohook inbox ui shows and retries deliveries that another process handles', async () => {
+it('geohook inbox ui shows and retries deliveries that another process handles', {
+  tags: ['sqlite'],
+}, async () => {
   const folder = createFolder()
   onTestFinished(() => folder.remove())
   const path = folder.fileIn('inbox.db')

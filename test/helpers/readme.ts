@@ -20,4 +20,4 @@ export const blocksIn = (language: string): readonly string[] =>
 /** The TypeScript code blocks. Each one is a complete program. */
 export const blocks: readonly string[] = blocksIn('ts')
 /** Doc examples that never end, such as servers. */
-export const isEndless = (code: string): boolean => /\.listen\((?!4000)|\.work\(/.test(code)
+export const isEndless = (code: string): boolean => /\.listen\((?!4000)|\.work\(|new Redis\(/.test(code)

@@ -2,6 +2,7 @@ import type { DuplicatesTable } from '../duplicates.ts'
 
 /** The method of an ioredis client (`Redis` or `Cluster`) that the store calls. */
 export interface RedisConnection {
+  /** Runs a Lua script on the server, and resolves with its result. */
   eval(script: string, numberOfKeys: number, ...keysAndValues: (string | number)[]): Promise<unknown>
 }
 
