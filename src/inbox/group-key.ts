@@ -8,7 +8,7 @@ import { toAsciiJson } from './stored-row.ts'
  * Returns the URL of the feature service that all events are about. Returns undefined if an event has no `changesUrl`,
  * or if the events are about several services.
  */
-export function serviceOf(events: readonly WebhookEvent[]): string | undefined {
+export function serviceOf(events: readonly WebhookEvent[] = []): string | undefined {
   const services = new Set(events.map(({ changesUrl }) => changesUrl && parseChangesUrl(changesUrl)?.service))
   const [service] = services
   return services.size === 1 && service ? service : undefined

@@ -1,11 +1,12 @@
 import type { TestProject } from 'vitest/node'
 import { whyNoBetterSqlite, whyNoSqlite } from './drivers.ts'
 import { findNginx } from './nginx.ts'
+import { findPgBouncer } from './pgbouncer.ts'
 import { findRedis } from './private-redis.ts'
 import { POSTGRES, REDIS, whyMissing } from './servers.ts'
 
 /** External programs and drivers that tests need. */
-export type Need = 'PostgreSQL' | 'Redis' | 'redis-server' | 'SQLite' | 'nginx'
+export type Need = 'PostgreSQL' | 'Redis' | 'redis-server' | 'SQLite' | 'nginx' | 'pgbouncer'
 
 declare module 'vitest' {
   interface ProvidedContext {
@@ -16,7 +17,7 @@ declare module 'vitest' {
 
 /** What the tests of each project need besides SQLite. */
 const NEEDS: Record<string, Need[]> = {
-  engines: ['PostgreSQL', 'Redis'],
+  engines: ['PostgreSQL', 'Redis', 'pgbouncer'],
   package: ['PostgreSQL'],
   long: ['PostgreSQL', 'redis-server', 'nginx'],
 }
@@ -27,6 +28,7 @@ const CHECKS: Record<Need, () => string | undefined | Promise<string | undefined
   Redis: () => whyMissing(REDIS, REDIS.url),
   'redis-server': () => whyNoProgram('redis-server', findRedis()),
   nginx: () => whyNoProgram('nginx', findNginx()),
+  pgbouncer: () => whyNoProgram('pgbouncer', findPgBouncer()),
   SQLite: () => whyNoSqlite,
 }
 

@@ -17,7 +17,7 @@ import {
   deliveryNotFound,
   headersOf,
 } from './batch.ts'
-import { addStoreOptions, type StoreOptions, withInbox, withStore } from './store.ts'
+import { addStoreOptions, createTables, type StoreOptions, withInbox, withStore } from './store.ts'
 
 export function createInboxCommand(io: Io): Command {
   return new CliCommand('inbox')
@@ -40,6 +40,7 @@ export function createInboxCommand(io: Io): Command {
     .addCommand(createInboxPurgeCommand(io))
     .addCommand(createInboxExportCommand(io))
     .addCommand(createInboxBackupCommand(io))
+    .addCommand(createInboxInitCommand(io))
     .addCommand(createInboxUiCommand(io))
 }
 
@@ -215,6 +216,41 @@ function createInboxBackupCommand(io: Io): Command {
         await backupSqliteInbox(text, file)
       })
       io.printResult({ file }, `saved as ${printable(file)}`)
+    })
+}
+
+interface InitOptions extends StoreOptions {
+  printSql?: true
+  role?: string
+}
+
+function createInboxInitCommand(io: Io): Command {
+  return new CliCommand('init')
+    .summary('create the tables of an inbox in PostgreSQL, or print their SQL')
+    .description(
+      'Creates the tables of an inbox in PostgreSQL. An inbox does this itself if its role may create tables. If it ' +
+        'may not, give the SQL of --print-sql to the administrator of the database: it also creates the tables for ' +
+        'duplicates and snapshots, and grants the rights on them.',
+    )
+    .option('--print-sql', 'print the SQL instead; needs no --store')
+    .option('--role <name>', 'with --print-sql: the role of the processes that use the inbox')
+    .with(addStoreOptions)
+    .examples(
+      'geohook inbox init --store-file store.txt',
+      'geohook inbox init --print-sql --role parcels --schema geohook',
+    )
+    .action(async (options: InitOptions) => {
+      const { printSql, role, schema } = options
+      if (!printSql) {
+        await createTables(io, options)
+        return io.printResult({ created: true }, 'the tables exist')
+      }
+      if (!role)
+        throw usageError('--print-sql requires --role', 'Give the role of the processes that use the inbox.')
+      const { readSchema } = await import('../../inbox/postgres/options.ts')
+      const { createAllSql } = await import('../../inbox/postgres/schema.ts')
+      const sql = createAllSql(readSchema(schema), role)
+      io.printResult({ sql }, sql)
     })
 }
 

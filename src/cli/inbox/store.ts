@@ -38,6 +38,20 @@ export const withInbox = <T>(
     }
   })
 
+/** Creates the tables of an inbox in PostgreSQL. SQLite inboxes need none: the process that opens the file creates it. */
+export const createTables = (io: Io, options: StoreOptions): Promise<void> =>
+  withStore(
+    io,
+    options,
+    async (address) => {
+      if (address.engine === 'sqlite')
+        throw usageError('a SQLite inbox needs no init', 'It creates its file itself.')
+      const inbox = await openInbox(address, options)
+      await inbox.stats().finally(() => inbox.close())
+    },
+    { mayBeMissing: true },
+  )
+
 /**
  * Runs a task with the address of a store. Removes the secrets of the address from the task's errors.
  *
@@ -47,9 +61,10 @@ export async function withStore<T>(
   io: Io,
   options: StoreOptions,
   task: (address: StoreAddress, progress: Progress) => Promise<T>,
+  { mayBeMissing = false }: { mayBeMissing?: boolean } = {},
 ): Promise<T> {
   const { address, from } = await readStoreAddress(io, options)
-  if (address.engine === 'sqlite') await requireSqliteFile(address.text, from)
+  if (address.engine === 'sqlite' && !mayBeMissing) await requireSqliteFile(address.text, from)
   return io.withProgress(`asking ${address.displayName}`, async (progress) => {
     try {
       return await task(address, progress)
@@ -106,7 +121,7 @@ interface StoreAddress {
 /** For each engine: its name, the npm packages that it requires, and the options that apply to it. */
 const ENGINES: Readonly<Record<Engine, { name: string; packages: string[]; options: string[] }>> = {
   sqlite: { name: 'the SQLite file', packages: ['better-sqlite3'], options: [] },
-  postgres: { name: 'PostgreSQL', packages: ['pg-boss', 'pg'], options: ['schema', 'queue'] },
+  postgres: { name: 'PostgreSQL', packages: ['pg'], options: ['schema', 'queue'] },
 }
 
 /**
@@ -232,7 +247,7 @@ async function existsInPostgres(
   try {
     await client.connect()
     // createPostgresInbox() has validated the schema name, so it cannot inject SQL.
-    const table = `"${schema.toLowerCase()}".queue`
+    const table = `"${schema.toLowerCase()}".inbox_queue`
     const { rows } = await client.query('select to_regclass($1) as found', [table])
     if (rows[0]?.found === null) return false
     return (await client.query(`select 1 from ${table} where name = $1`, [queue])).rows.length > 0

@@ -17,7 +17,7 @@ export interface Tables {
   /** Statements that create them if they are missing. */
   createSql: string
   /** Throws if this version of geohook cannot use the tables. Called at the start, and once a second while they are used. */
-  check?(query: Query): Promise<void>
+  check?(query: Query, isStart: boolean): Promise<void>
 }
 
 /** Runs a statement. Numbers and booleans are decoded, `bytea` is bytes, everything else is text. */
@@ -71,7 +71,7 @@ export function createDatabase(
     const createSchema = found?.hasSchema ? '' : `create schema if not exists ${schema};`
     if (!found?.found || isIncomplete) await query(`${lock}; ${createSchema} ${createSql}`)
     isIncomplete = false
-    await check?.(query)
+    await check?.(query, true)
     checkedAt = performance.now()
   }
 
@@ -94,7 +94,7 @@ export function createDatabase(
     try {
       if (check && performance.now() - checkedAt > CHECK_INTERVAL) {
         checkedAt = performance.now()
-        await check((...statement) => run(connected, ...statement))
+        await check((...statement) => run(connected, ...statement), false)
       }
       return await run(connected, text, values)
     } catch (error) {

@@ -27,7 +27,7 @@ export interface PostgresOptions {
   schema?: string | undefined
 }
 
-/** The validated options: where to connect, and the schema in quotes, because its name may be an SQL keyword. */
+/** The validated options: where to connect, and the schema in quotes. */
 export interface PostgresLocation {
   connectionString: string | undefined
   pool: PostgresPool | undefined
@@ -36,20 +36,28 @@ export interface PostgresLocation {
 
 /** @throws {WebhookError} `config_invalid`; its message omits the connection string, which may contain a password */
 export function readPostgresOptions(options: PostgresOptions): PostgresLocation {
-  const { connectionString, pool, schema = 'geohook' } = options ?? {}
+  const { connectionString, pool, schema } = options ?? {}
   if (pool !== undefined && connectionString !== undefined)
     throw configInvalid('give either connectionString or pool, not both')
   if (pool !== undefined) requirePool(pool)
   else if (!connectionString) throw configInvalid(describeMissing('connectionString', connectionString))
   else if (typeof connectionString !== 'string' || !isPostgresUrl(connectionString))
     throw configInvalid('connectionString must be a postgres:// URL')
+  return { connectionString, pool, schema: readSchema(schema) }
+}
+
+/**
+ * @returns the name in quotes, because it may be an SQL keyword
+ * @throws {WebhookError} `config_invalid`
+ */
+export function readSchema(schema = 'geohook'): string {
   // Check the name strictly, because it becomes part of SQL statements.
   if (typeof schema !== 'string' || !/^[a-z_][a-z0-9_]{0,49}$/i.test(schema))
     throw configInvalid('schema must be letters, digits and _, at most 50, with no digit in front')
   const name = schema.toLowerCase()
   if (name.startsWith('pg_') || name === 'information_schema')
     throw configInvalid(`schema must not be ${name}: PostgreSQL reserves such names`)
-  return { connectionString, pool, schema: `"${name}"` }
+  return `"${name}"`
 }
 
 function requirePool(pool: PostgresPool): void {

@@ -43,7 +43,11 @@ export function createPostgresTable(
     contents: 'deliveries',
     table: `${schema}.inbox_meta`,
     createSql: createInboxSql(schema),
-    check: (query) => requireCompatible(query, schema),
+    async check(query, isStart) {
+      await requireCompatible(query, schema)
+      if (isStart)
+        await query(`insert into ${schema}.inbox_queue (name) values ($1) on conflict do nothing`, [queue])
+    },
   })
   const { query } = database
   const notifier = isListening

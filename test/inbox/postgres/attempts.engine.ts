@@ -56,7 +56,7 @@ await describeWith(POSTGRES, (connectionString) => {
       const held = createGate()
       const begun: unknown[] = []
       await inbox.put(deliveryWithId(id))
-      inbox.work({ handle: () => held.gate.then(() => begun.push(1)) })
+      inbox.work({ handle: () => held.gate.then(() => begun.push(1)) }, { concurrency: 1 })
       await until(async () => (await inbox.get(id))?.state === 'active')
       await expire(id)
       // Another worker of the inbox does not take it either, because its handler is still running.
