@@ -145,6 +145,13 @@ export interface DurableInbox extends Inbox {
    */
   retry(id: string): Promise<boolean>
   /**
+   * Makes all dead letters due now, with their full number of attempts, a thousand in each step. Resolves with their
+   * number.
+   *
+   * @throws {WebhookError} `config_invalid`
+   */
+  retry(all: { state: 'dead' }): Promise<number>
+  /**
    * Removes a delivery.
    *
    * @returns true if the delivery was waiting or dead; otherwise false

@@ -97,6 +97,8 @@ export interface DeliveriesTable {
   list(query: ListQuery): Promise<ListedEntry[]>
   get(id: string): Promise<InboxItem | undefined>
   retry(id: string): Promise<boolean>
+  /** Retries at most `limit` dead letters with a higher number, in order. Resolves with their numbers. */
+  retryDead(after: number, limit: number): Promise<number[]>
   discard(id: string): Promise<boolean>
   /**
    * Removes at most `limit` deliveries that ended at least `age` milliseconds ago. Resolves with the number of removed

@@ -97,3 +97,9 @@ export function readPurgeOptions(options: PurgeOptions): { state: 'done' | 'dead
   const { state, olderThan = 0 } = checkOptions(options, PURGE_OPTIONS)
   return { state: requireValue('state', state, oneOf('done', 'dead')), olderThan }
 }
+
+/** @throws {WebhookError} `config_invalid` */
+export function requireAllDead(options: { state: 'dead' }): void {
+  const { state } = checkOptions(options, { state: true })
+  requireValue('state', state, oneOf('dead'))
+}

@@ -3,12 +3,19 @@ import type { DeliveryHandler, DurableInbox, Workers } from './durable-inbox.ts'
 import type { DeliveriesTable } from './engine-port.ts'
 import { createGenerations } from './generations.ts'
 import type { InboxConfig } from './inbox-options.ts'
-import { allHandle, readListOptions, readPurgeOptions, readWorkOptions, toPage } from './method-options.ts'
+import {
+  allHandle,
+  readListOptions,
+  readPurgeOptions,
+  readWorkOptions,
+  requireAllDead,
+  toPage,
+} from './method-options.ts'
 import { startRetentionSweep } from './retention-sweep.ts'
 import { startTableWorkers } from './table-workers.ts'
 
-/** Maximum number of entries removed in one transaction. */
-const PURGE_BATCH = 1_000
+/** Maximum number of entries removed or retried in one transaction. */
+const BATCH = 1_000
 
 /** Creates an inbox from a table of deliveries. */
 export function createTableInbox(
@@ -22,6 +29,24 @@ export function createTableInbox(
   let watching: { close(): void } | undefined
   const wakeWorkers = () => {
     for (const workers of running.keys()) workers.wake()
+  }
+
+  async function retry(target: string | { state: 'dead' }): Promise<boolean | number> {
+    if (typeof target === 'object') requireAllDead(target)
+    const retried = typeof target === 'object' ? await retryAll() : await table.retry(target)
+    if (retried) wakeWorkers()
+    return retried
+  }
+
+  /** Goes through the dead letters in order, so that one that fails again is retried once. */
+  async function retryAll(): Promise<number> {
+    let total = 0
+    for (let last: number | undefined = 0; last !== undefined; ) {
+      const retried: number[] = await table.retryDead(last, BATCH)
+      total += retried.length
+      last = retried.at(-1)
+    }
+    return total
   }
 
   return {
@@ -61,18 +86,14 @@ export function createTableInbox(
     },
     get: (id) => table.get(id),
 
-    async retry(id) {
-      const isRetried = await table.retry(id)
-      if (isRetried) wakeWorkers()
-      return isRetried
-    },
+    retry: retry as DurableInbox['retry'],
 
     discard: (id) => table.discard(id),
 
     async purge(options) {
       const { state, olderThan } = readPurgeOptions(options)
       for (let total = 0; ; ) {
-        const removed = await table.purge(state, olderThan, PURGE_BATCH)
+        const removed = await table.purge(state, olderThan, BATCH)
         total += removed
         if (removed === 0) return total
       }

@@ -55,7 +55,9 @@ export function createInboxRetryCommand(io: Io): Command {
     )
     .action(async (ids: string[] = [], options: TargetOptions) => {
       requireTargets(ids, options)
-      const applied = await apply(io, ids, options, 'retrying', (inbox, id) => inbox.retry(id))
+      const applied = options.dead
+        ? { done: await withInbox(io, options, (inbox) => inbox.retry({ state: 'dead' })), refused: [] }
+        : await apply(io, ids, options, 'retrying', (inbox, id) => inbox.retry(id))
       report(io, ids, options, applied, 'retried')
     })
 }

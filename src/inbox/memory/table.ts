@@ -94,6 +94,11 @@ export function createMemoryTable(clock: () => number): DeliveriesTable {
     }
   }
 
+  function retryRow(row: Row): void {
+    move(row, 'waiting', { attempts: row.entry.state === 'dead' ? 0 : row.entry.attempts })
+    setTime(row, readTime())
+  }
+
   function remove(row: Row): true {
     states[row.entry.state].delete(row)
     bySeq.delete(row.seq)
@@ -205,10 +210,15 @@ export function createMemoryTable(clock: () => number): DeliveriesTable {
     async retry(id) {
       const row = rows.get(id)
       if (row?.entry.state !== 'dead' && row?.entry.state !== 'waiting') return false
-      const attempts = row.entry.state === 'dead' ? 0 : row.entry.attempts
-      move(row, 'waiting', { attempts })
-      setTime(row, readTime())
+      retryRow(row)
       return true
+    },
+
+    async retryDead(after, limit) {
+      const dead = [...states.dead].filter(({ seq }) => seq > after).sort((a, b) => a.seq - b.seq)
+      const retried = dead.slice(0, limit)
+      for (const row of retried) retryRow(row)
+      return retried.map(({ seq }) => seq)
     },
 
     async discard(id) {

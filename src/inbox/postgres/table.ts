@@ -204,6 +204,20 @@ export function createPostgresTable(
       return isRetried
     },
 
+    async retryDead(after, limit) {
+      const rows = await query<{ seq: number }>(
+        `with dead as (
+          select seq from ${task} where queue = $1 and state = 3 and handler = '' and seq > $2
+          order by seq limit $3 for update
+        )
+        update ${task} t set state = 0, due = now(), attempts = 0 from dead
+        where t.seq = dead.seq and t.handler = '' returning t.seq`,
+        [queue, after, limit],
+      )
+      if (rows.length > 0) notifier?.notify()
+      return rows.map(({ seq }) => seq).sort((a, b) => a - b)
+    },
+
     discard: (id) =>
       change(
         `delete from ${delivery} d using ${task} t

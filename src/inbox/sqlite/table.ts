@@ -178,6 +178,18 @@ export function createSqliteTable(
         return changed > 0
       }),
 
+    retryDead: (after, limit) =>
+      write((db) => {
+        const dead = db.all<{ seq: number }>(
+          "SELECT seq FROM task WHERE state = 3 AND handler = '' AND seq > ? ORDER BY seq LIMIT ?",
+          ...[after, limit],
+        )
+        const now = readTime(db)
+        for (const { seq } of dead)
+          db.run("UPDATE task SET state = 0, due = ?, attempts = 0 WHERE seq = ? AND handler = ''", now, seq)
+        return dead.map(({ seq }) => seq)
+      }),
+
     discard: (id) =>
       write((db) => {
         const query =
