@@ -8,7 +8,7 @@ import { writeDocs } from './docs.mjs'
 import { GOALS, toGoalsTable } from './goals.mjs'
 import { machine, RESULTS, ROOT, toText, writeResult } from './report.mjs'
 
-const PARTS = ['verify', 'explain', 'http', 'memory', 'start', 'inbox', 'changes']
+const PARTS = ['verify', 'explain', 'http', 'memory', 'start', 'inbox', 'backlog', 'changes']
 
 const HELP = `npm run bench -- [options]
 

@@ -1,6 +1,6 @@
 // A receiver with an inbox in PostgreSQL. compose.yaml starts it together with PostgreSQL and a mock service.
 // Start all of them in this folder: docker compose up
-// In your own app: npm install geohook pg pg-boss
+// In your own app: npm install geohook pg
 import { createServer } from 'node:http'
 import { closeOnSignal, createReceiver } from 'geohook'
 import { webhook } from 'geohook/node'

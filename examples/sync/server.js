@@ -4,7 +4,7 @@
 // TOKEN is a token for the service, if it requires one. With DATABASE_URL, the copy and the inbox are in PostgreSQL,
 // otherwise in the SQLite files MIRROR and INBOX. EVERY is the number of milliseconds between two polls for lost
 // deliveries. compose.yaml starts the app with PostgreSQL and a mock service.
-// In your own app: npm install geohook, for PostgreSQL also pg and pg-boss, for SQLite before Node 22.13 better-sqlite3
+// In your own app: npm install geohook, for PostgreSQL also pg, for SQLite before Node 22.13 better-sqlite3
 import { createServer } from 'node:http'
 import { closeOnSignal, createReceiver } from 'geohook'
 import { createChanges } from 'geohook/changes'

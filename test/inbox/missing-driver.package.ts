@@ -11,8 +11,8 @@ const STORES: [entry: string, create: string, missing: string, message: RegExp][
   [
     'postgres',
     `createPostgresInbox({ connectionString: '${connectionString}' })`,
-    'pg-boss',
-    /npm install pg-boss/,
+    'pg',
+    /npm install pg$/m,
   ],
   [
     'postgres',

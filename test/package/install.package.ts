@@ -49,8 +49,6 @@ describe('npm ci', () => {
   })
 
   it('prints no EBADENGINE warning on Node 20', () => {
-    // pg-boss requires Node 22. Its tests run on Node 20 as well, so its entry in the lock file has no `engines`, and
-    // src/inbox/postgres/packages.ts warns when it is loaded.
     const tooNew = Object.entries(readLock('package-lock.json'))
       .filter(([, { engines, optional }]) => !optional && /^>=\s*(2[1-9]|[3-9]\d)/.test(engines?.node ?? ''))
       .map(([path]) => path)

@@ -12,7 +12,7 @@ const hooks = new URL('./apps/print-imports.mjs', import.meta.url).href
 // If a package or a file were first imported while the process has no free file descriptor, Node 20 would never import
 // it.
 it.each<[keyof typeof CREATE, entries: string, parts: readonly RegExp[]]>([
-  ['createPostgresInbox', 'geohook/postgres', [/^import pg-boss$/m]],
+  ['createPostgresInbox', 'geohook/postgres', [/^import pg$/m]],
   ['createPostgresDuplicates', 'geohook/postgres', [/^import pg$/m]],
   ['work() with coalesce', 'geohook geohook/inbox', [/^import \.\/join-events-\w+\.js$/m]],
 ])('%s loads its parts before the first delivery', async (name, entries, parts) => {

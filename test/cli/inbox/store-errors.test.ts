@@ -92,7 +92,7 @@ describe('geohook inbox if the packages of an engine are not installed', { tags:
   it('prints what to install for PostgreSQL', async () => {
     const started = startNode([cli, 'inbox', 'stats', '--store', 'postgres://h/db'])
     expect(await started.exited).toBe(2)
-    expect(started.stderr).toContain('npm install pg-boss')
+    expect(started.stderr).toContain('npm install pg')
   })
 
   it('opens a SQLite file with node:sqlite if available, otherwise prints what to install', async () => {

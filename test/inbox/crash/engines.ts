@@ -60,7 +60,7 @@ async function sqlite(): Promise<Engine> {
 
 /** Uses a private server if the run kills the server. PostgreSQL syncs each commit to disk by default. */
 async function postgres({ isKilled }: EngineNeeds): Promise<Engine> {
-  const options = { lease: 10_000 }
+  const options = { lease: 6_000 }
   if (isKilled) {
     const programs = findPostgres()
     if (!programs) throw new Error('there is no PostgreSQL server on this machine')
