@@ -132,7 +132,9 @@ export const STORES = {
       middle: async () =>
         String((await client.query(`select max(seq) / 2 as seq from ${delivery}`)).rows[0].seq),
       async buryAgain() {
-        await client.query(`update ${task} set state = 3 where seq % 10 = 1 and seq <= ${filled} and state = 0`)
+        await client.query(
+          `update ${task} set state = 3 where seq % 10 = 1 and seq <= ${filled} and state = 0`,
+        )
       },
       async endAll() {
         await client.query(`update ${task} set state = 2, due = now() - interval '1 day' where state = 0`)

@@ -40,6 +40,8 @@ export interface SuspectRequest {
   lease: number
   /** Maximum number of attempts. No higher count is stored. */
   attempts: number
+  /** True if no other delivery is in progress in this process. */
+  isAlone: boolean
   /** Ids of the deliveries that this inbox object is handling: not suspects, even if their leases have expired. */
   inProgress: ReadonlySet<string>
 }
@@ -82,8 +84,10 @@ export interface DeliveriesTable {
    * was interrupted after {@link take} does not count, because another delivery may have ended the process: this
    * attempt replaces it. An attempt that was interrupted after `takeSuspect` counts. Its number can be one above
    * `attempts`; then handlers must not run.
+   *
+   * @returns `'last'`, without taking it, if the last attempt of the suspect would begin now, but `isAlone` is false
    */
-  takeSuspect(request: SuspectRequest): Promise<TakenDelivery | undefined>
+  takeSuspect(request: SuspectRequest): Promise<TakenDelivery | 'last' | undefined>
   /** Renews leases. Resolves with the `seq` of those that the owner still holds. */
   renew(owner: string, held: readonly HeldDelivery[], lease: number): Promise<number[]>
   /**

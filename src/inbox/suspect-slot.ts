@@ -1,17 +1,47 @@
-/** True while a suspect is in progress in this process. */
-let isOccupied = false
+/** Number of takes and attempts in progress in this process, except those of suspects. */
+let running = 0
+
+/** How the suspect in progress in this process runs: next to other deliveries, or alone. */
+let suspect: 'beside others' | 'alone' | undefined
+
+/** Counts a take or an attempt as in progress, until the returned function is called. */
+export function enter(): () => void {
+  running++
+  return () => {
+    running--
+  }
+}
+
+/** True while a suspect runs alone: nothing else may be taken. */
+export const isReserved = (): boolean => suspect === 'alone'
+
+/** This process's only slot for a suspect. */
+export interface SuspectSlot {
+  /** True if nothing else is in progress, and nothing else may be taken. */
+  isAlone: boolean
+  /** Lets other deliveries be taken. */
+  share(): void
+  free(): void
+}
 
 /**
  * Reserves this process's only slot for a suspect: a delivery whose lease expired during its last attempt, for example
  * because its own handlers or those of a concurrent delivery terminated the process. Suspects run one at a time: if one
  * of them terminates the process again, it does not interrupt another.
  *
- * @returns a function that frees the slot, or undefined if another suspect is in progress
+ * @returns undefined if another suspect is in progress
  */
-export function acquireSuspectSlot(): (() => void) | undefined {
-  if (isOccupied) return undefined
-  isOccupied = true
-  return () => {
-    isOccupied = false
+export function acquireSuspectSlot(): SuspectSlot | undefined {
+  if (suspect) return undefined
+  const isAlone = running === 0
+  suspect = isAlone ? 'alone' : 'beside others'
+  return {
+    isAlone,
+    share() {
+      suspect = 'beside others'
+    },
+    free() {
+      suspect = undefined
+    },
   }
 }

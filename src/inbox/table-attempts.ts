@@ -35,9 +35,9 @@ export interface TableAttempts {
   room(): { limit: number; maxBytes: number }
   /**
    * @param heldAt when the lease began
-   * @param freeSlot called when the attempt has ended
+   * @param leave called when the attempt has ended
    */
-  begin(taken: TakenDelivery, heldAt: number, freeSlot?: () => void): void
+  begin(taken: TakenDelivery, heldAt: number, leave: () => void): void
   /** Renews all leases, and stops the attempts whose leases are lost. */
   renew(): Promise<void>
   /** Begins all attempts that still wait for others, and resolves when all attempts have ended. */
@@ -181,12 +181,12 @@ export function createTableAttempts(options: TableAttemptsOptions): TableAttempt
   return {
     room: calls.room,
 
-    begin(taken, heldAt, freeSlot) {
+    begin(taken, heldAt, leave) {
       const { id } = taken.delivery
       const begun = createTableAttempt(taken, heldAt, () => {
         attempts.delete(id)
         inProgress.delete(id)
-        freeSlot?.()
+        leave()
       })
       attempts.set(id, begun)
       inProgress.add(id)

@@ -1,11 +1,14 @@
 import { MissingDriver } from './driver.ts'
 import type { Workers } from './durable-inbox.ts'
 import type { TakenDelivery } from './engine-port.ts'
-import { acquireSuspectSlot } from './suspect-slot.ts'
+import { acquireSuspectSlot, enter, isReserved } from './suspect-slot.ts'
 import { createTableAttempts, type TableAttemptsOptions } from './table-attempts.ts'
 
 /** Maximum milliseconds between two polls of the table. Polls find deliveries that other processes have stored. */
 const POLL_INTERVAL = 1_000
+
+/** Milliseconds between two looks whether a suspect still runs alone in this process. */
+const RESERVED_INTERVAL = 20
 
 /** Dependencies of {@link startTableWorkers}. */
 export type TableWorkersOptions = Omit<TableAttemptsOptions, 'owner' | 'onEnd'>
@@ -16,7 +19,7 @@ export function startTableWorkers(options: TableWorkersOptions): Workers & {
   wake(): void
 } {
   const { table, config, clock, inProgress } = options
-  const { lease, notify } = config
+  const { lease, attempts, notify } = config
   const owner = crypto.randomUUID()
   let closed = false
   let isAwake = false
@@ -27,7 +30,7 @@ export function startTableWorkers(options: TableWorkersOptions): Workers & {
     interruptSleep()
   }
 
-  const attempts = createTableAttempts({ ...options, owner, onEnd: wake })
+  const begun = createTableAttempts({ ...options, owner, onEnd: wake })
 
   /**
    * Resolves after the given milliseconds, or as soon as `wake` is called. Resolves immediately if `wake` was called
@@ -63,40 +66,56 @@ export function startTableWorkers(options: TableWorkersOptions): Workers & {
     const now = clock()
     if (now - lastHeartbeat > lease / 2) heartbeat()
     await renewing
-    if (attempts.room().limit === 0) return POLL_INTERVAL
+    if (isReserved()) return RESERVED_INTERVAL
+    if (begun.room().limit === 0) return POLL_INTERVAL
     await takeSuspect(now)
-    const room = attempts.room()
-    if (room.limit === 0) return POLL_INTERVAL
-    const { taken, wait = POLL_INTERVAL } = await table.take({ owner, lease, ...room })
-    // Skips deliveries whose handlers are still running in this process, because another process has taken them in the
-    // meantime and failed. They are suspects when their new lease expires.
-    for (const next of taken) if (!inProgress.has(next.delivery.id)) attempts.begin(next, now)
-    return taken.length > 0 ? 0 : Math.min(POLL_INTERVAL, Math.max(1, wait))
+    const room = begun.room()
+    if (isReserved()) return RESERVED_INTERVAL
+    if (isDraining || room.limit === 0) return POLL_INTERVAL
+    const leave = enter()
+    try {
+      const { taken, wait = POLL_INTERVAL } = await table.take({ owner, lease, ...room })
+      // Skips deliveries whose handlers are still running in this process, because another process has taken them in the
+      // meantime and failed. They are suspects when their new lease expires.
+      for (const next of taken) if (!inProgress.has(next.delivery.id)) begun.begin(next, now, enter())
+      return taken.length > 0 ? 0 : Math.min(POLL_INTERVAL, Math.max(1, wait))
+    } finally {
+      leave()
+    }
   }
 
-  /** Takes a suspect at the poll interval, and right after another one has ended. */
+  /**
+   * Takes a suspect at the poll interval, and right after another one has ended. Before the last attempt of a suspect,
+   * nothing else is taken until all other attempts have ended: if it is interrupted, it must be the one to blame.
+   */
   async function takeSuspect(heldAt: number): Promise<void> {
-    if (performance.now() < suspectsAt) return
-    const freeSlot = acquireSuspectSlot()
-    if (!freeSlot) return
+    if (performance.now() < suspectsAt && !isDraining) return
+    const slot = acquireSuspectSlot()
+    if (!slot) return
+    const { isAlone } = slot
     let taken: TakenDelivery | undefined
     try {
       suspectsAt = performance.now() + POLL_INTERVAL
-      taken = await table.takeSuspect({ owner, lease, attempts: config.attempts, inProgress })
-      if (taken) suspectsAt = 0
+      const suspect = await table.takeSuspect({ owner, lease, attempts, inProgress, isAlone })
+      isDraining = suspect === 'last'
+      if (suspect !== 'last') taken = suspect
     } finally {
-      if (!taken) freeSlot()
+      if (!taken) slot.free()
     }
-    if (taken) attempts.begin(taken, heldAt, freeSlot)
+    if (!taken) return
+    suspectsAt = 0
+    if (taken.attempt !== attempts) slot.share()
+    begun.begin(taken, heldAt, slot.free)
   }
 
+  let isDraining = false
   let suspectsAt = 0
   let lastHeartbeat = -Infinity
   let renewing = Promise.resolve()
 
   function heartbeat(): void {
     lastHeartbeat = clock()
-    renewing = attempts.renew()
+    renewing = begun.renew()
   }
 
   const heartbeats = setInterval(heartbeat, lease / 3)
@@ -107,7 +126,7 @@ export function startTableWorkers(options: TableWorkersOptions): Workers & {
       closed = true
       wake()
       await looping.catch(() => {})
-      await attempts.close()
+      await begun.close()
       clearInterval(heartbeats)
     },
   }

@@ -152,11 +152,12 @@ export function createMemoryTable(clock: () => number): DeliveriesTable {
       return { taken, wait: next === Infinity ? undefined : next - now }
     },
 
-    async takeSuspect({ owner, lease, attempts, inProgress }) {
+    async takeSuspect({ owner, lease, attempts, inProgress, isAlone }) {
       const now = readTime()
       for (const row of states.active) {
         if (row.at > now || inProgress.has(row.entry.id)) continue
         const attempt = row.entry.attempts + Number(row.isSuspect)
+        if (attempt === attempts && !isAlone) return 'last'
         const taken = takeRow(row, Math.min(attempt, attempts), now + lease, { owner, isSuspect: true })
         return { ...taken, attempt }
       }

@@ -104,8 +104,8 @@ export function createPostgresTable(
       return { taken: [], wait: next?.wait ?? undefined }
     },
 
-    async takeSuspect({ owner, lease, attempts, inProgress }) {
-      const [row] = await query<TakenRow>(
+    async takeSuspect({ owner, lease, attempts, inProgress, isAlone }) {
+      const [row] = await query<TakenRow & { isTaken: boolean }>(
         `with suspect as (
           select t.seq, t.handler, t.attempts + t.alone::int as attempt from ${task} t join ${delivery} d using (seq)
           where t.queue = $1 and t.state = 1 and t.due <= now() and d.id <> all($5)
@@ -115,14 +115,16 @@ export function createPostgresTable(
           set attempts = least(suspect.attempt, $4), token = token + 1, alone = true, owner = $2, started = now(),
             due = now() + $3${MILLISECONDS}
           from suspect, ${DURABLE}
-          where t.seq = suspect.seq and t.handler = suspect.handler
-          returning t.seq, t.token, suspect.attempt
+          where t.seq = suspect.seq and t.handler = suspect.handler and (suspect.attempt <> $4 or $6)
+          returning t.seq, t.token
         )
-        select seq, token, attempt, id, ${toMilliseconds('received')} as received, head, body
-        from taken join ${delivery} using (seq)`,
-        [queue, owner, lease, attempts, [...inProgress]],
+        select seq, token, attempt, id, ${toMilliseconds('received')} as received, head, body,
+          token is not null as "isTaken"
+        from suspect left join taken using (seq) join ${delivery} using (seq)`,
+        [queue, owner, lease, attempts, [...inProgress], isAlone],
       )
-      return row && toTaken(row, true)
+      if (!row) return undefined
+      return row.isTaken ? toTaken(row, true) : 'last'
     },
 
     async renew(owner, held, lease) {
@@ -172,13 +174,15 @@ export function createPostgresTable(
       // One part for each state: together they read a page of each from an index, and never the whole table.
       const states = state ? [stateNumber(state)] : STATES.map((_, number) => number)
       const parts = states.map(
-        (number) => `(select seq from ${task} where queue = $1 and state = ${number} and seq ${than} $2
+        (
+          number,
+        ) => `(select * from ${task} where queue = $1 and handler = '' and state = ${number} and seq ${than} $2
           order by seq ${direction} limit $3)`,
       )
       const rows = await query<StoredRow>(
-        `select ${ROW} from ${task} t join ${delivery} d using (seq) where t.handler = '' and t.seq in (
-          select seq from (${parts.join(' union all ')}) as listed order by seq ${direction} limit $3
-        ) order by t.seq ${direction}`,
+        `select ${ROW}
+        from (select * from (${parts.join(' union all ')}) as parts order by seq ${direction} limit $3) t
+        join ${delivery} d using (seq) order by t.seq ${direction}`,
         [queue, from, limit + 1],
       )
       return rows.map((row) => ({ seq: row.seq, entry: toEntry(row) }))

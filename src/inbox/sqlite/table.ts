@@ -106,15 +106,17 @@ export function createSqliteTable(
         return { taken, wait: next && next.due - now }
       }),
 
-    takeSuspect: ({ owner, lease, attempts, inProgress }) =>
+    takeSuspect: ({ owner, lease, attempts, inProgress, isAlone }) =>
       write((db) => {
         const now = readTime(db)
-        const suspect = db.get<{ seq: number }>(
-          `SELECT seq FROM task INDEXED BY task_active JOIN delivery USING (seq)
+        const suspect = db.get<{ seq: number; attempt: number }>(
+          `SELECT seq, attempts + alone AS attempt FROM task INDEXED BY task_active JOIN delivery USING (seq)
            WHERE state = 1 AND due <= ? AND id NOT IN (SELECT value FROM json_each(?)) ORDER BY due LIMIT 1`,
           ...[now, JSON.stringify([...inProgress])],
         )
-        return suspect && takeTask(db, suspect.seq, { owner, now, lease, isSuspect: true, max: attempts })
+        if (!suspect) return undefined
+        if (suspect.attempt === attempts && !isAlone) return 'last'
+        return takeTask(db, suspect.seq, { owner, now, lease, isSuspect: true, max: attempts })
       }),
 
     renew: (owner, held, lease) =>

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { join } from 'node:path'
 import type { DurableInbox } from 'geohook/inbox'
-import { createPostgresInbox } from 'geohook/postgres'
+import { createPostgresDuplicates, createPostgresInbox } from 'geohook/postgres'
 import pg from 'pg'
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest'
 import {
@@ -17,6 +17,7 @@ import { KEY } from '../../helpers/deliver.ts'
 import { UNKNOWN_ID } from '../../helpers/inboxes.ts'
 import { createPrivatePostgres, findPostgres } from '../../helpers/private-postgres.ts'
 import { describeWith, POSTGRES } from '../../helpers/services.ts'
+import { deliveryWithId } from '../../inbox/deliveries.ts'
 
 const folder = createFolder()
 const name = `geohook_test_${randomUUID().replaceAll('-', '').slice(0, 16)}`
@@ -38,6 +39,38 @@ await describeWith(POSTGRES, (url) => {
     expect(await schemas(url, missing)).toEqual([])
     const queue = await geohook(['inbox', 'stats', '--store', url, '--schema', name, '--queue', 'missing'])
     expect(queue).toMatchObject({ code: 2, stdout: '' })
+  })
+
+  it('init creates the tables, or prints SQL with which a role that may create none can use them', async () => {
+    const [own, shared, role] = [`${name}_own`, `${name}_shared`, `${name}_role`]
+    const client = new pg.Client({ connectionString: url })
+    await client.connect()
+    onTestFinished(async () => {
+      await client.query(`drop schema if exists ${own} cascade; drop schema if exists ${shared} cascade`)
+      await client.query(`drop role if exists ${role}`)
+      await client.end()
+    })
+    for (const _ of [1, 2])
+      expect(await geohook(['inbox', 'init', '--store', url, '--schema', own])).toMatchObject({ code: 0 })
+    expect(await geohook(['inbox', 'stats', '--store', url, '--schema', own])).toMatchObject({ code: 0 })
+
+    await client.query(`create role ${role} login password 'x'`)
+    const print = ['inbox', 'init', '--print-sql', '--role', role, '--schema', shared]
+    const { stdout, code } = await geohook(print)
+    expect(code).toBe(0)
+    for (const _ of [1, 2]) await client.query(stdout)
+    const address = new URL(url)
+    Object.assign(address, { username: role, password: 'x' })
+    const options = { connectionString: address.href, schema: shared }
+    const [limited, duplicates] = [createPostgresInbox(options), createPostgresDuplicates(options)]
+    expect(await limited.put(deliveryWithId(UNKNOWN_ID))).toBe('stored')
+    expect(await limited.discard(UNKNOWN_ID)).toBe(true)
+    expect(await duplicates.claim(UNKNOWN_ID)).toBe('claimed')
+    await Promise.all([limited.close(), duplicates.close()])
+
+    expect(await geohook(['inbox', 'init', '--print-sql'])).toMatchObject({ code: 2 })
+    expect(await geohook(['inbox', 'init', '--store', 'inbox.db'])).toMatchObject({ code: 2 })
+    expect((await geohook([...print.slice(0, -1), 'x; --'])).stderr).toContain('schema must be letters')
   })
 
   afterAll(async () => {
