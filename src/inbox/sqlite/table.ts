@@ -22,8 +22,8 @@ const VACUUMS_PER_PURGE = 4
 
 const ROW = 'seq, id, state, due, attempts, errors, received, size, types'
 
-/** Columns of a task that a worker takes, with its content. */
-const TAKEN = `SELECT seq, id, received, attempts, token, alone, head, body
+/** Columns of a task that a worker takes, with its content. `+ 0` turns a damaged value into a number. */
+const TAKEN = `SELECT seq, id, received, attempts + 0 AS attempts, token + 0 AS token, alone + 0 AS alone, head, body
   FROM task JOIN delivery USING (seq) LEFT JOIN content USING (seq)`
 
 interface TakenRow extends StoredContent, HeldDelivery {
@@ -93,8 +93,8 @@ export function createSqliteTable(
       write((db) => {
         const now = readTime(db)
         const due = db.all<Sized & { due: number }>(
-          `SELECT seq, due, size FROM task INDEXED BY task_due JOIN delivery USING (seq)
-           WHERE handler = '' AND state = 0 ORDER BY due, seq LIMIT ?`,
+          `SELECT seq, task.due + 0 AS due, size FROM task INDEXED BY task_due JOIN delivery USING (seq)
+           WHERE handler = '' AND state = 0 ORDER BY task.due, seq LIMIT ?`,
           limit,
         )
         const rows = upToBytes(

@@ -18,11 +18,15 @@ describe('a damaged row', () => {
   ]
   it.each(damages)('with %s becomes a dead letter, and the others are handled', async (_, sql, error) => {
     const troubles: unknown[] = []
+    const dead: [string, number, string][] = []
     const inbox = keep(
       createSqliteInbox({
         path: fixture.path,
         attempts: 2,
-        observer: { trouble: ({ error }) => troubles.push(error) },
+        observer: {
+          trouble: ({ error }) => troubles.push(error),
+          dead: ({ delivery, attempt, error }) => dead.push([delivery.id, attempt, String(error)]),
+        },
       }),
     )
     const deliveries = [deliveryOf(), deliveryOf(), deliveryOf()]
@@ -35,10 +39,12 @@ describe('a damaged row', () => {
     const [first, second, third] = deliveries.map(({ id }) => id)
     expect(handled).toEqual([first, third])
     expect(troubles).toEqual([])
-    expect(errorOf(second)).toMatch(error)
+    expect((await inbox.get(second ?? ''))?.error).toMatch(error)
     // A retry fails in the same way. After that, the dead letter can be discarded.
     expect(await inbox.retry(second ?? '')).toBe(true)
     await until(async () => (await inbox.stats()).dead === 1)
+    await until(() => dead.length === 2)
+    expect(dead).toEqual(Array(2).fill([second, 1, expect.stringMatching(error)]))
     expect(await inbox.discard(second ?? '')).toBe(true)
     expect(await inbox.stats()).toMatchObject({ waiting: 0, active: 0, done: 2, dead: 0 })
   })
@@ -47,8 +53,8 @@ describe('a damaged row', () => {
     ['a head that is not JSON', "UPDATE content SET head = '{' WHERE seq = 2", 10],
     ['no content', 'DELETE FROM content WHERE seq = 2', 0],
     ['a number as its body', 'UPDATE content SET body = 7 WHERE seq = 2', 0],
-    ['change types that are not JSON', "UPDATE delivery SET change_types = 'x' WHERE seq = 2", 10],
-    ['change types that are not a list', "UPDATE delivery SET change_types = '7' WHERE seq = 2", 10],
+    ['change types that are not JSON', "UPDATE delivery SET types = 'x' WHERE seq = 2", 10],
+    ['change types that are not a list', "UPDATE delivery SET types = '7' WHERE seq = 2", 10],
   ])('with %s is listed, and get() returns its readable parts', async (_, sql, length) => {
     const inbox = keep(createSqliteInbox({ path: fixture.path }))
     const deliveries = [deliveryOf(), deliveryOf(), deliveryOf()]
@@ -77,7 +83,7 @@ describe('a damaged row', () => {
   it('with an invalid due time is due immediately', async () => {
     const inbox = keep(createSqliteInbox({ path: fixture.path }))
     for (let i = 0; i < 2; i++) await inbox.put(deliveryOf())
-    damage("UPDATE delivery SET at = 'x', attempts = 'x' WHERE seq = 1")
+    damage("UPDATE task SET due = 'x', attempts = 'x', token = 'x', alone = 'x' WHERE seq = 1")
     inbox.work({ handle: async () => {} })
     await until(async () => (await inbox.stats()).done === 2)
   })
@@ -86,12 +92,5 @@ describe('a damaged row', () => {
     const db = openDatabase(fixture.path)
     db.exec(sql)
     db.close()
-  }
-
-  function errorOf(id = ''): string {
-    const db = openDatabase(fixture.path)
-    const row = db.prepare(`SELECT error FROM delivery WHERE id = '${id}'`).get() as { error: string }
-    db.close()
-    return row.error
   }
 })
