@@ -38,14 +38,14 @@ describe('the queue of calls', () => {
   it('has room for as many deliveries as calls if they are handled one by one', async () => {
     const { queue, calls, endAll, ended } = useQueue({ concurrency: 2, isTogether: false })
     const members = times(2, () => memberOf())
-    for (const member of members) {
-      expect(queue.hasRoom()).toBe(true)
+    for (const [index, member] of members.entries()) {
+      expect(queue.room().limit).toBe(2 - index)
       queue.add(member)
     }
-    expect(queue.hasRoom()).toBe(false)
+    expect(queue.room().limit).toBe(0)
     expect(calls).toEqual(members.map((member) => [member]))
     await endAll()
-    expect([queue.hasRoom(), ended()]).toEqual([true, 2])
+    expect([queue.room().limit, ended()]).toEqual([2, 2])
   })
 
   it('calls a group when it has 1,000 deliveries, or 16 MiB', async () => {
@@ -64,26 +64,28 @@ describe('the queue of calls', () => {
     await endAll()
   })
 
-  it('takes at most 2,000 deliveries at a time, or 64 MiB', async () => {
+  it('has room for 50 deliveries at once, and for 2,000 or 64 MiB in total', async () => {
     const { queue, endAll } = useQueue()
     const small = memberOf()
+    const { length } = small.delivery.rawBody
+    expect(queue.room()).toEqual({ limit: 50, maxBytes: 64 * MIB })
     for (let i = 0; i < 1_999; i++) queue.add({ ...small })
-    expect(queue.hasRoom()).toBe(true)
+    expect(queue.room()).toEqual({ limit: 1, maxBytes: 64 * MIB - 1_999 * length })
     queue.add(memberOf())
-    expect(queue.hasRoom()).toBe(false)
+    expect(queue.room().limit).toBe(0)
     queue.flush()
     await endAll()
     await endAll()
-    expect(queue.hasRoom()).toBe(true)
+    expect(queue.room()).toEqual({ limit: 50, maxBytes: 64 * MIB })
 
     const large = memberOf('Large', 16 * MIB)
     for (let i = 0; i < 4; i++) {
-      expect(queue.hasRoom()).toBe(true)
+      expect(queue.room().limit).toBe(50)
       queue.add({ ...large })
     }
-    expect(queue.hasRoom()).toBe(false)
+    expect(queue.room().limit).toBe(0)
     for (let i = 0; i < 4; i++) await endAll()
-    expect(queue.hasRoom()).toBe(true)
+    expect(queue.room()).toEqual({ limit: 50, maxBytes: 64 * MIB })
   })
 
   it('counts a removed delivery no more', async () => {
@@ -95,7 +97,7 @@ describe('the queue of calls', () => {
       expect(queue.remove(member)).toBe(true)
       expect(queue.remove(member)).toBe(false)
     }
-    expect(queue.hasRoom()).toBe(true)
+    expect(queue.room()).toEqual({ limit: 50, maxBytes: 64 * MIB })
     // A group whose size still included removed deliveries would be called at once.
     queue.add(memberOf('Large', MIB))
     expect(calls).toEqual([])
@@ -146,9 +148,9 @@ describe('the queue of calls', () => {
   it('takes deliveries in advance while all calls are in use, as many as there are calls', () => {
     const { queue } = useQueue({ concurrency: 2 })
     for (let i = 0; i < 4; i++) {
-      expect(queue.hasRoom()).toBe(true)
+      expect(queue.room().limit).toBe(50)
       queue.add({ ...memberOf(`Service${i}`), isAlone: true })
     }
-    expect(queue.hasRoom()).toBe(false)
+    expect(queue.room().limit).toBe(0)
   })
 })

@@ -83,12 +83,20 @@ it('handles other services while several retries of a service wait for each othe
 /** Opens an inbox whose table loses leases: `lost` has the ids of deliveries that another process has taken. */
 function openWithLostLeases(lost: Set<string>, handled: string[], failed: string[]) {
   const ends: string[][] = []
+  const ids = new Map<number, string>()
+  const idOf = (seq: number): string => ids.get(seq) ?? ''
   const table = createMemoryTable(Date.now)
   const losing: DeliveriesTable = {
     ...table,
-    renew: async (owner, ids, lease) => (await table.renew(owner, ids, lease)).filter((id) => !lost.has(id)),
-    endAttempts: async (owner, list) => {
-      ends.push(list.map(({ id }) => id))
+    async take(request) {
+      const result = await table.take(request)
+      for (const { seq, delivery } of result.taken) ids.set(seq, delivery.id)
+      return result
+    },
+    renew: async (owner, held, lease) =>
+      (await table.renew(owner, held, lease)).filter((seq) => !lost.has(idOf(seq))),
+    async endAttempts(owner, list) {
+      ends.push(list.map(({ seq }) => idOf(seq)))
       return table.endAttempts(owner, list)
     },
   }

@@ -12,20 +12,20 @@ it('reports an error of the store, and sweeps again', async () => {
     deadRetention: 300,
     observer: { trouble: ({ error }) => errors.push(error) },
   })
-  const purge = async (state: string, before: number) => {
-    calls.push([state, before])
+  const purge = async (state: string, age: number) => {
+    calls.push([state, age])
     if (calls.length === 1) throw down
     return calls.length === 2 ? 5 : 0
   }
-  const sweep = startRetentionSweep({ purge }, config, () => 1_000)
+  const sweep = startRetentionSweep({ purge }, config)
   await until(() => calls.length >= 5)
   await sweep.close()
   expect(errors).toEqual([down])
   expect(calls.slice(0, 4)).toEqual([
-    ['done', 980],
-    ['done', 980],
-    ['done', 980], // until nothing is left
-    ['dead', 700],
+    ['done', 20],
+    ['done', 20],
+    ['done', 20], // until nothing is left
+    ['dead', 300],
   ])
 })
 
@@ -39,7 +39,7 @@ it('ends a sweep between two transactions when it is closed, and waits for it', 
     isRunning = false
     return 1_000
   }
-  const sweep = startRetentionSweep({ purge }, readInboxOptions({ retention: 1 }), Date.now)
+  const sweep = startRetentionSweep({ purge }, readInboxOptions({ retention: 1 }))
   await until(() => isRunning)
   const before = calls
   await sweep.close()

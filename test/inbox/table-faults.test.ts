@@ -67,7 +67,7 @@ describe('workers of a table that fails', () => {
     await inbox.close()
   })
 
-  it('record nothing for a delivery that another process has taken over', async () => {
+  it('record no success for a delivery that another process has taken over, and report it as failed', async () => {
     const { inbox, table, time, noted } = createInbox(() => ({}))
     const { gate, release } = createGate()
     let runs = 0
@@ -80,18 +80,26 @@ describe('workers of a table that fails', () => {
     })
     await until(() => runs === 1)
     time.now += LEASE
-    await table.take({
-      owner: 'other',
-      inProgress: new Set(),
-      lease: 2 * LEASE,
-      attempts: 20,
-      suspects: true,
-    })
+    await table.takeSuspect({ owner: 'other', inProgress: new Set(), lease: 2 * LEASE, attempts: 20 })
     release()
     await until(() => noted.length > 0)
     // The handlers succeeded, and no heartbeat had noticed the other process.
-    expect(noted).toEqual(['handled'])
-    expect(await inbox.get(ID)).toMatchObject({ state: 'active', attempts: 2 })
+    expect(noted).toEqual(['failed: another process has taken the delivery over'])
+    expect(await inbox.get(ID)).toMatchObject({ state: 'active', attempts: 1 })
+    await inbox.close()
+  })
+
+  it('take a suspect although an earlier call of takeSuspect failed', async () => {
+    const { inbox, table, time, noted } = createInbox(({ takeSuspect }) => ({
+      takeSuspect: failing(1, takeSuspect),
+    }))
+    await inbox.put(deliveryWithId(ID))
+    await table.take({ owner: 'killed', lease: LEASE, limit: 1, maxBytes: 1_000 })
+    time.now += LEASE
+    const attempts: unknown[] = []
+    inbox.work({ handle: async (_, context) => void attempts.push(context?.attempt) })
+    await until(async () => (await inbox.get(ID))?.state === 'done')
+    expect([noted, attempts]).toEqual([['trouble: down', 'handled'], [1]])
     await inbox.close()
   })
 

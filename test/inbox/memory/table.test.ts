@@ -1,5 +1,10 @@
 import { beforeEach, describe, expect, it } from 'vitest'
-import type { TakeRequest } from '../../../src/inbox/engine-port.ts'
+import type {
+  HeldDelivery,
+  ListedEntry,
+  SuspectRequest,
+  TakenDelivery,
+} from '../../../src/inbox/engine-port.ts'
 import { createMemoryTable } from '../../../src/inbox/memory/table.ts'
 import { deliveryWithId, idOf } from '../deliveries.ts'
 
@@ -18,28 +23,37 @@ describe('the table in memory', () => {
   const put = async (...ids: string[]) => {
     for (const id of ids) await table.put({ ...deliveryWithId(id), receivedAt: new Date(now++) }, LIMITS)
   }
-  const take = async (owner: string, options: Partial<TakeRequest> = {}) => {
-    const request = { owner, inProgress: new Set<string>(), lease: LEASE, attempts: 20, suspects: true }
-    const { taken, wait } = await table.take({ ...request, ...options })
-    return taken ? { id: taken.delivery.id, attempt: taken.attempt, isSuspect: taken.isSuspect } : { wait }
-  }
+  const take = async (owner: string, limit = 1, maxBytes = 1_000) =>
+    (await table.take({ owner, lease: LEASE, limit, maxBytes })).taken
+  const takeOne = async (owner: string) => (await take(owner))[0] as TakenDelivery
+  const takeSuspect = (owner: string, options: Partial<SuspectRequest> = {}) =>
+    table.takeSuspect({ owner, lease: LEASE, attempts: 20, inProgress: new Set(), ...options })
+  const summaryOf = ({ delivery: { id }, attempt, isSuspect }: TakenDelivery) => ({ id, attempt, isSuspect })
+  const idsOf = (taken: readonly TakenDelivery[]) => taken.map(({ delivery }) => delivery.id)
+
   const list = async (state?: 'waiting') =>
-    (await table.list({ state, limit: 10, offset: 0 })).map(({ id }) => id)
-  const end = (owner: string, id: string, state: 'done' | 'dead') =>
-    table.endAttempts(owner, [{ id, end: state === 'done' ? { state } : { state, error: 'bad' } }])
+    (await table.list({ state, limit: 10, order: 'oldest', after: undefined })).map(({ entry }) => entry.id)
+  const end = (owner: string, { seq, token }: HeldDelivery, state: 'done' | 'dead') =>
+    table.endAttempts(owner, [{ seq, token, end: state === 'done' ? { state } : { state, error: 'bad' } }])
 
   it('lists entries in the order of receipt, whatever their state', async () => {
     await put(A, B, C)
-    await take('first')
-    await end('first', A, 'done')
+    await end('first', await takeOne('first'), 'done')
     expect(await list()).toEqual([A, B, C])
-    expect(await table.list({ state: undefined, limit: 1, offset: 1 })).toMatchObject([{ id: B }, { id: C }])
+    const all: ListedEntry[] = []
+    for (const order of ['oldest', 'newest'] as const)
+      all.push(...(await table.list({ state: undefined, limit: 1, order, after: 2 })))
+    expect(all.map(({ entry }) => entry.id)).toEqual([C, A])
+    const page = await table.list({ state: undefined, limit: 1, order: 'oldest', after: undefined })
+    expect(page.map(({ seq, entry }) => [seq, entry.id])).toEqual([
+      [1, A],
+      [2, B],
+    ])
   })
 
   it('makes a dead letter waiting again, in its old place, with all attempts, due at once', async () => {
     await put(A, B)
-    await take('first')
-    await end('first', A, 'dead')
+    await end('first', await takeOne('first'), 'dead')
     expect(await table.counts()).toMatchObject({ waiting: 1, dead: 1, oldest: new Date(now - 1) })
     expect(await table.retry(A)).toBe(true)
     expect(await list('waiting')).toEqual([A, B])
@@ -47,51 +61,86 @@ describe('the table in memory', () => {
     const entry = await table.get(A)
     expect(entry).toMatchObject({ state: 'waiting', attempts: 0, dueAt: new Date(now) })
     expect(entry).not.toHaveProperty('endedAt')
-    expect(await take('first', { inProgress: new Set([B]) })).toEqual({ id: A, attempt: 1, isSuspect: false })
+    expect((await take('first', 2)).map(summaryOf)).toContainEqual({ id: A, attempt: 1, isSuspect: false })
   })
 
-  it('gives a delivery to another owner exactly when its lease has ended', async () => {
+  it('takes up to the limit, and up to the number of bytes unless the first delivery is larger', async () => {
+    await put(A, B, C) // 2 bytes each
+    expect(await take('first', 2, 1)).toHaveLength(1)
+    expect(await table.retry(A)).toBe(false)
+    await put(idOf('d'), idOf('e'))
+    expect(idsOf(await take('first', 2))).toEqual([B, C])
+    expect(idsOf(await take('first', 9, 3))).toEqual([idOf('d')])
+  })
+
+  it('says when the next delivery is due', async () => {
+    await put(A, B)
+    const { seq, token } = await takeOne('first')
+    await table.endAttempts('first', [{ seq, token, end: { state: 'waiting', error: 'bad', delay: 7 } }])
+    await take('first')
+    const request = { owner: 'first', lease: LEASE, limit: 1, maxBytes: 1_000 }
+    expect(await table.take(request)).toEqual({ taken: [], wait: 7 })
+    now += 7
+    expect((await table.take(request)).taken.map(summaryOf)).toEqual([
+      { id: A, attempt: 2, isSuspect: false },
+    ])
+    expect(await table.take(request)).toEqual({ taken: [], wait: undefined })
+  })
+
+  it('gives a suspect to another owner exactly when its lease has ended', async () => {
     await put(A)
     await take('first')
     now += LEASE - 1
-    expect(await take('second')).toEqual({ wait: 1 })
+    expect(await takeSuspect('second')).toBeUndefined()
     now += 1
-    expect(await take('second', { suspects: false })).toEqual({ wait: undefined })
-    expect(await take('second', { inProgress: new Set([A]) })).toEqual({ wait: undefined })
+    expect(await take('second')).toEqual([])
+    expect(await takeSuspect('second', { inProgress: new Set([A]) })).toBeUndefined()
     await put(B)
-    expect(await take('second', { suspects: false })).toMatchObject({ id: B })
-    expect(await take('second')).toEqual({ id: A, attempt: 2, isSuspect: true })
+    expect(idsOf(await take('second', 9))).toEqual([B])
+    expect(summaryOf((await takeSuspect('second')) as TakenDelivery)).toMatchObject({
+      id: A,
+      isSuspect: true,
+    })
+    expect(await takeSuspect('second')).toBeUndefined()
   })
 
-  it('counts no more than the maximum number of attempts', async () => {
+  it('counts an interrupted attempt only if it began with takeSuspect, up to the maximum', async () => {
     await put(A)
-    for (let attempt = 1; attempt <= 4; attempt++) {
-      expect(await take('first', { attempts: 2 })).toMatchObject({ attempt: Math.min(attempt, 3) })
+    await take('first')
+    for (const attempt of [1, 2, 3, 3]) {
       now += LEASE
+      expect(await takeSuspect('first', { attempts: 2 })).toMatchObject({ attempt, isSuspect: true })
+      expect(await table.get(A)).toMatchObject({ attempts: Math.min(attempt, 2) })
     }
-    expect(await table.get(A)).toMatchObject({ attempts: 2 })
   })
 
   it('renews only the leases that the owner holds', async () => {
     await put(A, B)
-    await take('first')
-    await take('first')
+    const [a, b] = (await take('first', 2)) as [TakenDelivery, TakenDelivery]
     now += LEASE
-    await take('second')
-    expect(await table.renew('first', [A, B, C], LEASE)).toEqual([B])
+    const again = (await takeSuspect('second')) as TakenDelivery
+    expect(again).toMatchObject({ seq: a.seq, token: a.token + 1 })
+    const unknown = { seq: 99, token: 1 }
+    expect(await table.renew('first', [a, b, unknown], LEASE)).toEqual([b.seq])
+    expect(await table.renew('second', [{ ...again, token: a.token }], LEASE)).toEqual([])
     now += LEASE - 1
-    expect(await table.renew('second', [A], LEASE)).toEqual([A])
+    expect(await table.renew('second', [again], LEASE)).toEqual([a.seq])
     now += LEASE - 1
-    expect(await take('third', { inProgress: new Set([B]) })).toEqual({ wait: 1 })
+    expect(await takeSuspect('third', { inProgress: new Set([B]) })).toBeUndefined()
+    now += 1
+    expect(await takeSuspect('third', { inProgress: new Set([B]) })).toMatchObject({ seq: a.seq })
   })
 
-  it('ends only the attempts of the owner', async () => {
+  it('ends only the attempts of the owner, and only the latest one', async () => {
     await put(A)
-    await take('first')
-    expect(await end('second', A, 'done')).toEqual([])
+    const first = await takeOne('first')
+    expect(await end('second', first, 'done')).toEqual([])
+    now += LEASE
+    const second = (await takeSuspect('first')) as TakenDelivery
+    expect(await end('first', first, 'done')).toEqual([])
     expect(await table.get(A)).toMatchObject({ state: 'active' })
-    expect(await end('first', A, 'done')).toEqual([A])
-    expect(await end('first', A, 'done')).toEqual([])
+    expect(await end('first', second, 'done')).toEqual([second.seq])
+    expect(await end('first', second, 'done')).toEqual([])
     expect(await table.get(A)).toMatchObject({ state: 'done', endedAt: new Date(now) })
   })
 
@@ -104,39 +153,37 @@ describe('the table in memory', () => {
     const { dueAt } = (await table.get(B)) ?? {}
     expect(Number(dueAt)).toBeLessThanOrEqual(now)
     now += LEASE - 10
-    expect(await take('second')).toMatchObject({ id: B })
-    expect(await take('second')).toMatchObject({ id: C })
+    expect(idsOf(await take('second', 9))).toEqual([B, C])
+    expect(await takeSuspect('second')).toBeUndefined()
     now += 10
-    expect(await take('second')).toMatchObject({ id: A, attempt: 2 })
+    expect(await takeSuspect('second')).toMatchObject({ delivery: { id: A } })
   })
 
   it('discards waiting deliveries and dead letters only', async () => {
     await put(A, B, C)
-    await take('first')
-    await take('first')
-    await end('first', B, 'dead')
+    const [a, b] = (await take('first', 2)) as [TakenDelivery, TakenDelivery]
+    await end('first', b, 'dead')
     expect([await table.discard(A), await table.discard(B), await table.discard(C)]).toEqual([
       false,
       true,
       true,
     ])
     expect(await list()).toEqual([A])
-    await end('first', A, 'done')
+    await end('first', a, 'done')
     expect([await table.discard(A), await table.retry(A)]).toEqual([false, false])
   })
 
-  it('purges up to the limit of one state, as far as the given time', async () => {
+  it('purges up to the limit of one state, from the given age', async () => {
     await put(A, B, C)
     for (const id of [A, B, C]) {
-      await take('first')
-      await end('first', id, id === B ? 'dead' : 'done')
+      await end('first', await takeOne('first'), id === B ? 'dead' : 'done')
       now += 1_000
     }
-    expect(await table.purge('done', now - 1_001, 10)).toBe(1)
+    expect(await table.purge('done', 1_001, 10)).toBe(1)
     expect(await list()).toEqual([B, C])
-    expect(await table.purge('done', now - 1_000, 10)).toBe(1)
-    expect(await table.purge('dead', now, 0)).toBe(0)
-    expect(await table.purge('dead', now, 10)).toBe(1)
+    expect(await table.purge('done', 1_000, 10)).toBe(1)
+    expect(await table.purge('dead', 0, 0)).toBe(0)
+    expect(await table.purge('dead', 0, 10)).toBe(1)
     expect(await list()).toEqual([])
   })
 })

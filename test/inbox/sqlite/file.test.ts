@@ -125,13 +125,41 @@ describe('the file of a SQLite inbox', () => {
     expect(readdirSync(fixture.folder.path)).toEqual(['inbox.db'])
   })
 
-  it('of a newer version is rejected and not changed', async () => {
+  it('of a newer version is used if it is compatible with this one, also while it is open', async () => {
+    const older = open()
+    await send(older)
+    setVersion(6, 5)
+    expect(await older.put(deliveryOf())).toBe('stored')
+    await older.close()
+    const inbox = open()
+    expect(await inbox.put(deliveryOf())).toBe('stored')
+    inbox.work({ handle: async () => {} })
+    await until(async () => (await inbox.stats()).done === 3)
+    await inbox.close()
+    expect(readVersion()).toEqual({ user_version: 6 })
+  })
+
+  it('is rejected from the moment when a newer version makes it incompatible with this one', async () => {
+    const inbox = open()
+    await send(inbox)
+    setVersion(6, 6)
+    const rejected = {
+      code: 'config_invalid',
+      message: expect.stringContaining('has version 6 of the inbox tables'),
+    }
+    for (const stats of [inbox.stats(), open().stats()]) await expect(stats).rejects.toMatchObject(rejected)
+    await expect(inbox.put(deliveryOf())).rejects.toMatchObject(rejected)
+    const { number } = query('SELECT count(*) AS number FROM delivery') as { number: number }
+    expect(number).toBe(1)
+    setVersion(6, 5)
+    expect(await inbox.put(deliveryOf())).toBe('stored')
+  })
+
+  it('of an incompatible newer version is rejected and not changed', async () => {
     const older = open()
     await send(older)
     await older.close()
-    const db = openDatabase(fixture.path)
-    db.exec('PRAGMA user_version = 99')
-    db.close()
+    setVersion(99, 99)
     const bytes = readFileSync(fixture.path)
     const inbox = open()
     await expect(inbox.put(deliveryOf())).rejects.toMatchObject({
@@ -153,3 +181,19 @@ describe('the file of a SQLite inbox', () => {
     },
   )
 })
+
+/** Changes the file as a newer version of geohook would whose tables only `compatible` and newer versions can use. */
+function setVersion(version: number, compatible: number): void {
+  const db = openDatabase(fixture.path)
+  db.exec(`UPDATE meta SET compatible = ${compatible}; PRAGMA user_version = ${version}`)
+  db.close()
+}
+
+function query(sql: string): unknown {
+  const db = openDatabase(fixture.path)
+  const row = db.prepare(sql).get()
+  db.close()
+  return row
+}
+
+const readVersion = () => query('PRAGMA user_version')

@@ -88,7 +88,7 @@ describe('purge() of a SQLite inbox', () => {
   it('removes at most 64 MiB of bodies in a transaction, but at least one', async () => {
     const statements: string[] = []
     beforeStatements((sql) => {
-      if (sql === 'DELETE FROM delivery WHERE seq = ?') statements.push('delete')
+      if (sql === 'DELETE FROM task WHERE seq = ?') statements.push('delete')
       if (sql === 'COMMIT' && statements.at(-1) === 'delete') statements.push('commit')
     })
     const inbox = fixture.open()
@@ -116,7 +116,7 @@ describe('purge() of a SQLite inbox', () => {
     // purge() removes deliveries until it finds none, so it looks for them twice.
     const vacuums: number[] = []
     beforeStatements((sql) => {
-      if (sql.startsWith('SELECT seq, size FROM delivery')) vacuums.push(0)
+      if (sql.startsWith('SELECT seq, size FROM task')) vacuums.push(0)
       if (sql === 'PRAGMA incremental_vacuum(500)') vacuums.push((vacuums.pop() ?? 0) + 1)
     })
     const inbox = fixture.open()

@@ -14,8 +14,9 @@ const open = (): DurableInbox =>
   fixture.keep(createSqliteInbox({ path: fixture.path, observer: { trouble() {} } }))
 
 const COUNT = 'SELECT * FROM total'
-const INSERT = 'INSERT INTO content VALUES (last_insert_rowid(), ?, ?)'
-const TAKE = 'SELECT * FROM delivery LEFT JOIN content USING (seq) WHERE seq = ?'
+const INSERT = 'INSERT INTO content VALUES (?, ?, ?)'
+const TAKE =
+  'UPDATE task SET state = 1, attempts = ?, token = ?, alone = ?, owner = ?, started = ?, due = ? WHERE seq = ?'
 
 /** Counts the calls of `close` until the test ends. */
 function spyOnClose() {
