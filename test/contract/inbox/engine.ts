@@ -5,6 +5,8 @@ import type { DurableInbox, InboxOptions, RowStore, RowsOptions } from 'geohook/
 export interface InboxEngine {
   /** Opens an inbox on the store. Each call opens a new inbox, as another process would. */
   open(options?: InboxOptions): DurableInbox
+  /** Ends the leases of all deliveries, as if their processes had hung. Only for shared inboxes. */
+  endLeases?(): Promise<void>
   /** Removes the store. All its inboxes must be closed. */
   remove(): Promise<void>
 }

@@ -17,14 +17,23 @@ let number = 0
 export const uniquePayload = (changeType = 'FeaturesCreated'): string =>
   JSON.stringify({ ...JSON.parse(payloadOf(changeType)), number: number++ })
 
+interface Engine<Options, Store> {
+  open(options?: Options): Store
+  /** Ends the leases of all deliveries. Only engines of shared inboxes have it. */
+  endLeases?(): Promise<void>
+  remove(): Promise<void>
+}
+
 /** Tests with `open`, which opens a store for this test only. After the test, closes and removes it. */
 export const testWith = <Options, Store extends { close(): Promise<void> }>(
-  kind: { create(): Promise<{ open(options?: Options): Store; remove(): Promise<void> }> },
+  kind: { create(): Promise<Engine<Options, Store>> },
   defaults?: Options,
 ) =>
-  it.extend<{ open(options?: Options): Store }>({
-    async open({ onTestFinished }, use) {
-      const engine = await kind.create()
+  it.extend<{ engine: Engine<Options, Store>; open(options?: Options): Store; endLeases(): Promise<void> }>({
+    // biome-ignore lint/correctness/noEmptyPattern: Vitest requires a pattern
+    engine: async ({}, use) => use(await kind.create()),
+    endLeases: async ({ engine }, use) => use(async () => engine.endLeases?.()),
+    async open({ engine, onTestFinished }, use) {
       const stores: Store[] = []
       onTestFinished(async () => {
         await Promise.all(stores.map((store) => store.close()))

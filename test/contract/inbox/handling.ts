@@ -209,6 +209,40 @@ export function describeHandling(kind: InboxEngineKind): void {
         await until(async () => (await first.stats()).done === 60)
         expect(handled.sort()).toEqual(ids.sort())
       })
+
+      it('reports a success as failed if another process has taken the delivery meanwhile', async ({
+        open,
+        endLeases,
+      }) => {
+        const ended: string[] = []
+        const note = (name: string) => (event: AttemptEnded) => void ended.push(`${name} ${event.attempt}`)
+        const observerOf = (name: string) => ({
+          handled: note(`${name} handled`),
+          failed: note(`${name} failed`),
+        })
+        const [first, second] = [
+          open({ observer: observerOf('first') }),
+          open({ observer: observerOf('second') }),
+        ]
+        const { gate, release } = createGate()
+        let begun = 0
+        const { id } = await send(first)
+        work(first, () => {
+          begun++
+          return gate
+        })
+        await until(() => begun === 1)
+        work(second, () => {})
+        await until(async () => {
+          await endLeases() // again, in case that a heartbeat renewed the lease
+          return ended.length > 0
+        })
+        release()
+        await until(() => ended.length === 2)
+        expect(ended.sort()).toEqual(['first failed 1', 'second handled 1'])
+        expect(await first.get(id)).toMatchObject({ state: 'done', attempts: 1 })
+        expect((await first.get(id))?.error).toBeUndefined()
+      })
     }
   })
 }

@@ -4,6 +4,7 @@ import type { InboxEngineKind } from './engine.ts'
 import { describeGenerations } from './generations.ts'
 import { describeHandling } from './handling.ts'
 import { describeLimits } from './limits.ts'
+import { describePages } from './pages.ts'
 import { describeStoring } from './storing.ts'
 import { describeTiming } from './timing.ts'
 import { describeValidation } from './validation.ts'
@@ -17,6 +18,7 @@ export function describeInbox(kind: InboxEngineKind): void {
     describeHandling(kind)
     describeTiming(kind)
     describeLimits(kind)
+    describePages(kind)
     describeCoalescing(kind)
   })
 }

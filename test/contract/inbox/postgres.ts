@@ -28,6 +28,10 @@ export const describePostgres = (suite: (kind: PostgresKind) => void): Promise<v
         const queue = `inbox-${number++}`
         return {
           open: (options) => createPostgresInbox({ connectionString, schema, queue, ...options }),
+          async endLeases() {
+            const sql = `update ${schema}.inbox_task set due = 'epoch' where state = 1 and queue = $1`
+            await client.query(sql, [queue])
+          },
           remove: async () => {},
         }
       },

@@ -1,6 +1,7 @@
 // @module-tag sqlite
 import { createSqliteDuplicates, createSqliteInbox, createSqliteRows } from 'geohook/sqlite'
 import { createFolder } from '../../helpers/folder.ts'
+import { openDatabase } from '../../helpers/sqlite.ts'
 import { describeDuplicates } from './duplicates.ts'
 import type { InboxEngineKind } from './engine.ts'
 import { describeInbox } from './inboxes.ts'
@@ -12,7 +13,15 @@ const kind: InboxEngineKind = {
   async create() {
     const { fileIn, remove } = createFolder()
     const path = fileIn('inbox.db')
-    return { open: (options) => createSqliteInbox({ path, ...options }), remove }
+    return {
+      open: (options) => createSqliteInbox({ path, ...options }),
+      async endLeases() {
+        const db = openDatabase(path)
+        db.exec('UPDATE task SET due = 0 WHERE state = 1')
+        db.close()
+      },
+      remove,
+    }
   },
   minLease: 1_000,
   isShared: true,
