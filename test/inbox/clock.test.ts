@@ -159,7 +159,7 @@ describe('in a SQLite file that several processes share', () => {
   it('after the clock is set back, deliveries of a dead process are taken over after one lease', async () => {
     let now = Date.now()
     const clock = () => now
-    const [first, second] = [open({ clock, maxRetryDelay: 60_000 }), open({ clock, maxRetryDelay: 60_000 })]
+    const [first, second] = [open({ clock, observer: { failed() {} } }), open({ clock })]
     const delivery = deliveryOf()
     await first.put(delivery)
     const held: string[] = []

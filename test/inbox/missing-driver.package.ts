@@ -8,12 +8,7 @@ const connectionString = 'postgres://127.0.0.1:1/x'
 /** Each store, a package that is missing, and what the error says. */
 const STORES: [entry: string, create: string, missing: string, message: RegExp][] = [
   ['sqlite', "createSqliteInbox({ path: 'none.db' })", 'better-sqlite3', SQLITE],
-  [
-    'postgres',
-    `createPostgresInbox({ connectionString: '${connectionString}' })`,
-    'pg',
-    /npm install pg$/m,
-  ],
+  ['postgres', `createPostgresInbox({ connectionString: '${connectionString}' })`, 'pg', /npm install pg$/m],
   [
     'postgres',
     `createPostgresDuplicates({ connectionString: '${connectionString}' })`,

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { fromEnvelope, toEnvelope } from '../../src/inbox/serialize.ts'
+import { fromHead, toHead } from '../../src/inbox/serialize.ts'
 import { deliveryWithId, idOf } from './deliveries.ts'
 
 const { payload: _, events: __, changeTypes: ___, ...stored } = deliveryWithId(idOf('a'))
@@ -13,9 +13,7 @@ it.each([
   // A part of a larger buffer, as Node's small buffers are.
   const rawBody = new Uint8Array([9, 9, 0, 200, 255, 9]).subarray(2, 5)
   const delivery = { ...deliveryWithId(idOf('a')), rawBody, headers: { 'x-many': ['a', 'b'] }, ...more }
-  const envelope = JSON.parse(JSON.stringify(toEnvelope(delivery)))
-  expect(envelope).toMatchObject({ id: delivery.id, size: 3, changeTypes: ['FeaturesCreated'] })
-  const restored = fromEnvelope(envelope)
+  const restored = fromHead(toHead(delivery), delivery.id, rawBody, delivery.receivedAt.getTime())
   expect(restored).toStrictEqual({
     ...stored,
     receivedAt: delivery.receivedAt,
@@ -23,4 +21,15 @@ it.each([
     headers: delivery.headers,
     ...more,
   })
+})
+
+it.each([
+  '{',
+  'null',
+  '{}',
+  '{"contentType":"a"}',
+  '{"contentType":1,"headers":{}}',
+  '{"contentType":"a","headers":"b"}',
+])('rejects the damaged head %s', (head) => {
+  expect(() => fromHead(head, idOf('a'), new Uint8Array(), 0)).toThrow()
 })

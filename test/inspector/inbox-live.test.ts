@@ -44,7 +44,10 @@ function interruptible(inbox: DurableInbox) {
     stats: () => check().then(() => inbox.stats()),
     list: (options) => check().then(() => inbox.list(options)),
     get: (id) => check().then(() => inbox.get(id)),
-    retry: (id) => check().then(() => inbox.retry(id)),
+    retry: (async (target: string) => {
+      await check()
+      return inbox.retry(target)
+    }) as DurableInbox['retry'],
     discard: (id) => check().then(() => inbox.discard(id)),
     purge: (options) => check().then(() => inbox.purge(options)),
   }
@@ -209,10 +212,10 @@ it('says that an action was too late if the state has changed between the check 
   const [id = '', other = ''] = await fill(inbox, payloads(2))
   const page = await openPage({
     ...inbox,
-    async retry(asked) {
+    retry: (async (asked: string) => {
       await handleAll(inbox)
       return inbox.retry(asked)
-    },
+    }) as DurableInbox['retry'],
     async discard(asked) {
       await inbox.discard(asked)
       return inbox.discard(asked)
