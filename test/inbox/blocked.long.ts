@@ -40,7 +40,6 @@ function describeBlocked(name: string, create: () => PoisonStore | Promise<Poiso
     await until(async () => (await inbox.stats()).active === 3)
     writeFileSync(block, '')
     await app.printed(/blocked/)
-    await store.endLeases?.()
     const workers = inbox.work(createReceiver({ signatureKey: KEY }).on('*', () => {}))
     await until(async () => (await inbox.stats()).done === 4)
     await workers.close()

@@ -19,10 +19,9 @@ export function createSqliteStore(attempts: number): PoisonStore {
   }
 }
 
-/** Creates a PostgreSQL store. Its `endLeases` expires leases early, because pg-boss's shortest heartbeat is 10 s. */
 export async function createPostgresStore(connectionString: string, attempts: number): Promise<PoisonStore> {
   const schema = `geohook_poison_${randomUUID().replaceAll('-', '')}`
-  const options = { connectionString, schema, lease: 10_000, attempts, ...QUICK }
+  const options = { connectionString, schema, lease: 1_000, attempts, ...QUICK }
   const client = new pg.Client({ connectionString })
   await client.connect()
   return {
@@ -30,11 +29,6 @@ export async function createPostgresStore(connectionString: string, attempts: nu
     factory: 'createPostgresInbox',
     options,
     inbox: createPostgresInbox(options),
-    async endLeases() {
-      await client.query(
-        `update ${schema}.job set heartbeat_on = heartbeat_on - interval '1 minute' where state = 'active'`,
-      )
-    },
     async remove() {
       await client.query(`drop schema if exists ${schema} cascade`)
       await client.end()
