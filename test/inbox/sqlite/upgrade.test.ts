@@ -1,9 +1,12 @@
 // @module-tag sqlite
-import { createSqliteDuplicates, createSqliteInbox } from 'geohook/sqlite'
-import { expect, it } from 'vitest'
+import { spawnSync } from 'node:child_process'
+import { createSqliteDuplicates, createSqliteInbox, createSqliteRows } from 'geohook/sqlite'
+import { beforeEach, describe, expect, it } from 'vitest'
 import { until } from '../../contract/inbox/fixture.ts'
 import { openDatabase } from '../../helpers/sqlite.ts'
+import { root } from '../../package/entries.ts'
 import { deliveryOf } from '../deliveries.ts'
+import { beforeStatements } from './faulty-calls.ts'
 import { send, useFolder } from './fixture.ts'
 
 const fixture = useFolder()
@@ -49,6 +52,52 @@ const VERSION_1 = `
   PRAGMA user_version = 1;
 `
 
+/** The SQL that upgraded the tables of version 1 to version 4. Never edit this text. */
+const VERSIONS_2_TO_4 = `
+  CREATE TABLE clock (latest INTEGER NOT NULL);
+  INSERT INTO clock SELECT coalesce(max(received_at), 0) FROM (
+    SELECT received_at FROM delivery ORDER BY seq DESC LIMIT 1);
+
+  ALTER TABLE total ADD COLUMN bytes INTEGER NOT NULL DEFAULT 0;
+  UPDATE total SET bytes = (SELECT coalesce(sum(size), 0) FROM delivery WHERE delivery.state = total.state);
+  DROP TRIGGER delivery_added;
+  DROP TRIGGER delivery_moved;
+  DROP TRIGGER delivery_removed;
+  CREATE TRIGGER delivery_added AFTER INSERT ON delivery BEGIN
+    UPDATE total SET number = number + 1, bytes = bytes + new.size WHERE state = new.state;
+  END;
+  CREATE TRIGGER delivery_moved AFTER UPDATE OF state ON delivery WHEN new.state <> old.state BEGIN
+    UPDATE total SET number = number - 1, bytes = bytes - old.size WHERE state = old.state;
+    UPDATE total SET number = number + 1, bytes = bytes + new.size WHERE state = new.state;
+  END;
+  CREATE TRIGGER delivery_removed AFTER DELETE ON delivery BEGIN
+    UPDATE total SET number = number - 1, bytes = bytes - old.size WHERE state = old.state;
+    DELETE FROM content WHERE seq = old.seq;
+  END;
+
+  CREATE TABLE generation (
+    service TEXT NOT NULL,
+    layer INTEGER NOT NULL,
+    generation INTEGER NOT NULL,
+    PRIMARY KEY (service, layer)
+  ) WITHOUT ROWID;
+
+  CREATE TABLE known_layer (number INTEGER PRIMARY KEY, service TEXT NOT NULL, id INTEGER NOT NULL, UNIQUE (service, id));
+  CREATE TABLE known_row (
+    written INTEGER PRIMARY KEY,
+    layer INTEGER NOT NULL,
+    key TEXT NOT NULL,
+    object_id TEXT,
+    generation INTEGER NOT NULL,
+    value TEXT,
+    UNIQUE (layer, key)
+  );
+  CREATE INDEX known_row_object ON known_row (layer, object_id) WHERE object_id IS NOT NULL;
+  CREATE TABLE known_total (number INTEGER NOT NULL);
+  INSERT INTO known_total VALUES (0);
+  PRAGMA user_version = 4;
+`
+
 const now = Date.now()
 const HEAD = '{"contentType":"application/json","headers":{},"profile":"service"}'
 
@@ -63,13 +112,34 @@ const CONTENT = `
   INSERT INTO claim VALUES ('done', NULL, ${now + 60_000}), ('busy', 'another process', ${now + 60_000});
 `
 
-function createVersion1(): void {
+function createFile(...statements: string[]): void {
   const db = openDatabase(fixture.path)
-  db.exec('PRAGMA auto_vacuum = INCREMENTAL; PRAGMA journal_mode = WAL')
-  db.exec(VERSION_1)
-  db.exec(CONTENT)
+  for (const sql of ['PRAGMA auto_vacuum = INCREMENTAL; PRAGMA journal_mode = WAL', ...statements])
+    db.exec(sql)
   db.close()
 }
+
+const createVersion1 = (): void => createFile(VERSION_1, CONTENT)
+
+const SERVICE = 'https://gis.example.com/rest/services/Parcels/FeatureServer'
+
+/** SQL that inserts deliveries in every state, whose seq are not consecutive, generations and a row. */
+const CONTENT_4 = `
+  INSERT INTO delivery VALUES
+    (2, 'first', 'waiting', ${now - 50}, 0, NULL, NULL, ${now - 100}, 1, '["A"]'),
+    (3, 'retried', 'waiting', ${now - 50}, 2, NULL, 'café "is" \\ down', ${now - 99}, 2, '["B","C"]'),
+    (5, 'active', 'active', ${now - 1_000}, 1, 'another process', NULL, ${now - 98}, 3, '["A"]'),
+    (6, 'last', 'active', ${now - 1_000}, 20, 'another process', 'no', ${now - 97}, 4, '["A"]'),
+    (8, 'done', 'done', ${now - 7}, 1, NULL, NULL, ${now - 96}, 5, '["A"]'),
+    (9, 'emptied', 'done', ${now - 6}, 2, NULL, 'no', ${now - 95}, 6, '["A"]'),
+    (10, 'dead', 'dead', ${now - 5}, 20, NULL, 'no', ${now - 94}, 7, '[]');
+  INSERT INTO content SELECT seq, '${HEAD}', zeroblob(size) FROM delivery WHERE id <> 'emptied';
+  INSERT INTO claim VALUES ('done', NULL, ${now + 60_000});
+  INSERT INTO generation VALUES ('${SERVICE}', 0, 7), ('${SERVICE}', 3, 9), ('${SERVICE}2', 0, 1);
+  INSERT INTO known_layer VALUES (1, '${SERVICE}', 0);
+  INSERT INTO known_row VALUES (1, 1, 'k', NULL, 5, 'v');
+  UPDATE known_total SET number = 1;
+`
 
 /** Reads the version of a file, and all its tables, indexes and triggers. */
 function tablesOf(path: string): unknown[] {
@@ -112,6 +182,106 @@ it('gives an upgraded file the same tables as a new one', async () => {
   const path = fixture.folder.fileIn('new.db')
   await fixture.keep(createSqliteInbox({ path })).stats()
   expect(tablesOf(fixture.path)).toEqual(tablesOf(path))
+})
+
+describe('a version 4 file', () => {
+  beforeEach(() => createFile(VERSION_1, VERSIONS_2_TO_4, CONTENT_4))
+
+  const entryOf = (id: string, receivedAt: number, size: number, more: object) => ({
+    ...{ id, attempts: 1, changeTypes: ['A'], size, receivedAt: new Date(receivedAt) },
+    ...more,
+  })
+  const ENTRIES = [
+    entryOf('first', now - 100, 1, { state: 'waiting', attempts: 0, dueAt: new Date(now - 50) }),
+    entryOf('retried', now - 99, 2, {
+      ...{ state: 'waiting', attempts: 2, dueAt: new Date(now - 50) },
+      ...{ changeTypes: ['B', 'C'], error: 'café "is" \\ down' },
+    }),
+    entryOf('active', now - 98, 3, { state: 'active' }),
+    entryOf('last', now - 97, 4, { state: 'active', attempts: 20, error: 'no' }),
+    entryOf('done', now - 96, 5, { state: 'done', endedAt: new Date(now - 7) }),
+    entryOf('emptied', now - 95, 6, { state: 'done', attempts: 2, endedAt: new Date(now - 6), error: 'no' }),
+    entryOf('dead', now - 94, 7, {
+      ...{ state: 'dead', attempts: 20, endedAt: new Date(now - 5), error: 'no', changeTypes: [] },
+    }),
+  ]
+
+  it('keeps its deliveries, bodies, totals, generations, rows and claims', async () => {
+    const inbox = fixture.open()
+    expect(await inbox.stats()).toMatchObject({
+      ...{ waiting: 2, active: 2, done: 2, dead: 1, oldest: new Date(now - 100) },
+    })
+    expect((await inbox.list()).entries).toEqual(ENTRIES)
+    for (const { id, size } of ENTRIES) {
+      const { delivery } = (await inbox.get(id)) ?? {}
+      expect([id, delivery?.rawBody]).toEqual([id, new Uint8Array(id === 'emptied' ? 0 : size)])
+    }
+    expect(totals()).toEqual([
+      { state: 0, number: 2, bytes: 1 + 2 },
+      { state: 1, number: 2, bytes: 3 + 4 },
+      { state: 2, number: 2, bytes: 5 + 6 },
+      { state: 3, number: 1, bytes: 7 },
+    ])
+    expect(await inbox.generations.get(SERVICE)).toEqual(
+      new Map([
+        [0, 7],
+        [3, 9],
+      ]),
+    )
+    const rows = fixture.keep(createSqliteRows({ path: fixture.path }))
+    expect(await rows.read({ service: SERVICE, id: 0 }, ['k'], [])).toMatchObject([{ key: 'k', value: 'v' }])
+    const duplicates = fixture.keep(createSqliteDuplicates({ path: fixture.path }))
+    expect(await duplicates.claim('done')).toBe('done')
+  })
+
+  it('lets workers handle what is waiting or was interrupted, and keeps its totals up to date', async () => {
+    const inbox = fixture.open()
+    const attempts = new Map<string, number | undefined>()
+    inbox.work({ handle: async ({ id }, context) => void attempts.set(id, context?.attempt) })
+    await until(async () => (await inbox.stats()).done === 6)
+    expect(Object.fromEntries(attempts)).toEqual({ first: 1, retried: 3, active: 1, last: 20 })
+    await inbox.generations.raise(SERVICE, new Map([[0, 8]]))
+    expect((await inbox.generations.get(SERVICE)).get(0)).toBe(8)
+    expect(await inbox.retry('dead')).toBe(true)
+    await until(async () => (await inbox.stats()).done === 7)
+    expect(await inbox.put({ ...deliveryOf(), id: 'emptied' })).toBe('duplicate')
+    expect(await inbox.purge({ state: 'done' })).toBe(7)
+    expect(totals()).toEqual([0, 1, 2, 3].map((state) => ({ state, number: 0, bytes: 0 })))
+    expect((await inbox.list()).entries).toEqual([])
+  })
+
+  it('has the same tables as a new one after the upgrade', async () => {
+    await fixture.open().stats()
+    const path = fixture.folder.fileIn('new.db')
+    await fixture.keep(createSqliteInbox({ path })).stats()
+    expect(tablesOf(fixture.path)).toEqual(tablesOf(path))
+  })
+
+  it('is upgraded once if another process upgrades it at the same time', async () => {
+    const program = `
+      import { createSqliteInbox } from 'geohook/sqlite'
+      const inbox = createSqliteInbox({ path: process.argv[1] })
+      await inbox.stats()
+      await inbox.close()`
+    let status: number | null | undefined
+    beforeStatements((sql) => {
+      // This process has read version 4, and does not have the lock yet.
+      if (sql !== 'BEGIN IMMEDIATE' || status !== undefined) return
+      const args = ['--input-type=module', '--eval', program, fixture.path]
+      status = spawnSync(process.execPath, args, { cwd: root }).status
+    })
+    const inbox = fixture.open()
+    expect((await inbox.list()).entries).toEqual(ENTRIES)
+    expect(status).toBe(0)
+    expect(await inbox.put(deliveryOf())).toBe('stored')
+  })
+
+  function totals(): unknown[] {
+    const db = openDatabase(fixture.path)
+    const rows = db.prepare('SELECT * FROM total WHERE state <= 3 ORDER BY state').all()
+    db.close()
+    return rows.map((row) => ({ ...(row as object) }))
+  }
 })
 
 it('lets several inboxes open a version 1 file concurrently', async () => {
