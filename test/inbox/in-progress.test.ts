@@ -101,7 +101,13 @@ it('moves a delivery to the dead letters if the process of its last attempt ende
   }
   first.work({ handle })
   await until(() => runs === 1)
-  const suspect = { owner: 'killed', lease: 30_000, attempts: 1, inProgress: new Set<string>() }
+  const suspect = {
+    owner: 'killed',
+    lease: 30_000,
+    attempts: 1,
+    isAlone: true,
+    inProgress: new Set<string>(),
+  }
   expect(await killed.takeSuspect(suspect)).toMatchObject({ attempt: 1 })
   last.work({ handle })
   await until(async () => (await last.get(delivery.id))?.state === 'dead')

@@ -80,7 +80,8 @@ describe('workers of a table that fails', () => {
     })
     await until(() => runs === 1)
     time.now += LEASE
-    await table.takeSuspect({ owner: 'other', inProgress: new Set(), lease: 2 * LEASE, attempts: 20 })
+    const other = { owner: 'other', inProgress: new Set<string>(), isAlone: true }
+    await table.takeSuspect({ ...other, lease: 2 * LEASE, attempts: 20 })
     release()
     await until(() => noted.length > 0)
     // The handlers succeeded, and no heartbeat had noticed the other process.

@@ -40,7 +40,7 @@ describe.each(['memory', 'SQLite'])('the table in %s', (engine) => {
     (await table.take({ owner, lease: LEASE, limit, maxBytes })).taken
   const takeOne = async (owner: string) => (await take(owner))[0] as TakenDelivery
   const takeSuspect = (owner: string, options: Partial<SuspectRequest> = {}) =>
-    table.takeSuspect({ owner, lease: LEASE, attempts: 20, inProgress: new Set(), ...options })
+    table.takeSuspect({ owner, lease: LEASE, attempts: 20, isAlone: true, inProgress: new Set(), ...options })
   const summaryOf = ({ delivery: { id }, attempt, isSuspect }: TakenDelivery) => ({ id, attempt, isSuspect })
   const idsOf = (taken: readonly TakenDelivery[]) => taken.map(({ delivery }) => delivery.id)
 
@@ -125,6 +125,21 @@ describe.each(['memory', 'SQLite'])('the table in %s', (engine) => {
       expect(await takeSuspect('first', { attempts: 2 })).toMatchObject({ attempt, isSuspect: true })
       expect(await table.get(A)).toMatchObject({ attempts: Math.min(attempt, 2) })
     }
+  })
+
+  it('gives the last attempt of a suspect only to a process in which nothing else is in progress', async () => {
+    await put(A)
+    await take('first')
+    now += LEASE
+    expect(await takeSuspect('first', { attempts: 2, isAlone: false })).toMatchObject({ attempt: 1 })
+    now += LEASE
+    const before = await table.get(A)
+    expect(await takeSuspect('second', { attempts: 2, isAlone: false })).toBe('last')
+    expect(await table.get(A)).toEqual(before)
+    expect(await takeSuspect('second', { attempts: 2 })).toMatchObject({ attempt: 2 })
+    now += LEASE
+    // No handler runs for this one.
+    expect(await takeSuspect('third', { attempts: 2, isAlone: false })).toMatchObject({ attempt: 3 })
   })
 
   it('renews only the leases that the owner holds', async () => {
