@@ -2,10 +2,10 @@ import type { TestProject } from 'vitest/node'
 import { whyNoBetterSqlite, whyNoSqlite } from './drivers.ts'
 import { findNginx } from './nginx.ts'
 import { findRedis } from './private-redis.ts'
-import { POSTGRES, REDIS, whyMissing } from './servers.ts'
+import { NATS, POSTGRES, RABBITMQ, REDIS, whyMissing } from './servers.ts'
 
 /** External programs and drivers that tests need. */
-export type Need = 'PostgreSQL' | 'Redis' | 'redis-server' | 'SQLite' | 'nginx'
+export type Need = 'PostgreSQL' | 'Redis' | 'RabbitMQ' | 'NATS' | 'redis-server' | 'SQLite' | 'nginx'
 
 declare module 'vitest' {
   interface ProvidedContext {
@@ -17,9 +17,9 @@ declare module 'vitest' {
 /** What the tests of each project need besides SQLite. */
 const NEEDS: Record<string, Need[]> = {
   node: ['redis-server'],
-  engines: ['PostgreSQL', 'Redis', 'redis-server'],
+  engines: ['PostgreSQL', 'Redis', 'RabbitMQ', 'NATS', 'redis-server'],
   package: ['PostgreSQL', 'Redis'],
-  long: ['PostgreSQL', 'Redis', 'redis-server', 'nginx'],
+  long: ['PostgreSQL', 'Redis', 'RabbitMQ', 'redis-server', 'nginx'],
   browser: ['PostgreSQL', 'Redis'],
 }
 
@@ -27,6 +27,8 @@ const NEEDS: Record<string, Need[]> = {
 const CHECKS: Record<Need, () => string | undefined | Promise<string | undefined>> = {
   PostgreSQL: () => whyMissing(POSTGRES, POSTGRES.url),
   Redis: () => whyMissing(REDIS, REDIS.url),
+  RabbitMQ: () => whyMissing(RABBITMQ, RABBITMQ.url),
+  NATS: () => whyMissing(NATS, NATS.url),
   'redis-server': () => whyNoProgram('redis-server', findRedis()),
   nginx: () => whyNoProgram('nginx', findNginx()),
   SQLite: () => whyNoSqlite,
