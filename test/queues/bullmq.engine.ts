@@ -1,7 +1,6 @@
 import { Queue } from 'bullmq'
 import { describeWith, REDIS } from '../helpers/services.ts'
 import { ATTEMPTS, testRecipe } from './cases.ts'
-import { createLink } from './link.ts'
 import { installed, startRecipe, writeRecipe } from './recipes.ts'
 
 const QUEUE = `geohook-recipe-${process.pid}`
@@ -11,24 +10,22 @@ await describeWith(REDIS, (url) => {
     name: 'BullMQ',
     limit: 1024 ** 2,
     duplicate: 202,
-    async start(env) {
+    server: url,
+    async start(env, server) {
       const folder = writeRecipe('BullMQ', installed('bullmq'), [
         ['attempts: 12', `attempts: ${ATTEMPTS}`],
         ["type: 'exponential', delay: 1_000", "type: 'fixed', delay: 1_000"],
       ])
-      const link = await createLink(url)
-      const recipe = await startRecipe(folder, { ...env, REDIS_URL: link.url, QUEUE })
+      const recipe = await startRecipe(folder, { ...env, REDIS_URL: server, QUEUE })
       const queue = new Queue(QUEUE, { connection: { url } })
       return {
         url: recipe.url,
-        link,
         push: async (text) =>
           void (await queue.add('delivery', text, { attempts: ATTEMPTS, backoff: 1_000 })),
         dead: async () => (await queue.getFailed()).map(({ data }) => data),
         pending: () => queue.getJobCountByTypes('active', 'waiting', 'delayed', 'prioritized'),
         async stop() {
           await recipe.stop()
-          await link.close()
           await queue.obliterate({ force: true })
           await queue.close()
         },

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest'
 import { until } from '../contract/inbox/fixture.ts'
 import { KEY, payloadOf, signatureOf } from '../helpers/deliver.ts'
 import { deliveryWithId, idOf } from '../inbox/deliveries.ts'
-import type { Link } from './link.ts'
+import { createLink, type Link } from './link.ts'
 
 /** The number of attempts that the tests configure in each recipe, with delays of about a second. */
 export const ATTEMPTS = 3
@@ -21,8 +21,6 @@ export interface Subject {
   dead(): Promise<string[]>
   /** Resolves with the number of messages that are neither handled nor dead, if the queue can count them. */
   pending?(): Promise<number>
-  /** The connection of the recipe to the server of the queue, if there is one to cut. */
-  link?: Link
   /** Stops the recipe, and removes the queue. */
   stop(): Promise<void>
 }
@@ -34,8 +32,15 @@ export interface Traits {
   limit: number
   /** The status of a second attempt with the same delivery. Undefined if the queue does not recognize it. */
   duplicate?: 200 | 202
-  /** Starts the recipe. `env` has the variables that receiver.js reads. */
-  start(env: Record<string, string>): Promise<Subject>
+  /** The URL of the queue's server, for a test that cuts the connection to it. */
+  server?: string
+  /**
+   * Starts the recipe.
+   *
+   * @param env the variables that receiver.js reads
+   * @param server the URL with which the recipe reaches the server
+   */
+  start(env: Record<string, string>, server: string): Promise<Subject>
 }
 
 /** One call of the handler, as the system behind it sees it. */
@@ -89,15 +94,19 @@ const bodiesOf = (texts: readonly string[]): (string | undefined)[] =>
   })
 
 /** The tests of a recipe. They are not in a `describe`, because `contract/matrix.ts` prints each as a column. */
-export function testRecipe({ name, limit, duplicate, start }: Traits): void {
+export function testRecipe({ name, limit, duplicate, server, start }: Traits): void {
   let sync: Awaited<ReturnType<typeof startSync>>
+  let link: Link | undefined
   let subject: Subject
+  const test = (title: string, run: () => Promise<void>) => it(`${name}: ${title}`, { timeout: 120_000 }, run)
   beforeAll(async () => {
     sync = await startSync()
-    subject = await start({ SIGNATURE_KEY: KEY, SYNC_URL: sync.url })
+    link = server === undefined ? undefined : await createLink(server)
+    subject = await start({ SIGNATURE_KEY: KEY, SYNC_URL: sync.url }, link?.url ?? '')
   }, 60_000)
   afterAll(async () => {
     await subject?.stop()
+    await link?.close()
     sync?.close()
   }, 60_000)
 
@@ -110,7 +119,7 @@ export function testRecipe({ name, limit, duplicate, start }: Traits): void {
     sync.succeed.now = isUp
   }
 
-  it(`${name}: a delivery gets 202, and is handled once`, async () => {
+  test('a delivery gets 202, and is handled once', async () => {
     reset()
     const body = unique('FeaturesEdited')
     expect(await send(subject.url, body)).toBe(202)
@@ -120,7 +129,7 @@ export function testRecipe({ name, limit, duplicate, start }: Traits): void {
     expect(sync.calls).toEqual([{ id: expect.stringMatching(/^[0-9a-f]{32}$/), attempt: 1 }])
   })
 
-  it(`${name}: a delivery whose handler fails once is handled by the second attempt`, async () => {
+  test('a delivery whose handler fails once is handled by the second attempt', async () => {
     reset(false)
     expect(await send(subject.url)).toBe(202)
     await until(() => sync.calls.length === 1)
@@ -130,7 +139,7 @@ export function testRecipe({ name, limit, duplicate, start }: Traits): void {
     expect(sync.calls.map(({ attempt }) => attempt)).toEqual([1, 2])
   })
 
-  it(`${name}: a delivery whose handler always fails becomes a dead letter`, async () => {
+  test('a delivery whose handler always fails becomes a dead letter', async () => {
     reset(false)
     const body = unique('FeaturesEdited')
     expect(await send(subject.url, body)).toBe(202)
@@ -139,7 +148,7 @@ export function testRecipe({ name, limit, duplicate, start }: Traits): void {
     expect((await subject.dead()).join()).not.toContain('c2VjcmV0')
   })
 
-  it(`${name}: a delivery without a handler becomes a dead letter`, async () => {
+  test('a delivery without a handler becomes a dead letter', async () => {
     reset()
     const body = unique('LayerSchemaChanged')
     expect(await send(subject.url, body)).toBe(202)
@@ -147,7 +156,7 @@ export function testRecipe({ name, limit, duplicate, start }: Traits): void {
     expect(sync.calls).toEqual([])
   })
 
-  it(`${name}: an unreadable message becomes a dead letter at once, and an unknown version is retried`, async () => {
+  test('an unreadable message becomes a dead letter at once, and an unknown version is retried', async () => {
     reset()
     const old = await subject.dead()
     const newOnes = async () => (await subject.dead()).filter((text) => !old.includes(text))
@@ -164,7 +173,7 @@ export function testRecipe({ name, limit, duplicate, start }: Traits): void {
     expect(sync.calls).toEqual([])
   })
 
-  it(`${name}: a body above the limit gets 413, and the largest body gets 202`, async () => {
+  test('a body above the limit gets 413, and the largest body gets 202', async () => {
     reset()
     const padded = (size: number): string => {
       const empty = JSON.stringify({ ...JSON.parse(unique('FeaturesEdited')), more: '' })
@@ -178,15 +187,14 @@ export function testRecipe({ name, limit, duplicate, start }: Traits): void {
     expect(sync.calls.map(({ attempt }) => attempt)).toEqual([1])
   })
 
-  it(`${name}: without its server, deliveries get 503, and then 202 again`, async ({ skip }) => {
-    const { link, url } = subject
-    if (!link) return skip()
+  if (server === undefined) return
+  test('without its server, deliveries get 503, and then 202 again', async () => {
     reset()
-    link.cut()
-    expect(await send(url)).toBe(503)
-    link.restore()
+    link?.cut()
+    expect(await send(subject.url)).toBe(503)
+    link?.restore()
     const body = unique('FeaturesEdited')
-    await until(async () => (await send(url, body)) === 202)
+    await until(async () => (await send(subject.url, body)) === 202)
     await until(() => sync.calls.length > 0)
     await drained()
     expect(sync.calls.map(({ attempt }) => attempt)).toContain(1)

@@ -11,13 +11,15 @@ export interface Link {
   close(): Promise<void>
 }
 
+const PORTS: Record<string, number> = { 'redis:': 6379, 'amqp:': 5672, 'nats:': 4222, 'postgres:': 5432 }
+
 export async function createLink(target: string): Promise<Link> {
-  const { hostname, port } = new URL(target)
+  const { hostname, port, protocol } = new URL(target)
   const sockets = new Set<Socket>()
   let isCut = false
   const server = createServer((client) => {
     if (isCut) return client.destroy()
-    const upstream = connect(Number(port || 6379), hostname)
+    const upstream = connect(Number(port) || (PORTS[protocol] ?? 0), hostname)
     for (const [socket, other] of [
       [client, upstream],
       [upstream, client],

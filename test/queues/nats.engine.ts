@@ -2,7 +2,6 @@ import { jetstream, jetstreamManager } from '@nats-io/jetstream'
 import { connect } from '@nats-io/transport-node'
 import { describeWith, NATS } from '../helpers/services.ts'
 import { ATTEMPTS, testRecipe } from './cases.ts'
-import { createLink } from './link.ts'
 import { installed, startRecipe, writeRecipe } from './recipes.ts'
 
 const QUEUE = `geohook-recipe-${process.pid}`
@@ -12,19 +11,18 @@ await describeWith(NATS, (servers) => {
     name: 'NATS JetStream',
     limit: 700 * 1024,
     duplicate: 200,
-    async start(env) {
+    server: servers,
+    async start(env, server) {
       const packages = installed('@nats-io/jetstream', '@nats-io/transport-node')
       const folder = writeRecipe('NATS JetStream', packages, [
         ['ATTEMPTS = 20', `ATTEMPTS = ${ATTEMPTS}`],
         ['1_000 * 2 ** attempt', '1_000'],
       ])
-      const link = await createLink(servers)
-      const recipe = await startRecipe(folder, { ...env, NATS_URL: link.url, QUEUE })
+      const recipe = await startRecipe(folder, { ...env, NATS_URL: server, QUEUE })
       const connection = await connect({ servers })
       const manager = await jetstreamManager(connection)
       return {
         url: recipe.url,
-        link,
         push: async (text) => void (await jetstream(connection).publish(QUEUE, text)),
         async dead() {
           const { messages } = (await manager.streams.info(`${QUEUE}-dead`)).state
@@ -35,7 +33,6 @@ await describeWith(NATS, (servers) => {
         pending: async () => (await manager.streams.info(QUEUE)).state.messages,
         async stop() {
           await recipe.stop()
-          await link.close()
           await manager.streams.delete(QUEUE)
           await manager.streams.delete(`${QUEUE}-dead`)
           await connection.close()

@@ -4,7 +4,6 @@ import { until } from '../contract/inbox/fixture.ts'
 import { KEY } from '../helpers/deliver.ts'
 import { describeWith, RABBITMQ } from '../helpers/services.ts'
 import { ATTEMPTS, send, testRecipe } from './cases.ts'
-import { createLink } from './link.ts'
 import { type Change, installed, startRecipe, writeRecipe } from './recipes.ts'
 
 const QUEUE = `geohook-recipe-${process.pid}`
@@ -34,10 +33,10 @@ await describeWith(RABBITMQ, async (url) => {
   testRecipe({
     name: 'RabbitMQ',
     limit: 1024 ** 2,
-    async start(env) {
+    server: url,
+    async start(env, server) {
       const folder = writeRecipe('RabbitMQ', installed('amqplib'), SHORT)
-      const link = await createLink(url)
-      const recipe = await startRecipe(folder, { ...env, AMQP_URL: link.url, QUEUE })
+      const recipe = await startRecipe(folder, { ...env, AMQP_URL: server, QUEUE })
       await until(() => hasConsumer(QUEUE))
       const dead: string[] = []
       await channel.consume(`${QUEUE}.dead`, (message) => void dead.push(`${message?.content}`), {
@@ -45,7 +44,6 @@ await describeWith(RABBITMQ, async (url) => {
       })
       return {
         url: recipe.url,
-        link,
         async push(text) {
           channel.sendToQueue(QUEUE, Buffer.from(text))
           await channel.waitForConfirms()
@@ -53,7 +51,6 @@ await describeWith(RABBITMQ, async (url) => {
         dead: async () => [...dead],
         async stop() {
           await recipe.stop()
-          await link.close()
           // AMQP does not count messages that are not acknowledged. They return to the queue when the recipe stops.
           expect((await channel.checkQueue(QUEUE)).messageCount).toBe(0)
           await channel.deleteQueue(QUEUE)
