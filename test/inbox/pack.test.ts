@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import fc from 'fast-check'
 import { createReceiver, type Delivery, type StoredDelivery, WebhookError } from 'geohook'
-import { packDelivery, UnpackError, unpackDelivery } from 'geohook/inbox'
+import { createMemoryDuplicates, packDelivery, UnpackError, unpackDelivery } from 'geohook/inbox'
 import { describe, expect, it, vi } from 'vitest'
 import { deliver, KEY, payloadOf } from '../helpers/deliver.ts'
 import { deliveryOf, editOf, idOf } from './deliveries.ts'
@@ -263,4 +263,24 @@ it('carries a delivery, its tenant and its bytes from a receiver to the handlers
   const context = { attempt: 3, signal: AbortSignal.timeout(60_000) }
   expect(await receiver.handle(unpackDelivery(texts[0] ?? ''), context)).toBe('handled')
   expect(handled).toEqual([['FeaturesCreated', body, 'Gemeinde Köniz', 0, 3]])
+})
+
+it('with duplicates, a repeated delivery gets 200, and one that the queue refused gets 202 later', async () => {
+  let isUp = false
+  const put = vi.fn(async () => {
+    if (!isUp) throw new Error('the queue is down')
+  })
+  const duplicates = createMemoryDuplicates()
+  const receiver = createReceiver({
+    signatureKey: KEY,
+    inbox: { put },
+    duplicates,
+    observer: { failed() {} },
+  })
+  const statusOf = async () => (await deliver(receiver, payloadOf('FeaturesCreated'))).status
+  expect(await statusOf()).toBe(503)
+  isUp = true
+  expect([await statusOf(), await statusOf()]).toEqual([202, 200])
+  expect(put).toHaveBeenCalledTimes(2)
+  await duplicates.close()
 })

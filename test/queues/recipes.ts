@@ -42,12 +42,17 @@ export function writeRecipe(
   writeFileSync(join(folder, 'package.json'), '{"type":"module"}')
   writeFileSync(join(folder, 'receiver.js'), codeIn('How it works')[0] ?? '')
   writeFileSync(join(folder, 'recipe.js'), change(codeIn(heading)[0] ?? '', changes))
-  for (const [name, target] of Object.entries(packages)) {
-    const link = join(folder, 'node_modules', name)
-    mkdirSync(dirname(link), { recursive: true })
-    symlinkSync(target, link)
-  }
+  link(folder, packages)
   return folder
+}
+
+/** Links packages into the `node_modules` of a folder. */
+export function link(folder: string, packages: Readonly<Record<string, string>>): void {
+  for (const [name, target] of Object.entries(packages)) {
+    const path = join(folder, 'node_modules', name)
+    mkdirSync(dirname(path), { recursive: true })
+    symlinkSync(target, path)
+  }
 }
 
 /** Where the packages in the root's `node_modules` are, and geohook. */

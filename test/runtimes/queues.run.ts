@@ -1,17 +1,21 @@
-import { writeFileSync } from 'node:fs'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { text as readText } from 'node:stream/consumers'
+import { Queue } from 'bullmq'
 import { build } from 'esbuild'
+import { packDelivery } from 'geohook/inbox'
 import pg from 'pg'
-import { inject } from 'vitest'
+import { expect, inject, it } from 'vitest'
 import { findPort } from '../helpers/port.ts'
 import { startProgram } from '../helpers/process.ts'
-import { POSTGRES } from '../helpers/servers.ts'
+import { POSTGRES, REDIS } from '../helpers/servers.ts'
+import { deliveryWithId, idOf } from '../inbox/deliveries.ts'
 import { ATTEMPTS, testRecipe } from '../queues/cases.ts'
 import { startFakeSqs } from '../queues/fake-sqs.ts'
-import { type Change, change, codeIn, listening, startRecipe, writeRecipe } from '../queues/recipes.ts'
+import { type Change, change, codeIn, link, listening, startRecipe, writeRecipe } from '../queues/recipes.ts'
 
 // The recipes in docs/queues.md whose packages need a newer Node than 20, or are large.
 
@@ -153,4 +157,36 @@ testRecipe({
       },
     }
   },
+})
+
+it('BullMQ: Bull Board shows the deliveries', { timeout: 60_000 }, async () => {
+  const connection = { url: REDIS.url }
+  const queue = new Queue(QUEUE, { connection })
+  const delivery = { ...deliveryWithId(idOf('a')), tenant: 'Parcels' }
+  await queue.add('delivery', packDelivery(delivery))
+  const folder = mkdtempSync(join(tmpdir(), 'geohook-board-'))
+  writeFileSync(join(folder, 'board.mjs'), codeIn('BullMQ')[1] ?? '')
+  const names = ['@bull-board/api', '@bull-board/express', 'express']
+  link(folder, { ...packages(...names), bullmq: join(here, '../../node_modules/bullmq') })
+  const port = await findPort()
+  const app = startProgram(
+    node24,
+    ['board.mjs'],
+    { REDIS_URL: REDIS.url, QUEUE, PORT: `${port}` },
+    { cwd: folder },
+  )
+  try {
+    await listening(app, `http://127.0.0.1:${port}/`)
+    const page = await fetch(`http://127.0.0.1:${port}/`)
+    expect([page.status, await page.text()]).toEqual([200, expect.stringContaining('Bull')])
+    const response = await fetch(
+      `http://127.0.0.1:${port}/api/queues?activeQueue=${QUEUE}&status=waiting&page=1`,
+    )
+    expect(await response.text()).toContain(delivery.id)
+  } finally {
+    await app.stop()
+    await queue.obliterate({ force: true })
+    await queue.close()
+    rmSync(folder, { recursive: true })
+  }
 })
