@@ -136,7 +136,7 @@ function serviceOf({ events }: Delivery): string | undefined {
 
 /**
  * Reads the text of {@link packDelivery}, and checks every member that it returns. It cannot check who wrote the text:
- * whoever can write to your queue can make your handlers run.
+ * anyone who can write to your queue can make your handlers run.
  *
  * @throws {UnpackError} `delivery_unreadable`. If the error has a `version`, retry the message later: a newer geohook
  *   wrote it, as happens during a deployment. Otherwise move the message to the dead letters.

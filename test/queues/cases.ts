@@ -21,6 +21,8 @@ export interface Subject {
   dead(): Promise<string[]>
   /** Resolves with the number of messages that are neither handled nor dead, if the queue can count them. */
   pending?(): Promise<number>
+  /** Kills the process of the recipe, and starts it again. */
+  kill?(): Promise<void>
   /** Stops the recipe, and removes the queue. */
   stop(): Promise<void>
 }
@@ -32,6 +34,8 @@ export interface Traits {
   limit: number
   /** The status of a second attempt with the same delivery. Undefined if the queue does not recognize it. */
   duplicate?: 200 | 202
+  /** The number of the attempt after one whose process was killed. Undefined if the test would take too long. */
+  afterKill?: 1 | 2
   /** The URL of the queue's server, for a test that cuts the connection to it. */
   server?: string
   /**
@@ -49,22 +53,30 @@ interface Call {
   attempt: number
 }
 
-/** The system that the handler of the recipes calls. It fails while the function returns false. */
-export async function startSync(): Promise<{
+/** The system that the handler of the recipes calls. */
+interface Sync {
   url: string
   calls: Call[]
-  succeed: { now: boolean }
+  /** What it does with a call. */
+  mode: 'succeed' | 'fail' | 'hang'
   close(): void
-}> {
+}
+
+async function startSync(): Promise<Sync> {
   const calls: Call[] = []
-  const succeed = { now: true }
   const server = createServer(async (request, response) => {
     calls.push(JSON.parse(await readText(request)))
-    response.writeHead(succeed.now ? 200 : 500).end()
+    if (sync.mode !== 'hang') response.writeHead(sync.mode === 'succeed' ? 200 : 500).end()
   }).listen(0, '127.0.0.1')
   await new Promise((resolve) => server.once('listening', resolve))
   const { port } = server.address() as AddressInfo
-  return { url: `http://127.0.0.1:${port}/`, calls, succeed, close: () => void server.close() }
+  const sync: Sync = {
+    url: `http://127.0.0.1:${port}/`,
+    calls,
+    mode: 'succeed',
+    close: () => void server.close(),
+  }
+  return sync
 }
 
 let number = 0
@@ -94,8 +106,8 @@ const bodiesOf = (texts: readonly string[]): (string | undefined)[] =>
   })
 
 /** The tests of a recipe. They are not in a `describe`, because `contract/matrix.ts` prints each as a column. */
-export function testRecipe({ name, limit, duplicate, server, start }: Traits): void {
-  let sync: Awaited<ReturnType<typeof startSync>>
+export function testRecipe({ name, limit, duplicate, afterKill, server, start }: Traits): void {
+  let sync: Sync
   let link: Link | undefined
   let subject: Subject
   const test = (title: string, run: () => Promise<void>) => it(`${name}: ${title}`, { timeout: 120_000 }, run)
@@ -114,9 +126,9 @@ export function testRecipe({ name, limit, duplicate, server, start }: Traits): v
   const drained = () => until(async () => !(await subject.pending?.()))
   /** Waits until a message is in the dead letters. */
   const died = (body: string) => until(async () => bodiesOf(await subject.dead()).includes(body))
-  const reset = (isUp = true): void => {
+  const reset = (mode: Sync['mode'] = 'succeed'): void => {
     sync.calls.length = 0
-    sync.succeed.now = isUp
+    sync.mode = mode
   }
 
   test('a delivery gets 202, and is handled once', async () => {
@@ -130,17 +142,17 @@ export function testRecipe({ name, limit, duplicate, server, start }: Traits): v
   })
 
   test('a delivery whose handler fails once is handled by the second attempt', async () => {
-    reset(false)
+    reset('fail')
     expect(await send(subject.url)).toBe(202)
     await until(() => sync.calls.length === 1)
-    sync.succeed.now = true
+    sync.mode = 'succeed'
     await until(() => sync.calls.length === 2)
     await drained()
     expect(sync.calls.map(({ attempt }) => attempt)).toEqual([1, 2])
   })
 
   test('a delivery whose handler always fails becomes a dead letter', async () => {
-    reset(false)
+    reset('fail')
     const body = unique('FeaturesEdited')
     expect(await send(subject.url, body)).toBe(202)
     await died(body)
@@ -186,6 +198,18 @@ export function testRecipe({ name, limit, duplicate, server, start }: Traits): v
     await drained()
     expect(sync.calls.map(({ attempt }) => attempt)).toEqual([1])
   })
+
+  if (afterKill !== undefined)
+    test('a delivery whose process is killed is handled again', async () => {
+      reset('hang')
+      expect(await send(subject.url)).toBe(202)
+      await until(() => sync.calls.length === 1)
+      sync.mode = 'succeed'
+      await subject.kill?.()
+      await until(() => sync.calls.length === 2)
+      await drained()
+      expect(sync.calls.map(({ attempt }) => attempt)).toEqual([1, afterKill])
+    })
 
   if (server === undefined) return
   test('without its server, deliveries get 503, and then 202 again', async () => {

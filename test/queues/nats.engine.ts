@@ -11,18 +11,21 @@ await describeWith(NATS, (servers) => {
     name: 'NATS JetStream',
     limit: 700 * 1024,
     duplicate: 200,
+    afterKill: 2,
     server: servers,
     async start(env, server) {
       const packages = installed('@nats-io/jetstream', '@nats-io/transport-node')
       const folder = writeRecipe('NATS JetStream', packages, [
         ['ATTEMPTS = 20', `ATTEMPTS = ${ATTEMPTS}`],
         ['1_000 * 2 ** attempt', '1_000'],
+        ['ackWait = 30_000', 'ackWait = 3_000'],
       ])
       const recipe = await startRecipe(folder, { ...env, NATS_URL: server, QUEUE })
       const connection = await connect({ servers })
       const manager = await jetstreamManager(connection)
       return {
         url: recipe.url,
+        kill: recipe.kill,
         push: async (text) => void (await jetstream(connection).publish(QUEUE, text)),
         async dead() {
           const { messages } = (await manager.streams.info(`${QUEUE}-dead`)).state

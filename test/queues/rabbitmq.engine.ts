@@ -33,6 +33,7 @@ await describeWith(RABBITMQ, async (url) => {
   testRecipe({
     name: 'RabbitMQ',
     limit: 1024 ** 2,
+    afterKill: 2,
     server: url,
     async start(env, server) {
       const folder = writeRecipe('RabbitMQ', installed('amqplib'), SHORT)
@@ -44,6 +45,7 @@ await describeWith(RABBITMQ, async (url) => {
       })
       return {
         url: recipe.url,
+        kill: recipe.kill,
         async push(text) {
           channel.sendToQueue(QUEUE, Buffer.from(text))
           await channel.waitForConfirms()
@@ -75,6 +77,6 @@ await describeWith(RABBITMQ, async (url) => {
     await until(() => hasConsumer(queue))
     expect(await send(recipe.url)).toBe(503)
     expect(await send(recipe.url)).toBe(503)
-    expect(recipe.app.output).toContain('there is no queue')
+    expect(recipe.output).toContain('there is no queue')
   })
 })

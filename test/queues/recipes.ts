@@ -63,9 +63,11 @@ export const installed = (...names: string[]): Record<string, string> => ({
 
 /** A running recipe. */
 export interface RunningRecipe {
-  app: Started
+  readonly output: string
   /** Its payload URL. */
   url: string
+  /** Kills the process, and starts it again. */
+  kill(): Promise<void>
   stop(): Promise<void>
 }
 
@@ -76,12 +78,22 @@ export async function startRecipe(
   program: string = process.execPath,
 ): Promise<RunningRecipe> {
   const port = await findPort()
-  const app = startProgram(program, ['recipe.js'], { ...env, PORT: `${port}` }, { cwd: folder })
   const url = `http://127.0.0.1:${port}/hooks/parcels`
-  await listening(app, url)
+  const start = async (): Promise<Started> => {
+    const app = startProgram(program, ['recipe.js'], { ...env, PORT: `${port}` }, { cwd: folder })
+    await listening(app, url)
+    return app
+  }
+  let app = await start()
   return {
-    app,
     url,
+    get output() {
+      return app.output
+    },
+    async kill() {
+      await app.stop('SIGKILL')
+      app = await start()
+    },
     async stop() {
       await app.stop()
       rmSync(folder, { recursive: true, force: true })
