@@ -17,6 +17,7 @@ await describeWith(REDIS, (url) => {
         ['attempts: 12', `attempts: ${ATTEMPTS}`],
         // Otherwise the job of a killed process waits up to a minute.
         ['concurrency: 10', 'concurrency: 10, lockDuration: 2_000, stalledInterval: 1_000'],
+        ['maxStalledCount: 10', `maxStalledCount: ${ATTEMPTS - 1}`],
         ["type: 'exponential', delay: 1_000", "type: 'fixed', delay: 1_000"],
       ])
       const recipe = await startRecipe(folder, { ...env, REDIS_URL: server, QUEUE })

@@ -211,6 +211,19 @@ export function testRecipe({ name, limit, duplicate, afterKill, server, start }:
       expect(sync.calls.map(({ attempt }) => attempt)).toEqual([1, afterKill])
     })
 
+  if (afterKill !== undefined)
+    test('a delivery that ends the process in each attempt becomes a dead letter', async () => {
+      reset('hang')
+      const body = unique('FeaturesEdited')
+      expect(await send(subject.url, body)).toBe(202)
+      for (let attempt = 1; attempt <= ATTEMPTS; attempt++) {
+        await until(() => sync.calls.length === attempt)
+        await subject.kill?.()
+      }
+      await died(body)
+      expect(sync.calls.map(({ attempt }) => attempt)).toEqual(afterKill === 1 ? [1, 1, 1] : [1, 2, 3])
+    })
+
   if (server === undefined) return
   test('without its server, deliveries get 503, and then 202 again', async () => {
     reset()

@@ -79,4 +79,20 @@ await describeWith(RABBITMQ, async (url) => {
     expect(await send(recipe.url)).toBe(503)
     expect(recipe.output).toContain('there is no queue')
   })
+
+  it('RabbitMQ: the recipe declares its queue again after the queue was deleted', async () => {
+    const queue = `${QUEUE}-deleted`
+    const folder = writeRecipe('RabbitMQ', installed('amqplib'))
+    const env = { SIGNATURE_KEY: KEY, SYNC_URL: 'http://127.0.0.1:1/', AMQP_URL: url, QUEUE: queue }
+    const recipe = await startRecipe(folder, env)
+    onTestFinished(async () => {
+      await recipe.stop()
+      await channel.deleteQueue(queue)
+      await channel.deleteQueue(`${queue}.dead`)
+    })
+    await until(() => hasConsumer(queue))
+    await channel.deleteQueue(queue)
+    await until(() => hasConsumer(queue))
+    expect(await send(recipe.url)).toBe(202)
+  })
 })
