@@ -1,4 +1,4 @@
-/** The status and the hint of the codes that end no request: see {@link ChangesCode}. */
+/** The status and the hint of the codes that end no request: {@link ChangesCode} and {@link PackCode}. */
 const THROWN: readonly [status: number, hint: string] = [500, '']
 
 /** Options of {@link WebhookError}. */
@@ -78,6 +78,9 @@ export type ChangesCode =
   | 'changes_unavailable'
   | 'resync_required'
 
+/** The codes of `packDelivery` and `unpackDelivery`. No request can cause them. */
+export type PackCode = 'delivery_too_large' | 'delivery_unreadable'
+
 /** Every code of a {@link WebhookError}. */
 export type ErrorCode =
   | 'signature_missing'
@@ -103,6 +106,7 @@ export type ErrorCode =
   | 'handshake_invalid'
   | 'config_invalid'
   | ChangesCode
+  | PackCode
 
 /** The hint of codes whose cause a saved request shows. */
 const SAVE_REQUEST =
@@ -119,7 +123,7 @@ export const NOT_FOUND = 404
  * command that explains the code. Responses never contain the hint.
  */
 export const ERROR_CODES: Record<
-  Exclude<ErrorCode, ChangesCode>,
+  Exclude<ErrorCode, ChangesCode | PackCode>,
   readonly [status: number, hint?: string]
 > = {
   signature_missing: [UNAUTHORIZED, SAVE_REQUEST],

@@ -1,3 +1,4 @@
+export type { PackCode } from '../errors.ts'
 export type { ClosableDuplicateStore, DuplicatesOptions } from './duplicates.ts'
 export type {
   CoalesceOptions,
@@ -24,5 +25,6 @@ export {
   type MemoryInboxOptions,
   type MemoryRowsOptions,
 } from './memory/index.ts'
+export { type PackOptions, packDelivery, UnpackError, unpackDelivery } from './pack.ts'
 export type { KnownRow, NewRow, RowLayer, RowStore } from './rows.ts'
 export type { RowsOptions } from './rows-options.ts'

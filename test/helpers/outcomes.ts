@@ -10,6 +10,7 @@ import {
   service,
 } from 'geohook'
 import type { ChangesCode } from 'geohook/changes'
+import type { PackCode } from 'geohook/inbox'
 import { KEY, payloadOf, signatureOf } from './deliver.ts'
 import { createGate } from './gate.ts'
 
@@ -109,7 +110,10 @@ async function playBusy(observer: Observer): ReturnType<Case['play']> {
 const refused = (status: number, options: Play): Case => ({ kind: 'refused', status, play: play(options) })
 
 /** A case for each outcome. The type enforces that every error code of a request has one. */
-export const OUTCOMES: Record<Exclude<ErrorCode, ChangesCode | 'config_invalid'> | Outcome['kind'], Case> = {
+export const OUTCOMES: Record<
+  Exclude<ErrorCode, ChangesCode | PackCode | 'config_invalid'> | Outcome['kind'],
+  Case
+> = {
   handled: { kind: 'handled', status: 200, play: play({}) },
   unhandled: { kind: 'unhandled', status: 200, play: play({ changeType: 'FeaturesDeleted' }) },
   stored: { kind: 'stored', status: 202, play: play({ options: { inbox: { put: async () => {} } } }) },

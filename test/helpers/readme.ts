@@ -2,8 +2,9 @@ import { readdirSync, readFileSync } from 'node:fs'
 
 export const root: string = new URL('../../', import.meta.url).pathname
 export const readme: string = readFileSync(`${root}README.md`, 'utf8')
+/** The pages in `docs/`, except the recipes in queues.md: `test/queues` runs these with their servers. */
 export const pages: readonly string[] = readdirSync(`${root}docs`)
-  .filter((name) => name.endsWith('.md'))
+  .filter((name) => name.endsWith('.md') && name !== 'queues.md')
   .map((name) => readFileSync(`${root}docs/${name}`, 'utf8'))
 /** TypeScript examples in the doc comments of the source, without the leading asterisks. */
 export const examples: readonly string[] = readdirSync(`${root}src`, { recursive: true, encoding: 'utf8' })

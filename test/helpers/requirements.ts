@@ -3,10 +3,18 @@ import { whyNoBetterSqlite, whyNoSqlite } from './drivers.ts'
 import { findNginx } from './nginx.ts'
 import { findPgBouncer } from './pgbouncer.ts'
 import { findRedis } from './private-redis.ts'
-import { POSTGRES, REDIS, whyMissing } from './servers.ts'
+import { NATS, POSTGRES, RABBITMQ, REDIS, whyMissing } from './servers.ts'
 
 /** External programs and drivers that tests need. */
-export type Need = 'PostgreSQL' | 'Redis' | 'redis-server' | 'SQLite' | 'nginx' | 'pgbouncer'
+export type Need =
+  | 'PostgreSQL'
+  | 'Redis'
+  | 'RabbitMQ'
+  | 'NATS'
+  | 'redis-server'
+  | 'SQLite'
+  | 'nginx'
+  | 'pgbouncer'
 
 declare module 'vitest' {
   interface ProvidedContext {
@@ -17,15 +25,17 @@ declare module 'vitest' {
 
 /** What the tests of each project need besides SQLite. */
 const NEEDS: Record<string, Need[]> = {
-  engines: ['PostgreSQL', 'Redis', 'pgbouncer'],
+  engines: ['PostgreSQL', 'Redis', 'RabbitMQ', 'NATS', 'redis-server', 'pgbouncer'],
   package: ['PostgreSQL'],
-  long: ['PostgreSQL', 'redis-server', 'nginx'],
+  long: ['PostgreSQL', 'RabbitMQ', 'redis-server', 'nginx'],
 }
 
 /** Returns why a program, server or driver is unavailable, or `undefined`. */
 const CHECKS: Record<Need, () => string | undefined | Promise<string | undefined>> = {
   PostgreSQL: () => whyMissing(POSTGRES, POSTGRES.url),
   Redis: () => whyMissing(REDIS, REDIS.url),
+  RabbitMQ: () => whyMissing(RABBITMQ, RABBITMQ.url),
+  NATS: () => whyMissing(NATS, NATS.url),
   'redis-server': () => whyNoProgram('redis-server', findRedis()),
   nginx: () => whyNoProgram('nginx', findNginx()),
   pgbouncer: () => whyNoProgram('pgbouncer', findPgBouncer()),

@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest'
 import { createPrivateRedis, findRedis } from './private-redis.ts'
-import { POSTGRES, REDIS, whyMissing } from './servers.ts'
+import { NATS, POSTGRES, RABBITMQ, REDIS, whyMissing } from './servers.ts'
 import { unusedUrl } from './target.ts'
 
 const PASSWORD = 'Geheimnis/0123456789'
 
-describe.each([POSTGRES, REDIS])('$name is unreachable', (server) => {
+describe.each([POSTGRES, REDIS, RABBITMQ, NATS])('$name is unreachable', (server) => {
   it('reports in one line how to start it, without the password', async () => {
     const { host } = new URL(await unusedUrl())
     const scheme = new URL(server.url).protocol

@@ -1,9 +1,11 @@
+import { connect as connectNats } from '@nats-io/transport-node'
+import amqp from 'amqplib'
 import { Redis } from 'ioredis'
 import pg from 'pg'
 
 /** A shared server that must be running before the tests. */
 export interface Server {
-  name: 'PostgreSQL' | 'Redis'
+  name: 'PostgreSQL' | 'Redis' | 'RabbitMQ' | 'NATS'
   url: string
   variable: string
   howToStart: string
@@ -46,6 +48,31 @@ export const REDIS: Server = {
       throw cause ?? error
     } finally {
       client.disconnect()
+    }
+  },
+}
+
+export const RABBITMQ: Server = {
+  name: 'RabbitMQ',
+  url: process.env.AMQP_URL ?? 'amqp://127.0.0.1:5672',
+  variable: 'AMQP_URL',
+  howToStart: 'docker run -p 5672:5672 rabbitmq',
+  async reach(url) {
+    const connection = await amqp.connect(url, { timeout: 3_000 })
+    await connection.close()
+  },
+}
+
+export const NATS: Server = {
+  name: 'NATS',
+  url: process.env.NATS_URL ?? 'nats://127.0.0.1:4222',
+  variable: 'NATS_URL',
+  howToStart: 'nats-server --jetstream',
+  async reach(servers) {
+    try {
+      await (await connectNats({ servers, timeout: 3_000, reconnect: false })).close()
+    } catch (error) {
+      throw (error as Error).cause ?? error // the cause has the code of the system
     }
   },
 }

@@ -48,11 +48,15 @@ it('explain is loaded only when it is called', async () => {
   expect(readdirSync(join(root, 'dist')).filter((name) => /^diagnose.*\.js$/.test(name)).length).toBe(1)
 })
 
-it('createChanges is under 17 KB', async () => {
+it.each([
+  ['createChanges', 'changes.js', 17],
+  ['packDelivery', 'inbox.js', 4],
+  ['unpackDelivery', 'inbox.js', 4],
+])('%s of %s is under %d KB, and needs no built-in module', async (name, file, size) => {
   const { outputFiles } = await build({
     stdin: {
-      contents: `import { createChanges } from './dist/changes.js'
-        console.log(createChanges)`,
+      contents: `import { ${name} } from './dist/${file}'
+        console.log(${name})`,
       resolveDir: root,
     },
     bundle: true,
@@ -64,7 +68,7 @@ it('createChanges is under 17 KB', async () => {
     tsconfigRaw: {},
     logLevel: 'error',
   })
-  expect(gzipSync(outputFiles[0]?.contents ?? '', { level: 9 }).length).toBeLessThan(17 * 1024)
+  expect(gzipSync(outputFiles[0]?.contents ?? '', { level: 9 }).length).toBeLessThan(size * 1024)
 })
 
 it('geohook/changes imports no built-in modules and no packages', async () => {
