@@ -63,7 +63,7 @@ export default defineConfig({
       project('node', ['test/**/*.test.ts']),
       // Repeats tests that depend on the platform with WebCrypto, from the source.
       { ...web, resolve: { alias: alias('web') } },
-      // Tests that need PostgreSQL or Redis, and of the recipes for queues.
+      // Tests that need a server: PostgreSQL, Redis, RabbitMQ or NATS.
       project('engines', ['test/**/*.engine.ts']),
       // The package as users get it: its files, imports and size, and the examples in README, docs and `examples`.
       project('package', ['test/**/*.package.ts']),

@@ -4,6 +4,9 @@ let running = 0
 /** How the suspect in progress in this process runs: next to other deliveries, or alone. */
 let suspect: 'beside others' | 'alone' | undefined
 
+/** Number of loops that wait until nothing else is in progress. */
+let waiting = 0
+
 /** Counts a take or an attempt as in progress, until the returned function is called. */
 export function enter(): () => void {
   running++
@@ -12,8 +15,19 @@ export function enter(): () => void {
   }
 }
 
-/** True while a suspect runs alone: nothing else may be taken. */
-export const isReserved = (): boolean => suspect === 'alone'
+/** True if no take or attempt is in progress in this process, except those of suspects. */
+export const isIdle = (): boolean => running === 0
+
+/** Keeps this process from taking anything else, so that a suspect can run alone. The returned function ends that. */
+export function awaitTurn(): () => void {
+  waiting++
+  return () => {
+    waiting--
+  }
+}
+
+/** True while a suspect runs alone, or waits for its turn to: nothing else may be taken. */
+export const isReserved = (): boolean => suspect === 'alone' || waiting > 0
 
 /** This process's only slot for a suspect. */
 export interface SuspectSlot {

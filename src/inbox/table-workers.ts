@@ -1,13 +1,13 @@
 import { MissingDriver } from './driver.ts'
 import type { Workers } from './durable-inbox.ts'
 import type { TakenDelivery } from './engine-port.ts'
-import { acquireSuspectSlot, enter, isReserved } from './suspect-slot.ts'
+import { acquireSuspectSlot, awaitTurn, enter, isIdle, isReserved } from './suspect-slot.ts'
 import { createTableAttempts, type TableAttemptsOptions } from './table-attempts.ts'
 
 /** Maximum milliseconds between two polls of the table. Polls find deliveries that other processes have stored. */
 const POLL_INTERVAL = 1_000
 
-/** Milliseconds between two looks whether a suspect still runs alone in this process. */
+/** Milliseconds between two looks whether a suspect still runs alone, or waits to, in this process. */
 const RESERVED_INTERVAL = 20
 
 /** Dependencies of {@link startTableWorkers}. */
@@ -66,12 +66,10 @@ export function startTableWorkers(options: TableWorkersOptions): Workers & {
     const now = clock()
     if (now - lastHeartbeat > lease / 2) heartbeat()
     await renewing
-    if (isReserved()) return RESERVED_INTERVAL
-    if (begun.room().limit === 0) return POLL_INTERVAL
-    await takeSuspect(now)
+    if (begun.room().limit > 0) await takeSuspect(now)
     const room = begun.room()
     if (isReserved()) return RESERVED_INTERVAL
-    if (isDraining || room.limit === 0) return POLL_INTERVAL
+    if (room.limit === 0) return POLL_INTERVAL
     const leave = enter()
     try {
       const { taken, wait = POLL_INTERVAL } = await table.take({ owner, lease, ...room })
@@ -89,26 +87,33 @@ export function startTableWorkers(options: TableWorkersOptions): Workers & {
    * nothing else is taken until all other attempts have ended: if it is interrupted, it must be the one to blame.
    */
   async function takeSuspect(heldAt: number): Promise<void> {
-    if (performance.now() < suspectsAt && !isDraining) return
+    if (performance.now() < suspectsAt && !(endWait && isIdle())) return
     const slot = acquireSuspectSlot()
     if (!slot) return
     const { isAlone } = slot
-    let taken: TakenDelivery | undefined
+    let suspect: TakenDelivery | 'last' | undefined
     try {
       suspectsAt = performance.now() + POLL_INTERVAL
-      const suspect = await table.takeSuspect({ owner, lease, attempts, inProgress, isAlone })
-      isDraining = suspect === 'last'
-      if (suspect !== 'last') taken = suspect
+      suspect = await table.takeSuspect({ owner, lease, attempts, inProgress, isAlone })
     } finally {
-      if (!taken) slot.free()
+      if (suspect !== 'last') endWaiting()
+      if (typeof suspect !== 'object') slot.free()
     }
-    if (!taken) return
+    if (suspect === 'last') endWait ??= awaitTurn()
+    if (typeof suspect !== 'object') return
     suspectsAt = 0
-    if (taken.attempt !== attempts) slot.share()
-    begun.begin(taken, heldAt, slot.free)
+    if (suspect.attempt !== attempts) slot.share()
+    begun.begin(suspect, heldAt, slot.free)
   }
 
-  let isDraining = false
+  /** Set while this loop waits until a suspect can run alone. */
+  let endWait: (() => void) | undefined
+
+  function endWaiting(): void {
+    endWait?.()
+    endWait = undefined
+  }
+
   let suspectsAt = 0
   let lastHeartbeat = -Infinity
   let renewing = Promise.resolve()
@@ -126,6 +131,7 @@ export function startTableWorkers(options: TableWorkersOptions): Workers & {
       closed = true
       wake()
       await looping.catch(() => {})
+      endWaiting()
       await begun.close()
       clearInterval(heartbeats)
     },

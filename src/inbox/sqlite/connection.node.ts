@@ -154,8 +154,9 @@ function readVersion(db: Database, path: string): number {
   const application = readNumber(db, 'PRAGMA application_id')
   if (application === APPLICATION_ID) {
     if (version >= 1 && version <= UPGRADES.length) return version
-    const compatible = version > 0 ? readNumber(db, 'SELECT compatible FROM meta') : Infinity
-    if (compatible <= UPGRADES.length) return version
+    const hasMeta = readNumber(db, "SELECT count(*) FROM sqlite_schema WHERE name = 'meta'") > 0
+    if (version > 0 && hasMeta && readNumber(db, 'SELECT compatible FROM meta') <= UPGRADES.length)
+      return version
     throw configInvalid(
       `${path} has version ${version} of the inbox tables, but this version of geohook supports only 1 to ${UPGRADES.length}`,
       'If a newer version of geohook created the file, use that version. Otherwise, use another path.',

@@ -52,11 +52,11 @@ user = nobody`,
       const [worker, other] = [open({ pool }), open({ pool })]
       const attempts = new Map<string, number[]>()
       worker.work({
-        async handle({ id }, { attempt } = { attempt: 0 }) {
+        async handle({ id }, { attempt }) {
           attempts.set(id, [...(attempts.get(id) ?? []), attempt])
           if (id === idOf(3) && attempt === 1) throw new Error('once')
         },
-      } as Parameters<typeof worker.work>[0])
+      })
       const ids = [1, 2, 3, 4, 5].map(idOf)
       const results = await Promise.all([...ids, ...ids].map((id) => other.put(deliveryWithId(id))))
       expect(results.sort()).toEqual([...Array(5).fill('duplicate'), ...Array(5).fill('stored')])
