@@ -77,9 +77,8 @@ export const AREAS = {
     ],
   },
   postgres: {
-    // The tests of packages start another process.
-    mutate: ['src/inbox/postgres/!(packages).ts'],
-    tests: ['test/contract/inbox/postgres.engine.ts', 'test/inbox/postgres/!(packages).engine.ts'],
+    mutate: ['src/inbox/postgres/*.ts'],
+    tests: ['test/contract/inbox/postgres.engine.ts', 'test/inbox/postgres/!(pgbouncer).engine.ts'],
   },
   redis: {
     mutate: ['src/inbox/redis/*.ts'],

@@ -1,7 +1,7 @@
 import type { Delivery, StoredDelivery } from '../receiver/types.ts'
-import type { InboxEntry, InboxItem, InboxState } from './durable-inbox.ts'
+import type { InboxItem, InboxState } from './durable-inbox.ts'
 import type { GenerationStore } from './generations.ts'
-import type { ListQuery } from './method-options.ts'
+import type { ListedEntry, ListQuery } from './method-options.ts'
 
 /** A delivery that a worker holds. Whoever takes the delivery next gets a higher token. */
 export interface HeldDelivery {
@@ -112,10 +112,4 @@ export interface DeliveriesTable {
   /** Calls `wake` whenever another process may have stored a delivery. Tables without this method are polled. */
   watch?(wake: () => void): { close(): void }
   close(): Promise<void>
-}
-
-/** An entry with its number in the table. */
-export interface ListedEntry {
-  seq: number
-  entry: InboxEntry
 }

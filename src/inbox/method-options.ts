@@ -12,13 +12,13 @@ import { receiverPort } from '../receiver/port.ts'
 import type {
   CoalesceOptions,
   DeliveryHandler,
+  InboxEntry,
   InboxPage,
   InboxState,
   ListOptions,
   PurgeOptions,
   WorkOptions,
 } from './durable-inbox.ts'
-import type { ListedEntry } from './engine-port.ts'
 
 const WORK_OPTIONS: OptionNames<WorkOptions> = { concurrency: wholeNumber(1, 1_000), coalesce: true }
 const COALESCE_OPTIONS: OptionNames<CoalesceOptions> = { by: true, wait: true }
@@ -79,6 +79,12 @@ export interface ListQuery {
 export function readListOptions(options?: ListOptions): ListQuery {
   const { state, limit = 100, order = 'oldest', after } = checkOptions(options, LIST_OPTIONS)
   return { state, limit, order, after: after === undefined ? undefined : Number(after) }
+}
+
+/** An entry with its number in the table. */
+export interface ListedEntry {
+  seq: number
+  entry: InboxEntry
 }
 
 /**

@@ -247,9 +247,8 @@ function createInboxInitCommand(io: Io): Command {
       }
       if (!role)
         throw usageError('--print-sql requires --role', 'Give the role of the processes that use the inbox.')
-      const { readSchema } = await import('../../inbox/postgres/options.ts')
-      const { createAllSql } = await import('../../inbox/postgres/schema.ts')
-      const sql = createAllSql(readSchema(schema), role)
+      const { createSchemaSql } = await import('../../inbox/postgres/index.ts')
+      const sql = createSchemaSql({ schema, role })
       io.printResult({ sql }, sql)
     })
 }

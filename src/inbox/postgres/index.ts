@@ -1,4 +1,11 @@
-import { isBoolean, type OptionNames, requireKnownOptions, requireValue } from '../../options.ts'
+import {
+  checkOptions,
+  isBoolean,
+  isFilledText,
+  type OptionNames,
+  requireKnownOptions,
+  requireValue,
+} from '../../options.ts'
 import {
   type ClosableDuplicateStore,
   createDuplicates,
@@ -11,8 +18,9 @@ import type { RowStore } from '../rows.ts'
 import { ROWS_OPTIONS, type RowsOptions, readMaxRows } from '../rows-options.ts'
 import { createTableInbox } from '../table-inbox.ts'
 import { createPostgresDuplicatesTable } from './duplicates.ts'
-import { type PostgresOptions, readPostgresOptions, readQueue } from './options.ts'
+import { type PostgresOptions, readPostgresOptions, readQueue, readSchema } from './options.ts'
 import { createPostgresRowsTable } from './rows.ts'
+import { createDuplicatesSql, createInboxSql, createRowsSql } from './schema.ts'
 import { createPostgresTable } from './table.ts'
 
 export type { PostgresOptions, PostgresPool } from './options.ts'
@@ -118,4 +126,35 @@ const ROWS_NAMES: OptionNames<PostgresRowsOptions> = { ...ROWS_OPTIONS, ...LOCAT
 export function createPostgresRows(options: PostgresRowsOptions): RowStore {
   requireKnownOptions(options, ROWS_NAMES)
   return createPostgresRowsTable(readPostgresOptions(options), readMaxRows(options))
+}
+
+/** Options of {@link createSchemaSql}. */
+export interface SchemaSqlOptions extends Pick<PostgresOptions, 'schema'> {
+  /** Role of the processes that use the tables. */
+  role: string
+}
+
+/**
+ * Returns the SQL with which an administrator creates the schema and the tables of all inboxes and stores, and grants a
+ * role that may create none the rights on them. It can be run again. `geohook inbox init --print-sql` prints it.
+ *
+ * @throws {WebhookError} `config_invalid`
+ * @example
+ * ```ts
+ * import { createSchemaSql } from 'geohook/postgres'
+ *
+ * console.log(createSchemaSql({ role: 'parcels' }))
+ * ```
+ */
+export function createSchemaSql(options: SchemaSqlOptions): string {
+  const { role, schema: name } = checkOptions(options, { role: isFilledText, schema: true })
+  const schema = readSchema(name)
+  const grantee = `"${role.replaceAll('"', '""')}"`
+  return `create schema if not exists ${schema};
+${createInboxSql(schema).trim()}
+${createDuplicatesSql(`${schema}.duplicates`)};
+${createRowsSql(`${schema}.known_rows`)};
+grant usage on schema ${schema} to ${grantee};
+grant select, insert, update, delete on all tables in schema ${schema} to ${grantee};
+grant usage on all sequences in schema ${schema} to ${grantee};`
 }

@@ -1,13 +1,13 @@
 import { configInvalid } from '../../errors.ts'
 import { describeMissing } from '../../options.ts'
 
-/**
- * The part of a `Pool` of the package `pg` that geohook uses. Its `query` gets an object with the text, the values and
- * the type parsers of a statement.
- */
+/** The part of a `Pool` of the package `pg` that geohook uses. */
 export interface PostgresPool {
+  /** Runs a statement: an object with its text, its values and the type parsers of its columns. */
   query(statement: object): Promise<{ rows: unknown[] }>
+  /** Resolves with a client, which geohook uses to listen. */
   connect(): Promise<unknown>
+  /** Adds a listener. Errors of idle connections would otherwise end the process. */
   on(event: 'error', listener: (error: Error) => void): unknown
 }
 

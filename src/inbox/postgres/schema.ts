@@ -81,20 +81,3 @@ export const createRowsSql = (table: string): string =>
     value text, written bigserial unique, primary key (service, layer, key)
   );
   create index if not exists known_rows_object on ${table} (service, layer, object_id) where object_id is not null`
-
-/**
- * Statements with which a database administrator creates the schema and all its tables, for a role that may create none.
- * Can be repeated.
- *
- * @param schema in quotes
- */
-export function createAllSql(schema: string, role: string): string {
-  const quoted = `"${role.replaceAll('"', '""')}"`
-  return `create schema if not exists ${schema};
-${createInboxSql(schema).trim()}
-${createDuplicatesSql(`${schema}.duplicates`)};
-${createRowsSql(`${schema}.known_rows`)};
-grant usage on schema ${schema} to ${quoted};
-grant select, insert, update, delete on all tables in schema ${schema} to ${quoted};
-grant usage on all sequences in schema ${schema} to ${quoted};`
-}
