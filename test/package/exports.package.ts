@@ -7,9 +7,9 @@ import { ENTRIES, manifest, root } from './entries.ts'
 function importsOf(file: string, visited = new Map<string, string[]>()): string[] {
   if (!visited.has(file)) {
     const code = readFileSync(join(root, file), 'utf8')
-    const imports = [...code.matchAll(/^(?:import|export)\b[^'"`;]*?\bfrom '([^']+)'/gm)].flatMap(
-      ([, path = '']) => path,
-    )
+    const imports = [
+      ...code.matchAll(/^(?:import|export)\b[^'"`;]*?\bfrom '([^']+)'|\bimport\('([^']+)'\)/gm),
+    ].flatMap(([, path, lazy]) => path ?? lazy ?? '')
     visited.set(file, imports)
     for (const path of imports) if (path.startsWith('.')) importsOf(join(dirname(file), path), visited)
   }
