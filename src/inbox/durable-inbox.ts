@@ -128,7 +128,10 @@ export interface DurableInbox extends Inbox {
   work(receiver: DeliveryHandler, options?: WorkOptions): Workers
   /** Returns true if the receivers of all workers in this process handle the change type; `undefined` without workers. */
   handles?(changeType: string): boolean | undefined
-  /** Counts the deliveries in each state. */
+  /**
+   * Counts the deliveries in each state. In PostgreSQL, if counting takes longer than 20 ms, numbers above 1,000 can be
+   * up to ten seconds old.
+   */
   stats(): Promise<InboxStats>
   /**
    * Lists deliveries page by page.

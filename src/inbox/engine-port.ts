@@ -95,7 +95,7 @@ export interface DeliveriesTable {
    * others. A lease that has expired is not lost until the delivery is taken again.
    */
   endAttempts(owner: string, ends: readonly EndedAttempt[]): Promise<number[]>
-  /** Counts the deliveries in each state. A table may count more than 1,000 in a state up to ten seconds late. */
+  /** Counts the deliveries in each state. If counting is slow, numbers above 1,000 may be up to ten seconds old. */
   counts(): Promise<Record<InboxState, number> & { oldest?: Date }>
   /** Returns entries by their number in the table: `limit` + 1 entries if there are that many. */
   list(query: ListQuery): Promise<ListedEntry[]>

@@ -24,8 +24,8 @@ const toMilliseconds = (time: string): string => `(extract(epoch from ${time}) *
 const ROW = `t.seq, d.id, t.state, ${toMilliseconds('t.due')} as due, t.attempts, t.errors,
   ${toMilliseconds('d.received')} as received, d.size, d.types`
 
-/** True for an id that a delivery can have. PostgreSQL rejects some other texts. */
-const isId = (id: string): boolean => /^[0-9a-f]{32}$/.test(id)
+/** True for an id that a delivery can have. PostgreSQL rejects a text with NUL. */
+const isId = (id: string): boolean => !id.includes('\0')
 
 interface TakenRow extends StoredContent, HeldDelivery {
   attempt: number
@@ -258,63 +258,72 @@ async function requireCompatible(query: Query, schema: string): Promise<void> {
   )
 }
 
-/** Numbers up to this are counted for each call of `stats`. */
+type Counts = Awaited<ReturnType<DeliveriesTable['counts']>>
+
+/** A complete count that takes longer than this, in milliseconds, is made in the background. */
+const MAX_COUNT_TIME = 20
+
+/** If it is made in the background, numbers up to this are still counted for each call. */
 const EXACT = 1_000
 
 /** Milliseconds after which a complete count is repeated in the background, and after which a call waits for it. */
 const [COUNT_AGE, MAX_COUNT_AGE] = [2_000, 10_000]
 
-type Counts = Record<InboxState, number>
-
-/** Creates a function that counts deliveries, and reads at most a few thousand rows for most calls. */
+/** Creates a function that counts deliveries. No call waits long, however many there are. */
 function createCounts(query: Query, schema: string, queue: string): DeliveriesTable['counts'] {
   const task = `${schema}.inbox_task`
-  let all: Counts = { waiting: 0, active: 0, done: 0, dead: 0 }
-  let countedAt = -Infinity
-  let counting: Promise<void> | undefined
+  const OLDEST = `select -1 as state, 0 as number, (
+    select ${toMilliseconds('received')} from ${task} t join ${schema}.inbox_delivery using (seq)
+    where t.queue = $1 and t.state = 0 order by seq limit 1
+  ) as oldest`
+  const ALL = `select state::int, count(*) as number, null::float8 as oldest from ${task} where queue = $1 group by state`
+  const SOME = STATES.map(
+    (_, state) => `select ${state} as state, count(*) as number, null::float8 as oldest from (
+      select from ${task} where queue = $1 and state = ${state} limit ${EXACT + 1}) as counted`,
+  ).join(' union all ')
+  let complete: Counts = { waiting: 0, active: 0, done: 0, dead: 0 }
+  let completedAt = -Infinity
+  let duration = 0
+  let counting: Promise<Counts> | undefined
 
-  const toCounts = (rows: readonly { state: number; number: number }[]): Counts => {
+  async function count(text: string): Promise<Counts> {
+    const rows = await query<{ state: number; number: number; oldest: number | null }>(
+      `${text} union all ${OLDEST}`,
+      [queue],
+    )
     const number = (state: InboxState) => rows.find((row) => STATES[row.state] === state)?.number ?? 0
-    return {
+    const oldest = rows.find(({ state }) => state === -1)?.oldest
+    const counts = {
       waiting: number('waiting'),
       active: number('active'),
       done: number('done'),
       dead: number('dead'),
     }
+    return { ...counts, ...(typeof oldest === 'number' && { oldest: new Date(oldest) }) }
   }
 
-  async function countAll(): Promise<void> {
+  async function countAll(): Promise<Counts> {
+    const started = performance.now()
     try {
-      const text = `select state, count(*) as number from ${task} where queue = $1 group by state`
-      all = toCounts(await query(text, [queue]))
-      countedAt = performance.now()
+      complete = await count(ALL)
+      completedAt = performance.now()
+      duration = completedAt - started
+      return complete
     } finally {
       counting = undefined
     }
   }
 
   return async () => {
-    const states = STATES.map(
-      (_, number) => `select ${number} as state, count(*) as number, null::float8 as oldest from (
-        select from ${task} where queue = $1 and state = ${number} limit ${EXACT + 1}) as counted`,
-    )
-    const rows = await query<{ state: number; number: number; oldest: number | null }>(
-      `${states.join(' union all ')} union all (
-        select -1, 0, ${toMilliseconds('received')} from ${task} join ${schema}.inbox_delivery using (seq)
-        where inbox_task.queue = $1 and state = 0 order by seq limit 1
-      )`,
-      [queue],
-    )
-    const oldest = rows.find(({ state }) => state === -1)?.oldest
-    const counts = toCounts(rows)
-    if (rows.some(({ number }) => number > EXACT)) {
-      const age = performance.now() - countedAt
-      if (age > COUNT_AGE) counting ??= countAll()
-      if (age > MAX_COUNT_AGE) await counting
-      else counting?.catch(() => {})
-      for (const state of STATES)
-        if (counts[state] > EXACT) counts[state] = Math.max(counts[state], all[state])
-    }
-    return { ...counts, ...(typeof oldest === 'number' && { oldest: new Date(oldest) }) }
+    if (duration <= MAX_COUNT_TIME) return countAll()
+    const counts = await count(SOME)
+    const isLarge = STATES.some((state) => counts[state] > EXACT)
+    const age = performance.now() - completedAt
+    if (isLarge && age > COUNT_AGE) counting ??= countAll()
+    if (isLarge && age > MAX_COUNT_AGE) await counting
+    else counting?.catch(() => {})
+    for (const state of STATES)
+      if (counts[state] > EXACT) counts[state] = Math.max(counts[state], complete[state])
+    return counts
   }
 }
