@@ -92,7 +92,8 @@ export interface DeliveriesTable {
   renew(owner: string, held: readonly HeldDelivery[], lease: number): Promise<number[]>
   /**
    * Records the ends of attempts, all or none. Skips deliveries that the owner has lost. Resolves with the `seq` of the
-   * others. A lease that has expired is not lost until the delivery is taken again.
+   * others. A lease that has expired is not lost until the delivery is taken again. Ends that were recorded before are
+   * among the others: the caller repeats a call whose answer it did not get.
    */
   endAttempts(owner: string, ends: readonly EndedAttempt[]): Promise<number[]>
   /** Counts the deliveries in each state. If counting is slow, numbers above 1,000 may be up to ten seconds old. */

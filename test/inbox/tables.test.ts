@@ -77,6 +77,18 @@ describe.each(['memory', 'SQLite'])('the table in %s', (engine) => {
     expect((await take('first', 2)).map(summaryOf)).toContainEqual({ id: A, attempt: 1, isSuspect: false })
   })
 
+  it('confirms an end again that it has recorded, because the caller may not have got the answer', async () => {
+    await put(A)
+    const taken = await takeOne('first')
+    expect(await end('first', taken, 'dead')).toEqual([taken.seq])
+    expect(await end('first', taken, 'dead')).toEqual([taken.seq])
+    await table.retry(A)
+    const again = await takeOne('second')
+    expect(await end('first', taken, 'dead')).toEqual([])
+    expect(await end('second', again, 'done')).toEqual([taken.seq])
+    expect(await table.counts()).toMatchObject({ done: 1, dead: 0 })
+  })
+
   it('takes up to the limit, and up to the number of bytes unless the first delivery is larger', async () => {
     await put(A, B, C) // 2 bytes each
     expect(await take('first', 2, 1)).toHaveLength(1)

@@ -178,7 +178,8 @@ export function createMemoryTable(clock: () => number): DeliveriesTable {
       return ends.flatMap((ended) => {
         const row = heldBy(owner, ended)
         if (row) endAttempt(row, ended.end, now)
-        return row ? row.seq : []
+        const known = bySeq.get(ended.seq)
+        return known?.token === ended.token && known.owner === undefined ? known.seq : []
       })
     },
 

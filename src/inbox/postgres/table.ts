@@ -147,13 +147,16 @@ export function createPostgresTable(
         ), held as (
           select t.seq from ${task} t join ended using (seq, token)
           where t.handler = '' and t.owner = $1 order by t.seq for update of t
+        ), recorded as (
+          update ${task} t
+          set state = ended.state, due = now() + ended.delay * interval '1 ms', owner = null, alone = false,
+            errors = coalesce(ended.errors, t.errors)
+          from held join ended using (seq), ${DURABLE}
+          where t.seq = held.seq and t.handler = ''
+          returning t.seq
         )
-        update ${task} t
-        set state = ended.state, due = now() + ended.delay * interval '1 ms', owner = null, alone = false,
-          errors = coalesce(ended.errors, t.errors)
-        from held join ended using (seq), ${DURABLE}
-        where t.seq = held.seq and t.handler = ''
-        returning t.seq`,
+        select seq from recorded union all
+        select t.seq from ${task} t join ended using (seq, token) where t.handler = '' and t.owner is null`,
         [
           owner,
           ends.map(({ seq }) => seq),

@@ -236,7 +236,10 @@ function endAttempt(
      WHERE seq = ? AND token = ? AND owner = ?`,
     ...[stateNumber(end.state), due, errors, seq, token, owner],
   )
-  return changed > 0
+  return (
+    changed > 0 ||
+    db.get('SELECT 1 FROM task WHERE seq = ? AND token = ? AND owner IS NULL', seq, token) !== undefined
+  )
 }
 
 function takeTask(

@@ -96,6 +96,29 @@ await describeWith(POSTGRES, (connectionString) => {
       expect(await inbox.discard(idOf(2))).toBe(true)
     })
 
+    it('tells a success once, if the answer to its record was lost', async () => {
+      const pool = new pg.Pool({ connectionString })
+      onTestFinished(() => pool.end())
+      let lost = 0
+      const losing = {
+        connect: () => pool.connect(),
+        on: pool.on.bind(pool),
+        async query(statement: { text: string }) {
+          const result = await pool.query(statement)
+          if (statement.text.includes('with ended as') && lost++ < 2) throw new Error('lost')
+          return result
+        },
+      }
+      const told: string[] = []
+      const note = (name: string) => () => void told.push(name)
+      const observer = { handled: note('handled'), failed: note('failed'), trouble: note('trouble') }
+      const inbox = open({ pool: losing as PostgresPool, observer })
+      await inbox.put(deliveryWithId(id))
+      inbox.work({ handle: async () => {} })
+      await until(() => told.length === 3)
+      expect(told).toEqual(['trouble', 'trouble', 'handled'])
+    })
+
     /** Adds dead letters to the queue of the test. */
     const addDead = (count: number) =>
       client.query(
