@@ -1,15 +1,12 @@
-import { backoff } from './backoff.ts'
+import type { StoredDelivery } from '../receiver/types.ts'
 import { createBatches } from './batches.ts'
-import { createCallQueue } from './call-queue.ts'
+import { createCallQueue, type QueuedDelivery } from './call-queue.ts'
 import type { DeliveryHandler } from './durable-inbox.ts'
 import type { DeliveriesTable, EndedAttempt, TakenDelivery } from './engine-port.ts'
 import { toErrorText } from './error-text.ts'
 import type { InboxConfig } from './inbox-options.ts'
-import { lostLease } from './lost-lease.ts'
 import type { WorkConfig } from './method-options.ts'
-import { type RetryStoreOptions, retryStore } from './retry-store.ts'
 import { runAttempt } from './run-attempt.ts'
-import { type TableAttempt as Attempt, createTableAttempt, toEvent } from './table-attempt.ts'
 
 /** Dependencies of {@link createTableAttempts}. */
 export interface TableAttemptsOptions {
@@ -25,6 +22,9 @@ export interface TableAttemptsOptions {
   /** Called when there may be room for another delivery. */
   onEnd(): void
 }
+
+/** Why an attempt ends nothing: its lease has expired, and its delivery was taken again. */
+const LOST = 'another process has taken the delivery over'
 
 /** Maximum number of calls whose ends are recorded at once. */
 const MAX_RECORDED = 100
@@ -145,13 +145,15 @@ export function createTableAttempts(options: TableAttemptsOptions): TableAttempt
     const bytes = ends.reduce((sum, { end }) => sum + ('error' in end ? end.error.length : 0), 0)
     const recorded = ends.length > 0 ? await record(ends, bytes) : new Set<number>()
     const isRecorded = (member: Attempt) => held.includes(member) && recorded?.has(member.taken.seq)
-    const reason = recorded ? lostLease() : new Error('the inbox was closed before the end could be recorded')
+    const reason = recorded
+      ? new Error(LOST)
+      : new Error('the inbox was closed before the end could be recorded')
     return new Map(members.flatMap((member) => (isRecorded(member) ? [] : [[member, member.lost ?? reason]])))
   }
 
   /** Stops an attempt, unless its call also handles deliveries that are not lost. */
   function lose(attempt: Attempt): void {
-    const lost = lostLease()
+    const lost = new Error(LOST)
     attempt.lost = lost
     if (attempt.call?.members.every((member) => member.lost)) attempt.call.stop.abort(lost)
     if (attempt.call || !calls.remove(attempt)) return
@@ -183,7 +185,7 @@ export function createTableAttempts(options: TableAttemptsOptions): TableAttempt
 
     begin(taken, heldAt, leave) {
       const { id } = taken.delivery
-      const begun = createTableAttempt(taken, heldAt, () => {
+      const begun = createAttempt(taken, heldAt, () => {
         attempts.delete(id)
         inProgress.delete(id)
         leave()
@@ -201,4 +203,81 @@ export function createTableAttempts(options: TableAttemptsOptions): TableAttempt
       await Promise.all([...attempts.values()].map(({ ended }) => ended))
     },
   }
+}
+
+/** An attempt to handle a delivery from a table. */
+interface Attempt extends QueuedDelivery {
+  taken: TakenDelivery
+  /** When the lease began or was last renewed. */
+  heldAt: number
+  /** Set as soon as the handlers are called. */
+  call?: { members: readonly Attempt[]; stop: AbortController }
+  /** Set if another process has taken the delivery. */
+  lost?: Error
+  ended: Promise<void>
+  end(): void
+}
+
+/** @param onEnd called when the attempt has ended */
+function createAttempt(taken: TakenDelivery, heldAt: number, onEnd: () => void): Attempt {
+  const { delivery, attempt, isSuspect, damage } = taken
+  let resolveEnded = () => {}
+  const ended = new Promise<void>((resolve) => {
+    resolveEnded = resolve
+  })
+  const end = () => {
+    onEnd()
+    resolveEnded()
+  }
+  return { taken, heldAt, delivery, isAlone: isSuspect || attempt > 1 || damage !== undefined, ended, end }
+}
+
+const toEvent = ({
+  taken: { delivery, attempt },
+}: Attempt): { delivery: StoredDelivery; attempt: number } => ({
+  delivery,
+  attempt,
+})
+
+/** Milliseconds until a failed call of the store is retried. */
+const RETRY_DELAY = 250
+
+interface RetryStoreOptions {
+  /** Called after each failed call. */
+  onError(error: unknown): void
+  isClosed(): boolean
+  /** Milliseconds for which calls are retried after the inbox was closed. */
+  limit: number
+  clock(): number
+}
+
+/** Calls the store until it succeeds. Resolves with undefined if the inbox is closed and the store keeps failing. */
+async function retryStore<Result>(
+  call: () => Promise<Result>,
+  { onError, isClosed, limit, clock }: RetryStoreOptions,
+): Promise<Result | undefined> {
+  const started = clock()
+  for (;;) {
+    try {
+      return await call()
+    } catch (error) {
+      onError(error)
+      if (isClosed() && clock() - started > limit) return undefined
+      await new Promise((resolve) => setTimeout(resolve, RETRY_DELAY))
+    }
+  }
+}
+
+/**
+ * Computes the milliseconds until the next attempt. The delay doubles with each attempt. A random part of it, at most
+ * half, is subtracted, so that deliveries that failed together are not retried together.
+ *
+ * @param attempt number of the attempt that failed, from 1
+ */
+function backoff(
+  attempt: number,
+  { retryDelay, maxRetryDelay }: { retryDelay: number; maxRetryDelay: number },
+): number {
+  const delay = Math.min(retryDelay * 2 ** (attempt - 1), maxRetryDelay)
+  return Math.ceil(delay * (1 - Math.random() / 2))
 }
