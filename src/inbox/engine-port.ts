@@ -82,12 +82,17 @@ export interface DeliveriesTable {
   /**
    * Takes one suspect: an active delivery whose lease has expired, because its process ended or hung. An attempt that
    * was interrupted after {@link take} does not count, because another delivery may have ended the process: this
-   * attempt replaces it. An attempt that was interrupted after `takeSuspect` counts. Its number can be one above
+   * attempt replaces it. An attempt that was interrupted after {@link startAlone} counts. Its number can be one above
    * `attempts`; then handlers must not run.
    *
    * @returns `'last'`, without taking it, if the last attempt of the suspect would begin now, but `isAlone` is false
    */
   takeSuspect(request: SuspectRequest): Promise<TakenDelivery | 'last' | undefined>
+  /**
+   * Called before the handlers of a suspect: if this attempt is interrupted, it counts. A call of its own, because the
+   * answer of `takeSuspect` can be lost. Also renews the lease. Resolves with false if the owner has lost the delivery.
+   */
+  startAlone(owner: string, held: HeldDelivery, lease: number): Promise<boolean>
   /** Renews leases. Resolves with the `seq` of those that the owner still holds. */
   renew(owner: string, held: readonly HeldDelivery[], lease: number): Promise<number[]>
   /**

@@ -2,7 +2,7 @@ import { parseChangesUrl } from '../payload/changes-url.ts'
 import type { WebhookEvent } from '../payload/events.ts'
 import { parsePayload } from '../payload/parse.ts'
 import type { StoredDelivery } from '../receiver/types.ts'
-import { toAsciiJson } from './stored-row.ts'
+import { toAsciiJson } from './serialize.ts'
 
 /**
  * Returns the URL of the feature service that all events are about. Returns undefined if an event has no `changesUrl`,

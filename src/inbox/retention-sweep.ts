@@ -1,8 +1,8 @@
 import type { DeliveriesTable } from './engine-port.ts'
 import type { InboxConfig } from './inbox-options.ts'
 
-/** Maximum milliseconds between two sweeps. */
-const SWEEP_INTERVAL = 60_000
+/** Milliseconds between two sweeps: at most, and at least. */
+const [SWEEP_INTERVAL, MIN_INTERVAL] = [60_000, 100]
 
 /**
  * Maximum number of entries removed in one transaction. It is limited because the transaction blocks the writes of
@@ -36,7 +36,7 @@ export function startRetentionSweep(
     () => {
       sweeping = sweeping.then(sweep)
     },
-    Math.min(SWEEP_INTERVAL, retention, deadRetention),
+    Math.max(MIN_INTERVAL, Math.min(SWEEP_INTERVAL, retention, deadRetention)),
   )
   return {
     async close() {

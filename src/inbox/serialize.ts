@@ -18,7 +18,7 @@ export function copyDelivery(delivery: Delivery | StoredDelivery): StoredDeliver
 /** Serializes a delivery as JSON, without its body, id and time of receipt. */
 export function toHead(delivery: StoredDelivery): string {
   const { contentType, headers, profile, keyIndex, tenant } = delivery
-  return JSON.stringify({ contentType, headers, profile, keyIndex, tenant })
+  return toAsciiJson({ contentType, headers, profile, keyIndex, tenant })
 }
 
 /**
@@ -40,3 +40,13 @@ export function fromHead(head: string, id: string, rawBody: Uint8Array, received
     profile,
   })
 }
+
+/**
+ * Writes JSON in ASCII. Databases differ in which other characters they store: PostgreSQL rejects NUL and unpaired
+ * surrogates, and, with another encoding than UTF-8, most of the rest.
+ */
+export const toAsciiJson = (value: unknown): string =>
+  JSON.stringify(value).replace(
+    /[^ -~]/g,
+    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  )

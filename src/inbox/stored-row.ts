@@ -1,7 +1,7 @@
 import type { StoredDelivery } from '../receiver/types.ts'
 import type { InboxEntry, InboxState } from './durable-inbox.ts'
 import type { TakenDelivery } from './engine-port.ts'
-import { fromHead } from './serialize.ts'
+import { fromHead, toAsciiJson } from './serialize.ts'
 
 /** The states of a task as stored: the index is the number in the column `state`. */
 export const STATES: readonly InboxState[] = ['waiting', 'active', 'done', 'dead']
@@ -69,16 +69,6 @@ function readStrings(text: string): string[] {
     return [] // the row is damaged
   }
 }
-
-/**
- * Writes JSON in ASCII. Databases differ in which other characters they store: PostgreSQL rejects NUL and unpaired
- * surrogates, and, with another encoding than UTF-8, most of the rest.
- */
-export const toAsciiJson = (value: unknown): string =>
-  JSON.stringify(value).replace(
-    /[^ -~]/g,
-    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
-  )
 
 /** @throws if the row is damaged */
 function toDelivery({ id, received, head, body }: StoredContent): StoredDelivery {

@@ -29,33 +29,18 @@ export function awaitTurn(): () => void {
 /** True while a suspect runs alone, or waits for its turn to: nothing else may be taken. */
 export const isReserved = (): boolean => suspect === 'alone' || waiting > 0
 
-/** This process's only slot for a suspect. */
-export interface SuspectSlot {
-  /** True if nothing else is in progress, and nothing else may be taken. */
-  isAlone: boolean
-  /** Lets other deliveries be taken. */
-  share(): void
-  free(): void
-}
-
 /**
  * Reserves this process's only slot for a suspect: a delivery whose lease expired during its last attempt, for example
  * because its own handlers or those of a concurrent delivery terminated the process. Suspects run one at a time: if one
  * of them terminates the process again, it does not interrupt another.
  *
- * @returns undefined if another suspect is in progress
+ * @param isAlone true to keep everything else from being taken
+ * @returns a function that frees the slot, or undefined if another suspect is in progress
  */
-export function acquireSuspectSlot(): SuspectSlot | undefined {
+export function acquireSuspectSlot(isAlone: boolean): (() => void) | undefined {
   if (suspect) return undefined
-  const isAlone = running === 0
   suspect = isAlone ? 'alone' : 'beside others'
-  return {
-    isAlone,
-    share() {
-      suspect = 'beside others'
-    },
-    free() {
-      suspect = undefined
-    },
+  return () => {
+    suspect = undefined
   }
 }

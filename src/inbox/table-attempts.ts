@@ -71,7 +71,7 @@ export function createTableAttempts(options: TableAttemptsOptions): TableAttempt
   async function run(begun: readonly Attempt[]): Promise<void> {
     // Wait only if necessary, because this delays the handlers.
     const members = begun.some(({ heldAt }) => ageOf(heldAt) > lease / 2) ? await keepHeld(begun) : begun
-    if (members.length === 0) return
+    if (members.length === 0 || !(await startAlone(members))) return
     const stop = new AbortController()
     for (const member of members) member.call = { members, stop }
     const started = performance.now()
@@ -98,6 +98,15 @@ export function createTableAttempts(options: TableAttemptsOptions): TableAttempt
     } finally {
       for (const member of members) member.end()
     }
+  }
+
+  /** Records that the attempt of a suspect begins. Returns false if another process has taken it. */
+  async function startAlone(members: readonly Attempt[]): Promise<boolean> {
+    const [suspect] = members.filter(({ taken }) => taken.isSuspect)
+    if (!suspect) return true
+    if (await retryStore(() => table.startAlone(owner, suspect.taken, lease), retries)) return true
+    endUnstarted(suspect, new Error(LOST))
+    return false
   }
 
   /** Ends the attempts whose leases are lost, for example because the event loop was blocked. Returns the others. */

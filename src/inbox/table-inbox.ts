@@ -32,8 +32,8 @@ export function createTableInbox(
   }
 
   async function retry(target: string | { state: 'dead' }): Promise<boolean | number> {
-    if (typeof target === 'object') requireAllDead(target)
-    const retried = typeof target === 'object' ? await retryAll() : await table.retry(target)
+    if (typeof target !== 'string') requireAllDead(target)
+    const retried = typeof target === 'string' ? await table.retry(target) : await retryAll()
     if (retried) wakeWorkers()
     return retried
   }
@@ -84,11 +84,11 @@ export function createTableInbox(
       const query = readListOptions(options)
       return toPage(await table.list(query), query.limit)
     },
-    get: (id) => table.get(id),
+    get: async (id) => (typeof id === 'string' ? table.get(id) : undefined),
 
     retry: retry as DurableInbox['retry'],
 
-    discard: (id) => table.discard(id),
+    discard: async (id) => typeof id === 'string' && table.discard(id),
 
     async purge(options) {
       const { state, olderThan } = readPurgeOptions(options)

@@ -10,6 +10,9 @@ const POLL_INTERVAL = 1_000
 /** Milliseconds between two looks whether a suspect still runs alone, or waits to, in this process. */
 const RESERVED_INTERVAL = 20
 
+/** Milliseconds for which a process takes nothing else, so that a suspect can make its last attempt alone. */
+const MAX_WAIT = 10_000
+
 /** Dependencies of {@link startTableWorkers}. */
 export type TableWorkersOptions = Omit<TableAttemptsOptions, 'owner' | 'onEnd'>
 
@@ -73,6 +76,7 @@ export function startTableWorkers(options: TableWorkersOptions): Workers & {
     const leave = enter()
     try {
       const { taken, wait = POLL_INTERVAL } = await table.take({ owner, lease, ...room })
+      isOthersTurn = false
       // Skips deliveries whose handlers are still running in this process, because another process has taken them in the
       // meantime and failed. They are suspects when their new lease expires.
       for (const next of taken) if (!inProgress.has(next.delivery.id)) begun.begin(next, now, enter())
@@ -84,30 +88,36 @@ export function startTableWorkers(options: TableWorkersOptions): Workers & {
 
   /**
    * Takes a suspect at the poll interval, and right after another one has ended. Before the last attempt of a suspect,
-   * nothing else is taken until all other attempts have ended: if it is interrupted, it must be the one to blame.
+   * nothing else is taken until all other attempts have ended, or for `MAX_WAIT`: if it is interrupted, it must be the
+   * one to blame.
    */
   async function takeSuspect(heldAt: number): Promise<void> {
-    if (performance.now() < suspectsAt && !(endWait && isIdle())) return
-    const slot = acquireSuspectSlot()
-    if (!slot) return
-    const { isAlone } = slot
+    if (isOthersTurn || (performance.now() < suspectsAt && !(endWait && isIdle()))) return
+    const isDue = performance.now() - waitsSince > MAX_WAIT
+    const isAlone = endWait !== undefined && (isIdle() || isDue)
+    const freeSlot = acquireSuspectSlot(isAlone)
+    if (!freeSlot) return
     let suspect: TakenDelivery | 'last' | undefined
     try {
       suspectsAt = performance.now() + POLL_INTERVAL
       suspect = await table.takeSuspect({ owner, lease, attempts, inProgress, isAlone })
     } finally {
       if (suspect !== 'last') endWaiting()
-      if (typeof suspect !== 'object') slot.free()
+      if (typeof suspect !== 'object') freeSlot()
     }
-    if (suspect === 'last') endWait ??= awaitTurn()
+    if (suspect === 'last' && !endWait) {
+      endWait = awaitTurn()
+      waitsSince = performance.now()
+    }
     if (typeof suspect !== 'object') return
     suspectsAt = 0
-    if (suspect.attempt !== attempts) slot.share()
-    begun.begin(suspect, heldAt, slot.free)
+    isOthersTurn = isAlone
+    begun.begin(suspect, heldAt, freeSlot)
   }
 
   /** Set while this loop waits until a suspect can run alone. */
   let endWait: (() => void) | undefined
+  let waitsSince = 0
 
   function endWaiting(): void {
     endWait?.()
@@ -115,6 +125,8 @@ export function startTableWorkers(options: TableWorkersOptions): Workers & {
   }
 
   let suspectsAt = 0
+  /** True after a suspect has run alone, until other deliveries were taken. */
+  let isOthersTurn = false
   let lastHeartbeat = -Infinity
   let renewing = Promise.resolve()
 

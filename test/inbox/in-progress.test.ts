@@ -3,6 +3,7 @@ import { rmSync } from 'node:fs'
 import { createMemoryInbox } from 'geohook/inbox'
 import { createSqliteInbox } from 'geohook/sqlite'
 import { describe, expect, it } from 'vitest'
+import type { TakenDelivery } from '../../src/inbox/engine-port.ts'
 import { createSqliteTable } from '../../src/inbox/sqlite/table.ts'
 import { createTransactions } from '../../src/inbox/sqlite/transactions.ts'
 import { until } from '../contract/inbox/fixture.ts'
@@ -108,7 +109,9 @@ it('moves a delivery to the dead letters if the process of its last attempt ende
     isAlone: true,
     inProgress: new Set<string>(),
   }
-  expect(await killed.takeSuspect(suspect)).toMatchObject({ attempt: 1 })
+  const taken = await killed.takeSuspect(suspect)
+  expect(taken).toMatchObject({ attempt: 1 })
+  await killed.startAlone('killed', taken as TakenDelivery, 30_000)
   last.work({ handle })
   await until(async () => (await last.get(delivery.id))?.state === 'dead')
   const entry = await last.get(delivery.id)

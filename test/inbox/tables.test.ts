@@ -129,12 +129,22 @@ describe.each(['memory', 'SQLite'])('the table in %s', (engine) => {
     expect(await takeSuspect('second')).toBeUndefined()
   })
 
-  it('counts an interrupted attempt only if it began with takeSuspect, up to the maximum', async () => {
+  it('counts an interrupted attempt only if it began with startAlone, up to the maximum', async () => {
     await put(A)
     await take('first')
-    for (const attempt of [1, 2, 3, 3]) {
+    for (const [attempt, begins] of [
+      [1, false],
+      [1, true],
+      [2, false],
+      [2, true],
+      [3, false],
+      [3, false],
+    ] as const) {
       now += LEASE
-      expect(await takeSuspect('first', { attempts: 2 })).toMatchObject({ attempt, isSuspect: true })
+      const suspect = (await takeSuspect('first', { attempts: 2 })) as TakenDelivery
+      expect(suspect).toMatchObject({ attempt, isSuspect: true })
+      if (begins) expect(await table.startAlone('first', suspect, LEASE)).toBe(true)
+      expect(await table.startAlone('second', suspect, LEASE)).toBe(false)
       expect(await table.get(A)).toMatchObject({ attempts: Math.min(attempt, 2) })
     }
   })
@@ -143,12 +153,16 @@ describe.each(['memory', 'SQLite'])('the table in %s', (engine) => {
     await put(A)
     await take('first')
     now += LEASE
-    expect(await takeSuspect('first', { attempts: 2, isAlone: false })).toMatchObject({ attempt: 1 })
+    const first = (await takeSuspect('first', { attempts: 2, isAlone: false })) as TakenDelivery
+    expect(first).toMatchObject({ attempt: 1 })
+    await table.startAlone('first', first, LEASE)
     now += LEASE
     const before = await table.get(A)
     expect(await takeSuspect('second', { attempts: 2, isAlone: false })).toBe('last')
     expect(await table.get(A)).toEqual(before)
-    expect(await takeSuspect('second', { attempts: 2 })).toMatchObject({ attempt: 2 })
+    const second = (await takeSuspect('second', { attempts: 2 })) as TakenDelivery
+    expect(second).toMatchObject({ attempt: 2 })
+    await table.startAlone('second', second, LEASE)
     now += LEASE
     // No handler runs for this one.
     expect(await takeSuspect('third', { attempts: 2, isAlone: false })).toMatchObject({ attempt: 3 })

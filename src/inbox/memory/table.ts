@@ -17,8 +17,8 @@ interface Row extends HeldDelivery {
   /** Due time of a waiting delivery, expiry of the lease of an active one, or end time of a done or dead one. */
   at: number
   owner?: string
-  /** True if the current attempt began with `takeSuspect`. */
-  isSuspect: boolean
+  /** True if the current attempt is made alone. */
+  isAlone: boolean
 }
 
 /** Creates an in-memory table of deliveries. */
@@ -75,7 +75,7 @@ export function createMemoryTable(clock: () => number): DeliveriesTable {
     const { seq } = row
     move(row, 'active', { attempts })
     const token = ++row.token
-    Object.assign(row, { owner, isSuspect, at: until })
+    Object.assign(row, { owner, isAlone: false, at: until })
     return { seq, token, delivery: copyDelivery(row.delivery), attempt: attempts, isSuspect }
   }
 
@@ -129,7 +129,7 @@ export function createMemoryTable(clock: () => number): DeliveriesTable {
         receivedAt,
       }
       const seq = ++lastSeq
-      const row: Row = { seq, token: 0, entry, delivery: copyDelivery(delivery), at: now, isSuspect: false }
+      const row: Row = { seq, token: 0, entry, delivery: copyDelivery(delivery), at: now, isAlone: false }
       rows.set(id, row)
       bySeq.set(seq, row)
       states.waiting.add(row)
@@ -156,12 +156,19 @@ export function createMemoryTable(clock: () => number): DeliveriesTable {
       const now = readTime()
       for (const row of states.active) {
         if (row.at > now || inProgress.has(row.entry.id)) continue
-        const attempt = row.entry.attempts + Number(row.isSuspect)
+        const attempt = row.entry.attempts + Number(row.isAlone)
         if (attempt === attempts && !isAlone) return 'last'
         const taken = takeRow(row, Math.min(attempt, attempts), now + lease, { owner, isSuspect: true })
+        row.isAlone = attempt > attempts
         return { ...taken, attempt }
       }
       return undefined
+    },
+
+    async startAlone(owner, held, lease) {
+      const row = heldBy(owner, held)
+      if (row) Object.assign(row, { isAlone: true, at: readTime() + lease })
+      return row !== undefined
     },
 
     async renew(owner, held, lease) {

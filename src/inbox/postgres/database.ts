@@ -8,6 +8,19 @@ const CONNECT_TIMEOUT = 3_000
 /** Maximum milliseconds that a call waits for the server, because an HTTP client is waiting for its response. */
 export const CALL_TIMEOUT = 5_000
 
+/**
+ * Maximum milliseconds that a statement may take: otherwise pg would wait forever on a dead connection. Longer than
+ * `CALL_TIMEOUT`, because a statement that waits for a lock keeps its connection on the server when the client gives up,
+ * and the pool would open another one.
+ */
+const STATEMENT_TIMEOUT = 30_000
+
+/** Maximum number of tries of a statement that other transactions keep from its end. */
+const MAX_TRIES = 5
+
+/** The pools of users whose errors are listened to. */
+const guarded = new WeakSet<PostgresPool>()
+
 /** The tables that a store needs. */
 export interface Tables {
   /** What they contain, in the plural, for error messages. */
@@ -20,13 +33,15 @@ export interface Tables {
   check?(query: Query, isStart: boolean): Promise<void>
 }
 
-/** Runs a statement. Numbers and booleans are decoded, `bytea` is bytes, everything else is text. */
+/** Runs a statement. Numbers and booleans are decoded, everything else is text. */
 export type Query = <Row>(text: string, values?: readonly unknown[]) => Promise<Row[]>
 
 /** A database, which is connected on first use. */
 export interface Database {
-  /** Runs a statement that takes at most `CALL_TIMEOUT`. The tables are created first if they are missing. */
+  /** Runs a statement, and waits at most `CALL_TIMEOUT`. The tables are created first if they are missing. */
   query: Query
+  /** Like `query`, but waits for as long as the statement may take: its answer must not be lost. */
+  queryPatiently: Query
   /** The pool, after the tables were created or found. */
   open(): Promise<PostgresPool>
   close(): Promise<void>
@@ -48,7 +63,10 @@ export function createDatabase(
   let checkedAt = -Infinity
   let isIncomplete = false
   // Errors of idle connections end the process if nobody listens. The next call reports them.
-  pool?.on('error', ignore)
+  if (pool && !guarded.has(pool)) {
+    guarded.add(pool)
+    pool.on('error', ignore)
+  }
 
   async function connect(): Promise<PostgresPool> {
     if (pool || !packages) return pool as PostgresPool
@@ -110,6 +128,7 @@ export function createDatabase(
 
   return {
     query: (text, values) => withTimeout(query(text, values)),
+    queryPatiently: query,
     open,
     async close() {
       closed = true
@@ -123,22 +142,27 @@ export function createDatabase(
 const ignore = (): void => {}
 
 /**
- * Runs a statement, and repeats it once after a deadlock. The parsers are given with each statement, because an
+ * Runs a statement, and repeats it after a deadlock or a serialization failure. The parsers are given with each statement, because an
  * application may have replaced those of `pg`.
  */
 async function run<Row>(pool: PostgresPool, text: string, values: readonly unknown[] = []): Promise<Row[]> {
-  const statement = { text, types: TYPES, query_timeout: CALL_TIMEOUT, ...(values.length > 0 && { values }) }
-  try {
-    return (await pool.query(statement)).rows as Row[]
-  } catch (error) {
-    if (!isRetryable(error)) throw error
-    return (await pool.query(statement)).rows as Row[]
+  const statement = {
+    text,
+    types: TYPES,
+    query_timeout: STATEMENT_TIMEOUT,
+    ...(values.length > 0 && { values }),
+  }
+  for (let tries = 1; ; tries++) {
+    try {
+      return (await pool.query(statement)).rows as Row[]
+    } catch (error) {
+      if (tries === MAX_TRIES || !isRetryable(error)) throw error
+    }
   }
 }
 
-/** Parsers by the id of the type: bytea, int8, int2, int4, float8 and bool. */
+/** Parsers by the id of the type: int8, int2, int4, float8 and bool. */
 const PARSERS: Readonly<Record<number, (text: string) => unknown>> = {
-  17: (text) => Buffer.from(text.slice(2), 'hex'),
   20: Number,
   21: Number,
   23: Number,

@@ -1,5 +1,7 @@
+import { configInvalid } from '../../errors.ts'
 import {
   checkOptions,
+  describeMissing,
   isBoolean,
   isFilledText,
   type OptionNames,
@@ -148,6 +150,7 @@ export interface SchemaSqlOptions extends Pick<PostgresOptions, 'schema'> {
  */
 export function createSchemaSql(options: SchemaSqlOptions): string {
   const { role, schema: name } = checkOptions(options, { role: isFilledText, schema: true })
+  if (role === undefined) throw configInvalid(describeMissing('role', role))
   const schema = readSchema(name)
   const grantee = `"${role.replaceAll('"', '""')}"`
   return `create schema if not exists ${schema};

@@ -40,16 +40,23 @@ export function createNotifier({ open, query }: Database, channel: string): Noti
     let client: Client | undefined
     let closed = false
     let retry: ReturnType<typeof setTimeout> | undefined
+    let counted: PostgresPool | undefined
 
-    function disconnect(destroy = true): void {
-      client?.release(destroy)
+    function disconnect(): void {
+      if (counted) listeners.set(counted, (listeners.get(counted) ?? 1) - 1)
+      counted = undefined
+      client?.release(true)
       client = undefined
     }
 
     async function listen(): Promise<void> {
       const pool = await open()
-      // A pool with one connection would have none left for statements.
-      if (closed || maxOf(pool) === 1) return
+      if (closed) return
+      const listening = listeners.get(pool) ?? 0
+      // Half of the connections of a pool are for statements.
+      if (listening + 1 > maxOf(pool) / 2) return
+      listeners.set(pool, listening + 1)
+      counted = pool
       const connected = (await pool.connect()) as Client
       client = connected
       connected.on('error', () => {
@@ -111,4 +118,8 @@ export function createNotifier({ open, query }: Database, channel: string): Noti
   }
 }
 
-const maxOf = (pool: PostgresPool): unknown => (pool as { options?: { max?: unknown } }).options?.max
+/** The maximum number of connections of a pool. The default of `pg` is 10. */
+const maxOf = (pool: PostgresPool): number => (pool as { options?: { max?: number } }).options?.max ?? 10
+
+/** Number of connections that listen, by pool. */
+const listeners = new WeakMap<PostgresPool, number>()

@@ -60,9 +60,10 @@ export function readSchema(schema = 'geohook'): string {
   return `"${name}"`
 }
 
-function requirePool(pool: PostgresPool): void {
+function requirePool(pool: PostgresPool & { options?: { binary?: unknown } }): void {
   if (['query', 'connect', 'on'].some((name) => typeof Object(pool)[name] !== 'function'))
     throw configInvalid('pool must be a Pool of the package pg')
+  if (pool.options?.binary) throw configInvalid('pool must not have the option binary')
 }
 
 /** @throws {WebhookError} `config_invalid` */

@@ -3,8 +3,7 @@ import { type BatchLimits, type BatchResults, createBatches } from '../batches.t
 import { createCapacity } from '../capacity.ts'
 import type { DeliveriesTable } from '../engine-port.ts'
 import { serviceKey, serviceOf } from '../group-key.ts'
-import { toHead } from '../serialize.ts'
-import { toAsciiJson } from '../stored-row.ts'
+import { toAsciiJson, toHead } from '../serialize.ts'
 import { CALL_TIMEOUT, type Query, withTimeout } from './database.ts'
 import { isDataError } from './sqlstates.ts'
 

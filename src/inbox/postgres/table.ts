@@ -17,7 +17,11 @@ import type { PostgresLocation } from './options.ts'
 import { createPut, DURABLE } from './put.ts'
 import { createInboxSql, MAX_INTERVAL, VERSION } from './schema.ts'
 
-const MILLISECONDS = "::float8 * interval '1 ms'"
+/** SQL for the time after a parameter's milliseconds. Not `now()`, because a statement may have waited for a lock. */
+const after = (parameter: string): string => `clock_timestamp() + ${parameter}::float8 * interval '1 ms'`
+
+/** The body as text, because the format of \`bytea\` depends on a setting of the server. */
+const BODY = "encode(body, 'hex') as body"
 
 const toMilliseconds = (time: string): string => `(extract(epoch from ${time}) * 1000)::float8`
 
@@ -27,9 +31,15 @@ const ROW = `t.seq, d.id, t.state, ${toMilliseconds('t.due')} as due, t.attempts
 /** True for an id that a delivery can have. PostgreSQL rejects a text with NUL. */
 const isId = (id: string): boolean => !id.includes('\0')
 
-interface TakenRow extends StoredContent, HeldDelivery {
+interface Content extends Omit<StoredContent, 'body'> {
+  body: string
+}
+
+interface TakenRow extends Content, HeldDelivery {
   attempt: number
 }
+
+const toContent = (row: Content): StoredContent => ({ ...row, body: Buffer.from(row.body, 'hex') })
 
 /** Creates a table of deliveries in PostgreSQL. Times come from the server's clock. */
 export function createPostgresTable(
@@ -49,7 +59,7 @@ export function createPostgresTable(
         await query(`insert into ${schema}.inbox_queue (name) values ($1) on conflict do nothing`, [queue])
     },
   })
-  const { query } = database
+  const { query, queryPatiently } = database
   const notifier = isListening
     ? createNotifier(database, `geohook.${schema.slice(1, -1)}.${queue}`.slice(0, 63))
     : undefined
@@ -63,7 +73,7 @@ export function createPostgresTable(
 
   const toTaken = (row: TakenRow, isSuspect: boolean): TakenDelivery => {
     const { seq, token, attempt } = row
-    return { seq, token, attempt, isSuspect, ...readDelivery(row) }
+    return { seq, token, attempt, isSuspect, ...readDelivery(toContent(row)) }
   }
 
   return {
@@ -76,7 +86,7 @@ export function createPostgresTable(
     },
 
     async take({ owner, lease, limit, maxBytes }) {
-      const rows = await query<TakenRow>(
+      const rows = await queryPatiently<TakenRow>(
         `with due as (
           select seq, due from ${task}
           where queue = $1 and handler = '' and state = 0 and due <= now()
@@ -86,39 +96,40 @@ export function createPostgresTable(
         ), taken as (
           update ${task} t
           set state = 1, attempts = attempts + 1, token = token + 1, alone = false, owner = $3, started = now(),
-            due = now() + $4${MILLISECONDS}
+            due = ${after('$4')}
           from sized, ${DURABLE}
           where t.seq = sized.seq and t.handler = '' and sized.before <= $5
           returning t.seq, t.token, t.attempts
         )
-        select seq, token, attempts as attempt, id, ${toMilliseconds('received')} as received, head, body
+        select seq, token, attempts as attempt, id, ${toMilliseconds('received')} as received, head, ${BODY}
         from taken join ${delivery} using (seq) order by seq`,
         [queue, limit, owner, lease, maxBytes],
       )
       if (rows.length > 0) return { taken: rows.map((row) => toTaken(row, false)) }
       const [next] = await query<{ wait: number | null }>(
         `select ${toMilliseconds('min(due) - now()')} as wait from ${task}
-        where queue = $1 and handler = '' and state = 0`,
+        where queue = $1 and handler = '' and state = 0 and due > now()`,
         [queue],
       )
       return { taken: [], wait: next?.wait ?? undefined }
     },
 
     async takeSuspect({ owner, lease, attempts, inProgress, isAlone }) {
-      const [row] = await query<TakenRow & { isTaken: boolean }>(
+      const [row] = await queryPatiently<TakenRow & { isTaken: boolean }>(
         `with suspect as (
           select t.seq, t.handler, t.attempts + t.alone::int as attempt from ${task} t join ${delivery} d using (seq)
           where t.queue = $1 and t.state = 1 and t.due <= now() and d.id <> all($5)
           order by t.due limit 1 for update of t skip locked
         ), taken as (
           update ${task} t
-          set attempts = least(suspect.attempt, $4), token = token + 1, alone = true, owner = $2, started = now(),
-            due = now() + $3${MILLISECONDS}
+          set attempts = least(suspect.attempt, $4), token = token + 1, alone = suspect.attempt > $4, owner = $2,
+            started = now(),
+            due = ${after('$3')}
           from suspect, ${DURABLE}
           where t.seq = suspect.seq and t.handler = suspect.handler and (suspect.attempt <> $4 or $6)
           returning t.seq, t.token
         )
-        select seq, token, attempt, id, ${toMilliseconds('received')} as received, head, body,
+        select seq, token, attempt, id, ${toMilliseconds('received')} as received, head, ${BODY},
           token is not null as "isTaken"
         from suspect left join taken using (seq) join ${delivery} using (seq)`,
         [queue, owner, lease, attempts, [...inProgress], isAlone],
@@ -127,9 +138,18 @@ export function createPostgresTable(
       return row.isTaken ? toTaken(row, true) : 'last'
     },
 
+    async startAlone(owner, { seq, token }, lease) {
+      const rows = await query(
+        `update ${task} t set alone = true, due = ${after('$4')} from ${DURABLE}
+        where t.seq = $1 and t.handler = '' and t.token = $2 and t.owner = $3 returning 1`,
+        [seq, token, owner, lease],
+      )
+      return rows.length > 0
+    },
+
     async renew(owner, held, lease) {
       const rows = await query<{ seq: number }>(
-        `update ${task} t set due = now() + $2${MILLISECONDS}
+        `update ${task} t set due = ${after('$2')}
         from unnest($3::bigint[], $4::bigint[]) as held (seq, token)
         where t.seq = held.seq and t.handler = '' and t.token = held.token and t.owner = $1
         returning t.seq`,
@@ -149,7 +169,7 @@ export function createPostgresTable(
           where t.handler = '' and t.owner = $1 order by t.seq for update of t
         ), recorded as (
           update ${task} t
-          set state = ended.state, due = now() + ended.delay * interval '1 ms', owner = null, alone = false,
+          set state = ended.state, due = ${after('ended.delay')}, owner = null, alone = false,
             errors = coalesce(ended.errors, t.errors)
           from held join ended using (seq), ${DURABLE}
           where t.seq = held.seq and t.handler = ''
@@ -193,12 +213,12 @@ export function createPostgresTable(
 
     async get(id) {
       if (!isId(id)) return undefined
-      const [row] = await query<StoredRow & StoredContent>(
-        `select ${ROW}, d.head, d.body from ${delivery} d join ${task} t using (seq)
+      const [row] = await query<StoredRow & Content>(
+        `select ${ROW}, d.head, ${BODY} from ${delivery} d join ${task} t using (seq)
         where d.queue = $1 and d.id = $2 and t.handler = ''`,
         [queue, id],
       )
-      return row && { ...toEntry(row), delivery: readDelivery(row).delivery }
+      return row && { ...toEntry(row), delivery: readDelivery(toContent(row)).delivery }
     },
 
     async retry(id) {
@@ -227,15 +247,18 @@ export function createPostgresTable(
 
     discard: (id) =>
       change(
-        `delete from ${delivery} d using ${task} t
-        where d.queue = $1 and d.id = $2 and t.seq = d.seq and t.state in (0, 3) returning 1`,
+        `with discarded as (
+          select t.seq from ${task} t join ${delivery} d using (seq)
+          where d.queue = $1 and d.id = $2 and t.state in (0, 3) for update of t
+        )
+        delete from ${delivery} d using discarded where d.seq = discarded.seq returning 1`,
         id,
       ),
 
     async purge(state, age, limit) {
       const rows = await query(
         `with ended as (
-          select seq, handler from ${task} where queue = $1 and state = $2 and state >= 2 and due <= now() - $3${MILLISECONDS}
+          select seq, handler from ${task} where queue = $1 and state = $2 and state >= 2 and due <= now() - $3::float8 * interval '1 ms'
           order by due limit $4 for update skip locked
         )
         delete from ${delivery} d using ended where d.seq = ended.seq returning 1`,

@@ -115,7 +115,7 @@ const VERSION_5 = `
   DROP TRIGGER delivery_added;
   DROP TRIGGER delivery_moved;
   DROP TRIGGER delivery_removed;
-  ALTER TABLE delivery RENAME TO old;
+  ALTER TABLE delivery RENAME TO delivery_4;
 
   CREATE TABLE delivery (
     seq INTEGER PRIMARY KEY,
@@ -127,7 +127,7 @@ const VERSION_5 = `
     size INTEGER NOT NULL
   );
   INSERT INTO delivery (seq, id, received, types, size)
-    SELECT seq, id, received_at, change_types, size FROM old ORDER BY seq;
+    SELECT seq, id, received_at, change_types, size FROM delivery_4 ORDER BY seq;
 
   CREATE TABLE task (
     seq INTEGER NOT NULL,
@@ -147,9 +147,9 @@ const VERSION_5 = `
   ) WITHOUT ROWID;
   INSERT INTO task (seq, state, due, attempts, owner, errors)
     SELECT seq, CASE state WHEN 'waiting' THEN 0 WHEN 'active' THEN 1 WHEN 'done' THEN 2 ELSE 3 END, at, attempts, owner,
-      CASE WHEN error IS NOT NULL THEN json_array(json_object('error', error)) END
-    FROM old ORDER BY seq;
-  DROP TABLE old;
+      CASE WHEN error IS NOT NULL THEN json_array(json_object('error', CAST(error AS TEXT))) END
+    FROM delivery_4 ORDER BY seq;
+  DROP TABLE delivery_4;
   CREATE INDEX task_due ON task (handler, due, seq) WHERE state = 0;
   CREATE INDEX task_active ON task (due) WHERE state = 1;
   CREATE INDEX task_ended ON task (state, due) WHERE state >= 2;
@@ -183,7 +183,7 @@ const VERSION_5 = `
   CREATE TABLE queue (paused INTEGER NOT NULL DEFAULT 0, concurrency INTEGER);
   INSERT INTO queue DEFAULT VALUES;
 
-  ALTER TABLE generation RENAME TO old;
+  ALTER TABLE generation RENAME TO generation_4;
   CREATE TABLE generation (
     handler TEXT NOT NULL,
     service TEXT NOT NULL,
@@ -191,8 +191,8 @@ const VERSION_5 = `
     generation INTEGER NOT NULL,
     PRIMARY KEY (handler, service, layer)
   ) WITHOUT ROWID;
-  INSERT INTO generation SELECT '', service, layer, generation FROM old;
-  DROP TABLE old;
+  INSERT INTO generation SELECT '', service, layer, generation FROM generation_4;
+  DROP TABLE generation_4;
 
   CREATE TABLE meta (compatible INTEGER NOT NULL);
   INSERT INTO meta VALUES (5);

@@ -1,13 +1,12 @@
 import type { AttemptEnd, DeliveriesTable, HeldDelivery, TakenDelivery } from '../engine-port.ts'
 import { serviceKey, serviceOf } from '../group-key.ts'
-import { toHead } from '../serialize.ts'
+import { toAsciiJson, toHead } from '../serialize.ts'
 import {
   readDelivery,
   STATES,
   type StoredContent,
   type StoredRow,
   stateNumber,
-  toAsciiJson,
   toEntry,
   toErrors,
 } from '../stored-row.ts'
@@ -117,6 +116,15 @@ export function createSqliteTable(
         if (!suspect) return undefined
         if (suspect.attempt === attempts && !isAlone) return 'last'
         return takeTask(db, suspect.seq, { owner, now, lease, isSuspect: true, max: attempts })
+      }),
+
+    startAlone: (owner, { seq, token }, lease) =>
+      write((db) => {
+        const values = [readTime(db) + lease, seq, token, owner]
+        return (
+          db.run('UPDATE task SET alone = 1, due = ? WHERE seq = ? AND token = ? AND owner = ?', ...values) >
+          0
+        )
       }),
 
     renew: (owner, held, lease) =>
@@ -250,7 +258,7 @@ function takeTask(
     now,
     lease,
     isSuspect,
-    max,
+    max = Infinity,
   }: { owner: string; now: number; lease: number; isSuspect: boolean; max?: number },
 ): TakenDelivery {
   const row = db.getOne<TakenRow>(`${TAKEN} WHERE seq = ?`, seq)
@@ -258,7 +266,7 @@ function takeTask(
   const token = row.token + 1
   db.run(
     'UPDATE task SET state = 1, attempts = ?, token = ?, alone = ?, owner = ?, started = ?, due = ? WHERE seq = ?',
-    ...[Math.min(attempt, max ?? attempt), token, Number(isSuspect), owner, now, now + lease, seq],
+    ...[Math.min(attempt, max), token, Number(attempt > max), owner, now, now + lease, seq],
   )
   return { seq, token, attempt, isSuspect, ...readDelivery(row) }
 }

@@ -119,6 +119,97 @@ await describeWith(POSTGRES, (connectionString) => {
       expect(told).toEqual(['trouble', 'trouble', 'handled'])
     })
 
+    it('a suspect whose take was not answered keeps its attempt', async () => {
+      const pool = new pg.Pool({ connectionString })
+      onTestFinished(() => pool.end())
+      let lost = 0
+      const losing = {
+        connect: () => pool.connect(),
+        on: pool.on.bind(pool),
+        async query(statement: { text: string }) {
+          const result = await pool.query(statement)
+          if (statement.text.includes('with suspect as') && result.rows.length > 0 && lost++ < 2)
+            throw new Error('lost')
+          return result
+        },
+      }
+      const inbox = open({ pool: losing as PostgresPool, attempts: 1, lease: 1_000 })
+      await inbox.put(deliveryWithId(id))
+      const table = `${schema}.inbox_task`
+      await client.query(
+        `update ${table} set state = 1, attempts = 1, token = 1, owner = gen_random_uuid(), due = now() where seq =
+          (select max(seq) from ${table})`,
+      )
+      const begun: unknown[] = []
+      inbox.work({ handle: async (_, { attempt }) => begun.push(attempt) })
+      await until(async () => (await inbox.get(id))?.state === 'done')
+      expect(begun).toEqual([1])
+      expect(lost).toBeGreaterThanOrEqual(2)
+    })
+
+    it('discard() waits for a take, and then refuses', async () => {
+      const inbox = open()
+      await inbox.put(deliveryWithId(id))
+      const other = new pg.Client({ connectionString })
+      await other.connect()
+      onTestFinished(() => other.end())
+      const pick = `seq = (select max(seq) from ${schema}.inbox_task)`
+      await other.query(
+        `begin; update ${schema}.inbox_task set state = 1, due = now() + interval '1 h' where ${pick}`,
+      )
+      const discarding = inbox.discard(id)
+      await until(async () => {
+        const { rows } = await client.query(
+          `select from pg_stat_activity where wait_event_type = 'Lock' and query like '%discarded%${schema}%'`,
+        )
+        return rows.length > 0
+      })
+      await other.query('commit')
+      expect(await discarding).toBe(false)
+      expect((await inbox.get(id))?.state).toBe('active')
+    })
+
+    it('a due delivery that another session has locked does not make the workers ask without a pause', async () => {
+      const pool = new pg.Pool({ connectionString })
+      onTestFinished(() => pool.end())
+      let queries = 0
+      const counting = {
+        connect: () => pool.connect(),
+        on: pool.on.bind(pool),
+        query(statement: { text: string }) {
+          queries++
+          return pool.query(statement)
+        },
+      }
+      const inbox = open({ pool: counting as PostgresPool })
+      await inbox.put(deliveryWithId(id))
+      const other = new pg.Client({ connectionString })
+      await other.connect()
+      onTestFinished(() => other.end())
+      await other.query(`begin; select from ${schema}.inbox_task order by seq desc limit 1 for update`)
+      const handled: string[] = []
+      inbox.work({ handle: async (delivery) => handled.push(delivery.id) })
+      await until(() => queries > 6)
+      const before = queries
+      await new Promise((resolve) => setTimeout(resolve, 1_000)) // counts the queries of one second
+      expect(queries - before).toBeLessThan(20)
+      await other.query('commit')
+      await until(() => handled.length === 1)
+    })
+
+    it('reads bodies whatever the output format of the server is', async () => {
+      const pool = new pg.Pool({ connectionString, options: '-c bytea_output=escape' })
+      onTestFinished(() => pool.end())
+      const inbox = open({ pool })
+      const rawBody = Uint8Array.from({ length: 256 }, (_, byte) => byte)
+      await inbox.put({ ...deliveryWithId(id), rawBody })
+      expect((await inbox.get(id))?.delivery.rawBody).toEqual(rawBody)
+      const bodies: Uint8Array[] = []
+      inbox.work({ handle: async (delivery) => bodies.push(delivery.rawBody) })
+      await until(() => bodies.length === 1)
+      expect(bodies).toEqual([rawBody])
+    })
+
     /** Adds dead letters to the queue of the test. */
     const addDead = (count: number) =>
       client.query(

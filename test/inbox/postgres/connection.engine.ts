@@ -75,6 +75,11 @@ describe('an unreachable PostgreSQL', () => {
   it.each([
     ['a pool and a connection string', { connectionString: NOWHERE, pool: new pg.Pool() }, 'not both'],
     ['a client as pool', { pool: {} }, 'pool must be a Pool of the package pg'],
+    [
+      'a pool that asks for binary values',
+      { pool: new pg.Pool({ binary: true } as never) },
+      'pool must not have the option binary',
+    ],
     ['null as pool', { pool: null }, 'pool must be a Pool of the package pg'],
     [
       'a listen that is not a boolean',

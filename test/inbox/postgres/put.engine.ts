@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
-import { describe, expect, it } from 'vitest'
+import { createPostgresInbox } from 'geohook/postgres'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { until } from '../../contract/inbox/fixture.ts'
 import { describeWith, POSTGRES } from '../../helpers/services.ts'
 import { deliveryWithId, idOf } from '../deliveries.ts'
@@ -104,6 +105,27 @@ await describeWith(POSTGRES, (connectionString) => {
       await withTrigger('row', cancel, async () => {
         const puts = await Promise.all([2, 1, 3].map((digit) => inbox.put(deliveryWithId(idOf(digit)))))
         expect(puts).toEqual(['stored', 'duplicate', 'stored'])
+      })
+    })
+
+    it('stores any tenant, header and change type in a database with another encoding', async () => {
+      const database = `${schema}_latin`
+      await client.query(
+        `create database ${database} encoding 'LATIN1' lc_collate 'C' lc_ctype 'C' template template0`,
+      )
+      const url = new URL(connectionString)
+      url.pathname = `/${database}`
+      const inbox = createPostgresInbox({ connectionString: url.href })
+      onTestFinished(async () => {
+        await inbox.close()
+        await client.query(`drop database ${database} with (force)`)
+      })
+      const text = '\u0142 \ud83d\ude00 \0 \ud800'
+      const delivery = { ...newDelivery(), tenant: text, headers: { 'x-name': text }, changeTypes: [text] }
+      expect(await inbox.put(delivery)).toBe('stored')
+      expect(await inbox.get(delivery.id)).toMatchObject({
+        changeTypes: [text],
+        delivery: { tenant: text, headers: { 'x-name': text } },
       })
     })
 
