@@ -76,11 +76,13 @@ export function startTableWorkers(options: TableWorkersOptions): Workers & {
     const leave = enter()
     try {
       const { taken, wait = POLL_INTERVAL } = await table.take({ owner, lease, ...room })
+      // After this turn, the next suspect need not wait for a poll.
+      const isSuspectsTurn = isOthersTurn
       isOthersTurn = false
       // Skips deliveries whose handlers are still running in this process, because another process has taken them in the
       // meantime and failed. They are suspects when their new lease expires.
       for (const next of taken) if (!inProgress.has(next.delivery.id)) begun.begin(next, now, enter())
-      return taken.length > 0 ? 0 : Math.min(POLL_INTERVAL, Math.max(1, wait))
+      return taken.length > 0 || isSuspectsTurn ? 0 : Math.min(POLL_INTERVAL, Math.max(1, wait))
     } finally {
       leave()
     }
