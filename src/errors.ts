@@ -1,4 +1,4 @@
-/** The status and the hint of the codes that end no request: {@link ChangesCode} and {@link PackCode}. */
+/** The status and the hint of the codes that end no request: {@link ChangesCode} and {@link InboxCode}. */
 const THROWN: readonly [status: number, hint: string] = [500, '']
 
 /** Options of {@link WebhookError}. */
@@ -78,8 +78,8 @@ export type ChangesCode =
   | 'changes_unavailable'
   | 'resync_required'
 
-/** The codes of `packDelivery` and `unpackDelivery`. No request can cause them. */
-export type PackCode = 'delivery_too_large' | 'delivery_unreadable'
+/** The codes of inboxes, `packDelivery` and `unpackDelivery`. No request can cause them. */
+export type InboxCode = 'delivery_dead' | 'delivery_too_large' | 'delivery_unreadable'
 
 /** Every code of a {@link WebhookError}. */
 export type ErrorCode =
@@ -106,7 +106,7 @@ export type ErrorCode =
   | 'handshake_invalid'
   | 'config_invalid'
   | ChangesCode
-  | PackCode
+  | InboxCode
 
 /** The hint of codes whose cause a saved request shows. */
 const SAVE_REQUEST =
@@ -123,7 +123,7 @@ export const NOT_FOUND = 404
  * command that explains the code. Responses never contain the hint.
  */
 export const ERROR_CODES: Record<
-  Exclude<ErrorCode, ChangesCode | PackCode>,
+  Exclude<ErrorCode, ChangesCode | InboxCode>,
   readonly [status: number, hint?: string]
 > = {
   signature_missing: [UNAUTHORIZED, SAVE_REQUEST],

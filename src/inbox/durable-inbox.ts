@@ -116,6 +116,13 @@ export interface DurableInbox extends Inbox {
   /** The last handled generations of feature services, which `geohook/changes` stores. */
   readonly generations: GenerationStore
   /**
+   * Opens the store, so that a program can end before it listens. Calls are optional: everything else opens it too.
+   *
+   * @throws {WebhookError} `config_invalid` if the store can never be used, for example because a package or a right is
+   *   missing, or because a newer version of geohook has changed the tables
+   */
+  ready(): Promise<void>
+  /**
    * Stores a delivery. Resolves with `'stored'` once the delivery would survive a crash, or with `'duplicate'` if the
    * inbox already holds it in any state. Rejects if the inbox is full.
    */

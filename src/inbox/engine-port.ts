@@ -71,6 +71,8 @@ export interface EndedAttempt extends HeldDelivery {
 export interface DeliveriesTable {
   /** In the same store, and usable as long as the table. Its arguments have been checked. */
   readonly generations: GenerationStore
+  /** Opens the store, and creates what is missing in it. Rejects with `config_invalid` if it can never be used. */
+  open(): Promise<unknown>
   /** Resolves with `full` if `maxPending` deliveries are waiting or active. */
   put(delivery: Delivery, limits: { maxPending: number }): Promise<'stored' | 'duplicate' | 'full'>
   /**

@@ -54,15 +54,21 @@ export function createInboxNotify(observer: InboxObserver = {}): InboxNotify {
       const listener: unknown = observer[name]
       if (typeof listener === 'function') Promise.resolve(listener.call(observer, event)).catch(() => {})
       else if ('error' in event) {
-        log.failed?.({ error: toWebhookError(event) } as never)
+        log.failed?.({ error: toWebhookError(name, event) } as never)
       }
     } catch {}
   }
 }
 
-function toWebhookError(event: { error: unknown } & Partial<AttemptEnded>): WebhookError {
+function toWebhookError(name: string, event: { error: unknown } & Partial<AttemptEnded>): WebhookError {
   const { error: cause, delivery, attempt } = event
   if (!delivery) return new WebhookError('inbox_unavailable', { cause })
+  if (name === 'dead')
+    return new WebhookError('delivery_dead', {
+      message: `Delivery ${delivery.id} is a dead letter after attempt ${attempt}`,
+      hint: 'To see and to retry it, use "geohook inbox list --state dead" and "geohook inbox retry".',
+      cause,
+    })
   return new WebhookError('handler_failed', {
     message: `Handler failed for delivery ${delivery.id}, attempt ${attempt}`,
     cause,

@@ -1,4 +1,4 @@
-export type { PackCode } from '../errors.ts'
+export type { InboxCode } from '../errors.ts'
 export type { ClosableDuplicateStore, DuplicatesOptions } from './duplicates.ts'
 export type {
   CoalesceOptions,

@@ -1,11 +1,12 @@
 import { blameCaller, WebhookError } from '../errors.ts'
 import { checkOptions, must, type OptionNames, readSize } from '../options.ts'
-import { parseChangesUrl } from '../payload/changes-url.ts'
 import type { Delivery, HeaderBag, StoredDelivery } from '../receiver/types.ts'
 import { fromBinary } from '../shared/bytes.ts'
 import { isHeaderName } from '../shared/headers.ts'
 import { isObject, type Json, tryJson } from '../shared/json.ts'
 import { isTenant } from '../signature/keyring.ts'
+import { serviceOf } from './group-key.ts'
+import { toAsciiJson } from './serialize.ts'
 
 /** Options of {@link packDelivery}. */
 export interface PackOptions {
@@ -33,7 +34,8 @@ const SECRETS = ['authorization', 'cookie', 'proxy-authorization', 'secret']
 
 /** Bounds of the members that are only for dashboards, because the sender determines their length. */
 const MAX_CHANGE_TYPES = 20
-const MAX_LABEL = 200
+const MAX_CHANGE_TYPE = 200
+const MAX_SERVICE = 2_000
 
 /**
  * The error of {@link unpackDelivery}. Its `version` says what to do with the message.
@@ -85,7 +87,7 @@ export class UnpackError extends WebhookError {
 export function packDelivery(delivery: Delivery, options: PackOptions = {}): string {
   const maxBytes = blameCaller(packDelivery, () => readMaxBytes(options))
   const { id, receivedAt, profile, keyIndex, tenant, contentType, rawBody } = delivery
-  const text = toAscii({
+  const text = toAsciiJson({
     geohook: KIND,
     v: VERSION,
     id,
@@ -95,8 +97,10 @@ export function packDelivery(delivery: Delivery, options: PackOptions = {}): str
     tenant,
     contentType,
     headers: keep(delivery.headers, options.headers),
-    changeTypes: delivery.changeTypes.slice(0, MAX_CHANGE_TYPES).map((name) => name.slice(0, MAX_LABEL)),
-    service: serviceOf(delivery),
+    changeTypes: delivery.changeTypes
+      .slice(0, MAX_CHANGE_TYPES)
+      .map((name) => name.slice(0, MAX_CHANGE_TYPE)),
+    service: serviceOf(delivery.events)?.slice(0, MAX_SERVICE),
     size: rawBody.length,
     body: encodeBody(rawBody),
   })
@@ -112,26 +116,12 @@ function readMaxBytes(options: PackOptions): number {
   return maxBytes === undefined ? Number.POSITIVE_INFINITY : readSize('maxBytes', maxBytes)
 }
 
-/** Writes JSON with escapes in place of every character that is not printable ASCII. */
-const toAscii = (value: object): string =>
-  JSON.stringify(value).replace(
-    /[\x7f-\uffff]/g,
-    (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`,
-  )
-
 function keep(headers: HeaderBag, names: readonly string[] | undefined): HeaderBag {
   const listed = new Set((names ?? SECRETS).map((name) => name.toLowerCase()))
   const isListed = names !== undefined
   return Object.fromEntries(
     Object.entries(headers).filter(([name]) => listed.has(name.toLowerCase()) === isListed),
   )
-}
-
-/** Returns the URL of the feature service, if all events are about the same one. */
-function serviceOf({ events }: Delivery): string | undefined {
-  const services = new Set(events.map(({ changesUrl }) => changesUrl && parseChangesUrl(changesUrl)?.service))
-  const [service] = services
-  return services.size === 1 && service ? service.slice(0, MAX_LABEL * 10) : undefined
 }
 
 /**

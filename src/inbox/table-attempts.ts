@@ -1,4 +1,3 @@
-import type { StoredDelivery } from '../receiver/types.ts'
 import { createBatches } from './batches.ts'
 import { createCallQueue, type QueuedDelivery } from './call-queue.ts'
 import type { DeliveryHandler } from './durable-inbox.ts'
@@ -56,6 +55,12 @@ export function createTableAttempts(options: TableAttemptsOptions): TableAttempt
     limit: lease,
     clock,
   }
+
+  /** An attempt that does not run, because the last one was interrupted, has the number of the last one. */
+  const toEvent = ({ taken: { delivery, attempt } }: Attempt) => ({
+    delivery,
+    attempt: Math.min(attempt, config.attempts),
+  })
 
   /** Records the ends of a call's attempts, together with the ends of other calls. Retries while the store fails. */
   const record = createBatches<readonly EndedAttempt[], ReadonlySet<number> | undefined>(
@@ -240,13 +245,6 @@ function createAttempt(taken: TakenDelivery, heldAt: number, onEnd: () => void):
   }
   return { taken, heldAt, delivery, isAlone: isSuspect || attempt > 1 || damage !== undefined, ended, end }
 }
-
-const toEvent = ({
-  taken: { delivery, attempt },
-}: Attempt): { delivery: StoredDelivery; attempt: number } => ({
-  delivery,
-  attempt,
-})
 
 /** Milliseconds until a failed call of the store is retried. */
 const RETRY_DELAY = 250

@@ -52,6 +52,10 @@ export function createTableInbox(
   return {
     generations: createGenerations(table.generations),
 
+    async ready() {
+      await table.open()
+    },
+
     async put(delivery) {
       const { maxPending } = config
       const result = await table.put(delivery, { maxPending })

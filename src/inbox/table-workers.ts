@@ -1,3 +1,4 @@
+import type { WebhookError } from '../errors.ts'
 import { MissingDriver } from './driver.ts'
 import type { Workers } from './durable-inbox.ts'
 import type { TakenDelivery } from './engine-port.ts'
@@ -52,11 +53,16 @@ export function startTableWorkers(options: TableWorkersOptions): Workers & {
   }
 
   async function loop(): Promise<void> {
+    let last: unknown
     while (!closed) {
       try {
         await sleep(await takeNext())
+        last = undefined
       } catch (error) {
-        notify('trouble', { error })
+        // An error in the configuration stays, so it is told once.
+        const isKnown = isConfigInvalid(error) && isConfigInvalid(last)
+        last = error
+        if (!isKnown) notify('trouble', { error })
         if (error instanceof MissingDriver) throw error
         await sleep(POLL_INTERVAL)
       }
@@ -151,3 +157,6 @@ export function startTableWorkers(options: TableWorkersOptions): Workers & {
     },
   }
 }
+
+const isConfigInvalid = (error: unknown): boolean =>
+  (error as WebhookError | undefined)?.code === 'config_invalid'

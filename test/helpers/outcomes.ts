@@ -10,7 +10,7 @@ import {
   service,
 } from 'geohook'
 import type { ChangesCode } from 'geohook/changes'
-import type { PackCode } from 'geohook/inbox'
+import type { InboxCode } from 'geohook/inbox'
 import { KEY, payloadOf, signatureOf } from './deliver.ts'
 import { createGate } from './gate.ts'
 
@@ -111,7 +111,7 @@ const refused = (status: number, options: Play): Case => ({ kind: 'refused', sta
 
 /** A case for each outcome. The type enforces that every error code of a request has one. */
 export const OUTCOMES: Record<
-  Exclude<ErrorCode, ChangesCode | PackCode | 'config_invalid'> | Outcome['kind'],
+  Exclude<ErrorCode, ChangesCode | InboxCode | 'config_invalid'> | Outcome['kind'],
   Case
 > = {
   handled: { kind: 'handled', status: 200, play: play({}) },

@@ -113,6 +113,10 @@ export function createMemoryTable(clock: () => number): DeliveriesTable {
   return {
     generations: createMemoryGenerations(requireOpen),
 
+    async open() {
+      requireOpen()
+    },
+
     async put(delivery, { maxPending }) {
       requireOpen()
       const { id, changeTypes, receivedAt, rawBody } = delivery

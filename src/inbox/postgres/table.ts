@@ -10,7 +10,7 @@ import {
   toEntry,
   toErrors,
 } from '../stored-row.ts'
-import { createDatabase, type Query } from './database.ts'
+import { createDatabase, type Query, withTimeout } from './database.ts'
 import { createPostgresGenerations } from './generations.ts'
 import { createNotifier } from './listen.ts'
 import type { PostgresLocation } from './options.ts'
@@ -55,6 +55,7 @@ export function createPostgresTable(
     createSql: createInboxSql(schema),
     async check(query, isStart) {
       await requireCompatible(query, schema)
+      if (isStart) await requireRights(query, schema)
       if (isStart)
         await query(`insert into ${schema}.inbox_queue (name) values ($1) on conflict do nothing`, [queue])
     },
@@ -78,6 +79,8 @@ export function createPostgresTable(
 
   return {
     generations: createPostgresGenerations(query, schema, queue),
+
+    open: () => withTimeout(database.open()),
 
     async put(stored, limits) {
       const result = await put(stored, limits)
@@ -281,6 +284,24 @@ async function requireCompatible(query: Query, schema: string): Promise<void> {
   throw configInvalid(
     `the tables of the inbox in the schema ${schema} have version ${meta.version}, and this version of geohook supports at most ${VERSION}`,
     'Use the version of geohook that the other processes use, or give the inbox another schema.',
+  )
+}
+
+/** @throws {WebhookError} `config_invalid` if the role may not use the tables */
+async function requireRights(query: Query, schema: string): Promise<void> {
+  const [missing] = await query<{ name: string; role: string }>(
+    `select name, current_user as role
+    from unnest($1::text[]) as tables (name), unnest(array['select', 'insert', 'update', 'delete']) as rights (one)
+    where not has_table_privilege($2 || '.' || name, one) limit 1`,
+    [
+      ['inbox_queue', 'inbox_delivery', 'inbox_task', 'inbox_worker', 'inbox_generation', 'inbox_meta'],
+      schema,
+    ],
+  )
+  if (!missing) return
+  throw configInvalid(
+    `the role ${missing.role} may not use the table ${missing.name} in the schema ${schema}`,
+    'Grant it select, insert, update and delete on all tables of the schema: geohook inbox init --print-sql.',
   )
 }
 

@@ -50,6 +50,8 @@ export function createSqliteTable(
   return {
     generations: createSqliteGenerations(transactions),
 
+    open: () => read(() => {}),
+
     async put(delivery, { maxPending }) {
       const { id, rawBody, receivedAt, changeTypes, events, tenant } = delivery
       const head = toHead(delivery)

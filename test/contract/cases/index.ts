@@ -1,6 +1,6 @@
 import type { ErrorCode } from 'geohook'
 import type { ChangesCode } from 'geohook/changes'
-import type { PackCode } from 'geohook/inbox'
+import type { InboxCode } from 'geohook/inbox'
 import { BYTES } from './bytes.ts'
 import type { ContractCase } from './case.ts'
 import { METHODS } from './methods.ts'
@@ -12,7 +12,7 @@ import { UPLOADS } from './uploads.ts'
 export const CASES: readonly ContractCase[] = [...OUTCOMES, ...SIGNATURES, ...BYTES, ...UPLOADS, ...METHODS]
 
 /** Every error code of a request. A missing code is a compile error; a code without a case fails a test. */
-export const CODES: Record<Exclude<ErrorCode, ChangesCode | PackCode | 'config_invalid'>, true> = {
+export const CODES: Record<Exclude<ErrorCode, ChangesCode | InboxCode | 'config_invalid'>, true> = {
   signature_missing: true,
   signature_malformed: true,
   signature_mismatch: true,

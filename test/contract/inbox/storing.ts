@@ -184,6 +184,15 @@ export function describeStoring(kind: InboxEngineKind): void {
       expect((await inbox.stats()).dead).toBe(0)
     })
 
+    it('is ready before the first delivery, and not after it is closed', async ({ open }) => {
+      const inbox = open()
+      await inbox.ready()
+      await inbox.ready()
+      expect((await send(inbox)).status).toBe(202)
+      await inbox.close()
+      await expect(inbox.ready()).rejects.toThrow('closed')
+    })
+
     it('stores nothing after it is closed', async ({ open }) => {
       const inbox = open()
       await inbox.close()

@@ -130,18 +130,21 @@ it('emits failures as process warnings without an observer', async () => {
   const warnings: string[] = []
   const listen = (warning: Error) => warnings.push(warning.message)
   process.on('warning', listen)
-  const inbox = createMemoryInbox({ attempts: 1 })
+  const inbox = createMemoryInbox({ attempts: 2, retryDelay: 1 })
   await deliver(createReceiver({ signatureKey: KEY, inbox }), uniquePayload())
   inbox.work(
     createReceiver({ signatureKey: KEY }).on('*', () => {
       throw new Error('no database')
     }),
   )
-  await until(() => warnings.length > 0)
+  await until(() => warnings.length > 1)
   process.off('warning', listen)
   expect(warnings).toEqual([
     expect.stringMatching(
       /^Handler failed for delivery [0-9a-f]{32}, attempt 1: Error: no database\. To log /,
+    ),
+    expect.stringMatching(
+      /^Delivery [0-9a-f]{32} is a dead letter after attempt 2: Error: no database\. To see and to retry it, /,
     ),
   ])
   await inbox.close()

@@ -113,6 +113,42 @@ await describeWith(POSTGRES, (connectionString) => {
       expect((await pool.query('select 1 as alive')).rows).toEqual([{ alive: 1 }]) // geohook has not ended it
     })
 
+    it('says at the start that a role may not use the tables, and workers tell it once', async () => {
+      const name = `${schema}_reader`
+      await open().ready()
+      await client.query(`create role ${name} login password 'x'; grant usage on schema ${schema} to ${name};
+        grant select, insert, update on all tables in schema ${schema} to ${name}`)
+      const url = new URL(connectionString)
+      Object.assign(url, { username: name, password: 'x' })
+      const pool = new pg.Pool({ connectionString: url.href })
+      onTestFinished(async () => {
+        await pool.end()
+        await client.query(`drop owned by ${name}; drop role ${name}`)
+      })
+      const troubles: unknown[] = []
+      const inbox = open({ pool, observer: { trouble: ({ error }) => troubles.push(error) } })
+      const refused = {
+        code: 'config_invalid',
+        message: expect.stringContaining(`the role ${name} may not use the table inbox_`),
+        hint: expect.stringContaining('--print-sql'),
+      }
+      await expect(inbox.ready()).rejects.toMatchObject(refused)
+      const workers = inbox.work({ handle: async () => {} })
+      await until(() => troubles.length > 0)
+      await expect(inbox.put(deliveryWithId(idOf(1)))).rejects.toMatchObject(refused)
+      await client.query(`grant delete on all tables in schema ${schema} to ${name}`)
+      await until(() =>
+        inbox.ready().then(
+          () => true,
+          () => false,
+        ),
+      )
+      expect(await inbox.put(deliveryWithId(idOf(1)))).toBe('stored')
+      await until(async () => (await inbox.stats()).done === 1)
+      await workers.close()
+      expect(troubles).toEqual([expect.objectContaining(refused)])
+    })
+
     it('stores a delivery durably, even if the server is configured not to wait for the disk', async () => {
       const name = `${schema}_async`
       await client.query(
