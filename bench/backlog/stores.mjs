@@ -14,9 +14,9 @@ const HEAD = JSON.stringify({ contentType: 'application/json', headers: {}, prof
 const TYPES = '["FeaturesCreated"]'
 
 /**
- * A store of an engine. `fill` creates deliveries with SQL; `middle` returns a cursor in their middle; `buryAgain` makes
- * the retried dead letters dead again, with one statement; `endAll` makes all waiting deliveries done; `byHand` stores
- * and handles deliveries with statements of 50.
+ * A store of an engine. `fill` creates deliveries with SQL; `middle` returns a cursor in their middle; `buryAgain`
+ * makes the retried dead letters dead again, with one statement; `endAll` makes all waiting deliveries done; `byHand`
+ * stores and handles deliveries with statements of 50.
  */
 export const STORES = {
   async sqlite() {

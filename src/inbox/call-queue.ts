@@ -131,8 +131,8 @@ export function createCallQueue<Member extends QueuedDelivery>(
     room() {
       const free = wait === undefined ? concurrency - total.calls - ready.size : MAX_TAKEN - total.members
       const maxBytes = MAX_TAKEN_BYTES - total.bytes
-      // While all calls are in use, a group takes only a few deliveries in advance. Otherwise, every call in `ready` waits
-      // for a call of its service, so take more: they may belong to other services.
+      // While all calls are in use, a group takes only a few deliveries in advance. Otherwise, every call in `ready`
+      // waits for a call of its service, so take more: they may belong to other services.
       const isFull = wait !== undefined && total.calls >= concurrency && countClosed() >= concurrency
       return { limit: isFull || maxBytes <= 0 ? 0 : Math.max(0, Math.min(free, MAX_TAKEN_AT_ONCE)), maxBytes }
     },

@@ -78,7 +78,7 @@ export interface DeliveriesTable {
   /**
    * Takes deliveries that are due, and counts an attempt for each.
    *
-   * @returns `wait`: milliseconds until the next delivery is due, if the table took fewer than `limit` and knows the time
+   * @returns `wait`: milliseconds until the next delivery is due, if fewer than `limit` were taken and the time is known
    */
   take(request: TakeRequest): Promise<{ taken: TakenDelivery[]; wait?: number | undefined }>
   /**

@@ -38,7 +38,7 @@ export const withInbox = <T>(
     }
   })
 
-/** Creates the tables of an inbox in PostgreSQL. SQLite inboxes need none: the process that opens the file creates it. */
+/** Creates the tables of an inbox in PostgreSQL. An inbox in SQLite creates its file itself. */
 export const createTables = (io: Io, options: StoreOptions): Promise<void> =>
   withStore(
     io,

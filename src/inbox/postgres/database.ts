@@ -10,8 +10,8 @@ export const CALL_TIMEOUT = 5_000
 
 /**
  * Maximum milliseconds that a statement may take: otherwise pg would wait forever on a dead connection. Longer than
- * `CALL_TIMEOUT`, because a statement that waits for a lock keeps its connection on the server when the client gives up,
- * and the pool would open another one.
+ * `CALL_TIMEOUT`, because a statement that waits for a lock keeps its connection on the server when the client gives
+ * up, and the pool would open another one.
  */
 const STATEMENT_TIMEOUT = 30_000
 
@@ -29,7 +29,7 @@ export interface Tables {
   table: string
   /** Statements that create them if they are missing. */
   createSql: string
-  /** Throws if this version of geohook cannot use the tables. Called at the start, and once a second while they are used. */
+  /** Throws if this version of geohook cannot use the tables. Called at the start, and once a second in use. */
   check?(query: Query, isStart: boolean): Promise<void>
 }
 
@@ -142,8 +142,8 @@ export function createDatabase(
 const ignore = (): void => {}
 
 /**
- * Runs a statement, and repeats it after a deadlock or a serialization failure. The parsers are given with each statement, because an
- * application may have replaced those of `pg`.
+ * Runs a statement, and repeats it after a deadlock or a serialization failure. The parsers are given with each
+ * statement, because an application may have replaced those of `pg`.
  */
 async function run<Row>(pool: PostgresPool, text: string, values: readonly unknown[] = []): Promise<Row[]> {
   const statement = {
