@@ -95,11 +95,9 @@ describe('explain takes about as long as for other requests', () => {
         expect(await once(worker, 'message')).toEqual(['unexplained'])
       }
       const body = bodyOf(8 * 1024 * 1024)
-      await expectTimes(
-        8,
-        () => diagnose({ body, limit, thorough: true }),
-        () => diagnose({ body, limit }),
-      )
+      // Not compared with the same request without the option, which takes most of its time to hash: how fast that is
+      // compared with JavaScript depends on the processor.
+      await expectTimes(56, () => diagnose({ body, limit, thorough: true }))
     },
     300_000,
   )
