@@ -3,7 +3,7 @@ import type { InboxItem, InboxState } from './durable-inbox.ts'
 import type { GenerationStore } from './generations.ts'
 import type { ListedEntry, ListQuery } from './method-options.ts'
 
-/** A delivery that a worker holds. Whoever takes the delivery next gets a higher token. */
+/** A delivery that a worker holds. Each take of a delivery increases its token. */
 export interface HeldDelivery {
   /** Number of the delivery in its table. */
   seq: number

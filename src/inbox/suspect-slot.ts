@@ -2,7 +2,7 @@
 let running = 0
 
 /** How the suspect in progress in this process runs: next to other deliveries, or alone. */
-let suspect: 'beside others' | 'alone' | undefined
+let suspect: 'shared' | 'alone' | undefined
 
 /** Number of loops that wait until nothing else is in progress. */
 let waiting = 0
@@ -39,7 +39,7 @@ export const isReserved = (): boolean => suspect === 'alone' || waiting > 0
  */
 export function acquireSuspectSlot(isAlone: boolean): (() => void) | undefined {
   if (suspect) return undefined
-  suspect = isAlone ? 'alone' : 'beside others'
+  suspect = isAlone ? 'alone' : 'shared'
   return () => {
     suspect = undefined
   }

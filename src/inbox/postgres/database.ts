@@ -9,9 +9,9 @@ const CONNECT_TIMEOUT = 3_000
 export const CALL_TIMEOUT = 5_000
 
 /**
- * Maximum milliseconds that a statement may take: otherwise pg would wait forever on a dead connection. Longer than
- * `CALL_TIMEOUT`, because a statement that waits for a lock keeps its connection on the server when the client gives
- * up, and the pool would open another one.
+ * Maximum milliseconds that a statement may take. Without a limit, pg would wait forever on a dead connection. The limit
+ * exceeds `CALL_TIMEOUT`, because the server keeps the connection of a statement that waits for a lock, even after the
+ * client has closed it, and the pool would open another one.
  */
 const STATEMENT_TIMEOUT = 30_000
 
@@ -62,7 +62,7 @@ export function createDatabase(
   let closed = false
   let checkedAt = -Infinity
   let isIncomplete = false
-  // Errors of idle connections end the process if nobody listens. The next call reports them.
+  // An idle connection that fails would end the process without a listener. The next call reports the failure.
   if (pool && !guarded.has(pool)) {
     guarded.add(pool)
     pool.on('error', ignore)

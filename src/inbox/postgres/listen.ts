@@ -79,7 +79,7 @@ export function createNotifier({ open, query }: Database, channel: string): Noti
       if (closed) disconnect()
     }
 
-    /** Polling goes on in any case, so errors are not reported. */
+    /** Reports no error, because the workers poll anyway. */
     function again(): void {
       if (!closed) retry = setTimeout(start, RETRY_DELAY).unref()
     }

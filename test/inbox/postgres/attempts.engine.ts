@@ -13,6 +13,20 @@ await describeWith(POSTGRES, (connectionString) => {
     const { schema, client, queueName, open, expire } = useSchema(connectionString, 'attempts')
     const id = idOf('e')
 
+    /** Creates a pool whose statements pass through a function, which can delay them or lose their results. */
+    function createPool(
+      around: (text: string, run: () => Promise<pg.QueryResult>) => Promise<pg.QueryResult>,
+    ): PostgresPool {
+      const pool = new pg.Pool({ connectionString })
+      onTestFinished(() => pool.end())
+      return {
+        connect: () => pool.connect(),
+        on: pool.on.bind(pool) as PostgresPool['on'],
+        query: (statement) =>
+          around((statement as { text: string }).text, () => pool.query(statement as never)),
+      }
+    }
+
     it.each(['success', 'failure'])(
       'a late %s of an attempt whose lease expired does not end the newer attempt, and is told as a failure',
       async (end) => {
@@ -97,22 +111,16 @@ await describeWith(POSTGRES, (connectionString) => {
     })
 
     it('tells a success once, if the answer to its record was lost', async () => {
-      const pool = new pg.Pool({ connectionString })
-      onTestFinished(() => pool.end())
       let lost = 0
-      const losing = {
-        connect: () => pool.connect(),
-        on: pool.on.bind(pool),
-        async query(statement: { text: string }) {
-          const result = await pool.query(statement)
-          if (statement.text.includes('with ended as') && lost++ < 2) throw new Error('lost')
-          return result
-        },
-      }
+      const pool = createPool(async (text, run) => {
+        const result = await run()
+        if (text.includes('with ended as') && lost++ < 2) throw new Error('lost')
+        return result
+      })
       const told: string[] = []
       const note = (name: string) => () => void told.push(name)
       const observer = { handled: note('handled'), failed: note('failed'), trouble: note('trouble') }
-      const inbox = open({ pool: losing as PostgresPool, observer })
+      const inbox = open({ pool, observer })
       await inbox.put(deliveryWithId(id))
       inbox.work({ handle: async () => {} })
       await until(() => told.length === 3)
@@ -120,20 +128,13 @@ await describeWith(POSTGRES, (connectionString) => {
     })
 
     it('a suspect whose take was not answered keeps its attempt', async () => {
-      const pool = new pg.Pool({ connectionString })
-      onTestFinished(() => pool.end())
       let lost = 0
-      const losing = {
-        connect: () => pool.connect(),
-        on: pool.on.bind(pool),
-        async query(statement: { text: string }) {
-          const result = await pool.query(statement)
-          if (statement.text.includes('with suspect as') && result.rows.length > 0 && lost++ < 2)
-            throw new Error('lost')
-          return result
-        },
-      }
-      const inbox = open({ pool: losing as PostgresPool, attempts: 1, lease: 1_000 })
+      const pool = createPool(async (text, run) => {
+        const result = await run()
+        if (text.includes('with suspect as') && result.rows.length > 0 && lost++ < 2) throw new Error('lost')
+        return result
+      })
+      const inbox = open({ pool, attempts: 1, lease: 1_000 })
       await inbox.put(deliveryWithId(id))
       const table = `${schema}.inbox_task`
       await client.query(
@@ -170,18 +171,12 @@ await describeWith(POSTGRES, (connectionString) => {
     })
 
     it('a due delivery that another session has locked does not make the workers ask without a pause', async () => {
-      const pool = new pg.Pool({ connectionString })
-      onTestFinished(() => pool.end())
       let queries = 0
-      const counting = {
-        connect: () => pool.connect(),
-        on: pool.on.bind(pool),
-        query(statement: { text: string }) {
-          queries++
-          return pool.query(statement)
-        },
-      }
-      const inbox = open({ pool: counting as PostgresPool })
+      const pool = createPool((_, run) => {
+        queries++
+        return run()
+      })
+      const inbox = open({ pool })
       await inbox.put(deliveryWithId(id))
       const other = new pg.Client({ connectionString })
       await other.connect()
@@ -230,21 +225,15 @@ await describeWith(POSTGRES, (connectionString) => {
     })
 
     it('takes numbers above 1,000 from the background if counting is slow', async () => {
-      const pool = new pg.Pool({ connectionString })
-      onTestFinished(() => pool.end())
       let counts = 0
-      const slow = {
-        connect: () => pool.connect(),
-        on: pool.on.bind(pool),
-        async query(statement: { text: string }) {
-          if (statement.text.includes('group by state')) {
-            counts++
-            await new Promise((resolve) => setTimeout(resolve, 50))
-          }
-          return pool.query(statement)
-        },
-      }
-      const inbox = open({ pool: slow as PostgresPool })
+      const pool = createPool(async (text, run) => {
+        if (text.includes('group by state')) {
+          counts++
+          await new Promise((resolve) => setTimeout(resolve, 50))
+        }
+        return run()
+      })
+      const inbox = open({ pool })
       await inbox.put(deliveryWithId(id))
       await addDead(3_000)
       expect(await inbox.stats()).toMatchObject({ waiting: 1, dead: 3_000 })
