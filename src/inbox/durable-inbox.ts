@@ -3,16 +3,17 @@ import type { GenerationStore } from './generations.ts'
 
 /**
  * State of a delivery: `waiting` for its next attempt; `active` while a process runs its handlers; `done` after its
- * handlers succeeded; `dead` (a dead letter) after its last attempt failed.
+ * handlers succeeded; `dead` (a dead letter) after its last attempt failed; `unhandled` while no worker has taken it that
+ * has a handler for it.
  */
-export type InboxState = 'waiting' | 'active' | 'done' | 'dead'
+export type InboxState = 'waiting' | 'active' | 'done' | 'dead' | 'unhandled'
 
 /** One delivery in an inbox, without its body and headers. */
 export interface InboxEntry {
   /** The delivery's id. */
   id: string
   state: InboxState
-  /** Number of attempts that have begun. */
+  /** Number of attempts that have begun. Attempts of workers without a handler do not count. */
   attempts: number
   changeTypes: readonly string[]
   /** Body size in bytes. */
@@ -20,7 +21,7 @@ export interface InboxEntry {
   receivedAt: Date
   /** When the next attempt is due. Set only while the delivery is waiting. */
   dueAt?: Date
-  /** When the delivery became done or dead. */
+  /** When the delivery became done, dead or unhandled. */
   endedAt?: Date
   /** Error of the last failed attempt, at most 2,000 characters. */
   error?: string
@@ -63,8 +64,8 @@ export interface InboxPage {
 
 /** Options of {@link DurableInbox.purge}. */
 export interface PurgeOptions {
-  state: 'done' | 'dead'
-  /** Minimum milliseconds since the delivery became done or dead. Default 0, which matches all. */
+  state: 'done' | 'dead' | 'unhandled'
+  /** Minimum milliseconds since the delivery got into this state. Default 0, which matches all. */
   olderThan?: number | undefined
 }
 
@@ -151,24 +152,24 @@ export interface DurableInbox extends Inbox {
   /**
    * Makes a delivery due now. A dead letter gets its full number of attempts again.
    *
-   * @returns true if the delivery was waiting or dead; otherwise false
+   * @returns true if the delivery was waiting, dead or unhandled; otherwise false
    */
   retry(id: string): Promise<boolean>
   /**
-   * Makes all dead letters due now, with their full number of attempts, a thousand in each step. Resolves with their
-   * number.
+   * Makes all dead letters due now, with their full number of attempts, or all unhandled deliveries, a thousand in each
+   * step. Resolves with their number.
    *
    * @throws {WebhookError} `config_invalid`
    */
-  retry(all: { state: 'dead' }): Promise<number>
+  retry(all: { state: 'dead' | 'unhandled' }): Promise<number>
   /**
    * Removes a delivery.
    *
-   * @returns true if the delivery was waiting or dead; otherwise false
+   * @returns true if the delivery was waiting, dead or unhandled; otherwise false
    */
   discard(id: string): Promise<boolean>
   /**
-   * Removes done deliveries or dead letters. Resolves with the number of removed deliveries. The inbox no longer
+   * Removes done deliveries, dead letters or unhandled deliveries. Resolves with the number of removed deliveries. The inbox no longer
    * recognizes a removed delivery as a duplicate.
    *
    * @throws {WebhookError} `config_invalid`

@@ -1,5 +1,5 @@
 import type { Delivery, StoredDelivery } from '../receiver/types.ts'
-import type { InboxItem, InboxState } from './durable-inbox.ts'
+import type { InboxItem, InboxState, PurgeOptions } from './durable-inbox.ts'
 import type { GenerationStore } from './generations.ts'
 import type { ListedEntry, ListQuery } from './method-options.ts'
 
@@ -14,6 +14,7 @@ export interface HeldDelivery {
 /** A delivery that a worker took from the table. */
 export interface TakenDelivery extends HeldDelivery {
   delivery: StoredDelivery
+  changeTypes: readonly string[]
   /** Number of this attempt, from 1. */
   attempt: number
   /** True if the delivery was taken by {@link DeliveriesTable.takeSuspect}. */
@@ -31,6 +32,8 @@ export interface TakeRequest {
   limit: number
   /** Maximum size of their bodies in bytes, unless the first is larger. */
   maxBytes: number
+  /** Take unhandled deliveries with these numbers, instead of waiting ones that are due. */
+  seqs?: readonly number[]
 }
 
 /** Parameters of {@link DeliveriesTable.takeSuspect}. */
@@ -49,6 +52,8 @@ export interface SuspectRequest {
 /** How an attempt ended. */
 export type AttemptEnd =
   | { state: 'done' }
+  /** The worker has no handler, so this attempt does not count. */
+  | { state: 'unhandled' }
   | { state: 'dead'; error: string }
   /** The next attempt is due in `delay` milliseconds. */
   | { state: 'waiting'; error: string; delay: number }
@@ -57,6 +62,41 @@ export type AttemptEnd =
 export interface EndedAttempt extends HeldDelivery {
   end: AttemptEnd
 }
+
+/** A worker that is running in any process, and what it handles. */
+export interface Announcement {
+  /** The owner of its leases. */
+  id: string
+  /** The change types of its handlers, as passed to `on`. Undefined if it handles everything. */
+  changeTypes: readonly string[] | undefined
+}
+
+/** Milliseconds for which an announcement counts. */
+export const ANNOUNCED = 30_000
+
+/** An unhandled delivery. */
+export interface UnhandledEntry {
+  seq: number
+  /** When it became unhandled, in a unit of the engine. */
+  endedAt: number
+  size: number
+  changeTypes: readonly string[]
+}
+
+/** Parameters of {@link DeliveriesTable.unhandled}. */
+export interface UnhandledQuery {
+  /** Only deliveries that became unhandled within these milliseconds. Undefined for all. */
+  within: number | undefined
+  /** The last entry of the previous page. */
+  after: Pick<UnhandledEntry, 'seq' | 'endedAt'> | undefined
+  limit: number
+}
+
+/** States whose deliveries are removed when their retention has expired. */
+export type EndState = PurgeOptions['state']
+
+/** States whose deliveries are handled again only if somebody asks for it, or if another worker starts. */
+export type RetriedState = Exclude<EndState, 'done'>
 
 /**
  * The table of deliveries behind an inbox: the interface that a new engine implements. `createTableInbox` creates an
@@ -75,6 +115,14 @@ export interface DeliveriesTable {
   open(): Promise<unknown>
   /** Resolves with `full` if `maxPending` deliveries are waiting or active. */
   put(delivery: Delivery, limits: { maxPending: number }): Promise<'stored' | 'duplicate' | 'full'>
+  /** Stores for {@link ANNOUNCED} milliseconds what a worker handles. */
+  announce(worker: Announcement): Promise<void>
+  /** Removes an announcement. */
+  withdraw(worker: string): Promise<void>
+  /** Returns the announcements that count. */
+  workers(): Promise<Announcement[]>
+  /** Returns unhandled deliveries, in the order in which they became unhandled, then by number. */
+  unhandled(query: UnhandledQuery): Promise<UnhandledEntry[]>
   /**
    * Takes deliveries that are due, and counts an attempt for each.
    *
@@ -109,14 +157,14 @@ export interface DeliveriesTable {
   list(query: ListQuery): Promise<ListedEntry[]>
   get(id: string): Promise<InboxItem | undefined>
   retry(id: string): Promise<boolean>
-  /** Retries at most `limit` dead letters with a higher number, in order. Resolves with their numbers. */
-  retryDead(after: number, limit: number): Promise<number[]>
+  /** Retries at most `limit` deliveries with a higher number, in order. Resolves with their numbers. */
+  retryAll(state: RetriedState, after: number, limit: number): Promise<number[]>
   discard(id: string): Promise<boolean>
   /**
    * Removes at most `limit` deliveries that ended at least `age` milliseconds ago. Resolves with the number of removed
    * deliveries, which is 0 if none is left.
    */
-  purge(state: 'done' | 'dead', age: number, limit: number): Promise<number>
+  purge(state: EndState, age: number, limit: number): Promise<number>
   /** Calls `wake` whenever another process may have stored a delivery. Tables without this method are polled. */
   watch?(wake: () => void): { close(): void }
   close(): Promise<void>

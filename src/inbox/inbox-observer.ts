@@ -16,7 +16,7 @@ export interface AttemptEnded {
 export interface InboxObserver {
   /** The handlers succeeded. */
   handled?(event: AttemptEnded): unknown
-  /** The receiver has no handler for any event of the delivery, so the delivery is done. */
+  /** No worker has a handler for any event of the delivery, so it is kept as unhandled, or done. */
   unhandled?(event: AttemptEnded): unknown
   /** An attempt failed, and another will follow. */
   failed?(event: AttemptEnded & { error: unknown }): unknown

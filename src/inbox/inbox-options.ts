@@ -1,4 +1,11 @@
-import { milliseconds, type OptionNames, requireValue, requireValues, wholeNumber } from '../options.ts'
+import {
+  milliseconds,
+  type OptionNames,
+  oneOf,
+  requireValue,
+  requireValues,
+  wholeNumber,
+} from '../options.ts'
 import { createInboxNotify, type InboxNotify, type InboxObserver } from './inbox-observer.ts'
 
 /** Options of every inbox, also listed in docs/inbox.md. */
@@ -25,8 +32,14 @@ export interface InboxOptions {
   lease?: number | undefined
   /** Milliseconds that done deliveries are kept and recognized as duplicates, from 1. Default 86,400,000, one day. */
   retention?: number | undefined
-  /** Milliseconds that dead letters are kept, from 1. Default 2,592,000,000, thirty days. */
+  /** Milliseconds that dead letters and unhandled deliveries are kept, from 1. Default 2,592,000,000, thirty days. */
   deadRetention?: number | undefined
+  /**
+   * What becomes of a delivery without a handler for any of its events, if no other worker has one: `'keep'` keeps it
+   * as `unhandled` until a worker has a handler for it, at most as long as dead letters; `'done'` makes it done. Default
+   * `'keep'`.
+   */
+  unhandled?: 'keep' | 'done' | undefined
   /** Functions to call on events. Default: failures become process warnings, at most one a minute for each code. */
   observer?: InboxObserver | undefined
 }
@@ -41,6 +54,7 @@ export const INBOX_OPTIONS: OptionNames<InboxOptions> = {
   lease: milliseconds(1_000),
   retention: milliseconds(1, Number.MAX_SAFE_INTEGER),
   deadRetention: milliseconds(1, Number.MAX_SAFE_INTEGER),
+  unhandled: oneOf('keep', 'done'),
   observer: true,
 }
 
@@ -54,6 +68,7 @@ export interface InboxConfig {
   lease: number
   retention: number
   deadRetention: number
+  unhandled: 'keep' | 'done'
   notify: InboxNotify
 }
 
@@ -71,6 +86,7 @@ export function readInboxOptions(options: InboxOptions): InboxConfig {
     lease: options.lease ?? 30_000,
     retention: options.retention ?? DAY,
     deadRetention: options.deadRetention ?? 30 * DAY,
+    unhandled: options.unhandled ?? 'keep',
     notify: createInboxNotify(options.observer),
   }
 }

@@ -19,11 +19,13 @@ import type {
   PurgeOptions,
   WorkOptions,
 } from './durable-inbox.ts'
+import type { EndState, RetriedState } from './engine-port.ts'
+import { handlesType } from './handover.ts'
 
 const WORK_OPTIONS: OptionNames<WorkOptions> = { concurrency: wholeNumber(1, 1_000), coalesce: true }
 const COALESCE_OPTIONS: OptionNames<CoalesceOptions> = { by: true, wait: true }
 const LIST_OPTIONS: OptionNames<ListOptions> = {
-  state: oneOf('waiting', 'active', 'done', 'dead'),
+  state: oneOf('waiting', 'active', 'done', 'dead', 'unhandled'),
   limit: wholeNumber(1, 1_000),
   after: must('be the next of a page', (cursor) => typeof cursor === 'string' && /^\d{1,15}$/.test(cursor)),
   order: oneOf('oldest', 'newest'),
@@ -52,7 +54,7 @@ export function allHandle(receivers: Iterable<DeliveryHandler>, changeType: stri
   const all = [...receivers]
   return all.length === 0
     ? undefined
-    : all.every((receiver) => receiverPort(receiver)?.handles(changeType) ?? true)
+    : all.every((receiver) => handlesType(receiverPort(receiver)?.changeTypes(), changeType))
 }
 
 function readWait(receiver: DeliveryHandler, coalesce: CoalesceOptions): number {
@@ -99,13 +101,13 @@ export function toPage(listed: readonly ListedEntry[], limit: number): InboxPage
 }
 
 /** @throws {WebhookError} `config_invalid` */
-export function readPurgeOptions(options: PurgeOptions): { state: 'done' | 'dead'; olderThan: number } {
+export function readPurgeOptions(options: PurgeOptions): { state: EndState; olderThan: number } {
   const { state, olderThan = 0 } = checkOptions(options, PURGE_OPTIONS)
-  return { state: requireValue('state', state, oneOf('done', 'dead')), olderThan }
+  return { state: requireValue('state', state, oneOf('done', 'dead', 'unhandled')), olderThan }
 }
 
 /** @throws {WebhookError} `config_invalid` */
-export function requireAllDead(options: { state: 'dead' }): void {
+export function readRetriedState(options: { state: RetriedState }): RetriedState {
   const { state } = checkOptions(options, { state: true })
-  requireValue('state', state, oneOf('dead'))
+  return requireValue('state', state, oneOf('dead', 'unhandled'))
 }

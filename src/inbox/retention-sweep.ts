@@ -1,4 +1,4 @@
-import type { DeliveriesTable } from './engine-port.ts'
+import type { DeliveriesTable, EndState } from './engine-port.ts'
 import type { InboxConfig } from './inbox-options.ts'
 
 /** Milliseconds between two sweeps: at most, and at least. */
@@ -10,7 +10,7 @@ const [SWEEP_INTERVAL, MIN_INTERVAL] = [60_000, 100]
  */
 const PURGE_BATCH = 1_000
 
-/** Periodically removes done deliveries and dead letters whose retention has expired. */
+/** Periodically removes done deliveries, dead letters and unhandled deliveries whose retention has expired. */
 export function startRetentionSweep(
   table: Pick<DeliveriesTable, 'purge'>,
   config: InboxConfig,
@@ -23,12 +23,13 @@ export function startRetentionSweep(
     try {
       await removeAll('done', retention)
       await removeAll('dead', deadRetention)
+      await removeAll('unhandled', deadRetention)
     } catch (error) {
       notify('trouble', { error })
     }
   }
 
-  async function removeAll(state: 'done' | 'dead', age: number): Promise<void> {
+  async function removeAll(state: EndState, age: number): Promise<void> {
     while (!closed && (await table.purge(state, age, PURGE_BATCH)) > 0);
   }
 

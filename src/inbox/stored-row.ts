@@ -1,10 +1,10 @@
 import type { StoredDelivery } from '../receiver/types.ts'
 import type { InboxEntry, InboxState } from './durable-inbox.ts'
-import type { TakenDelivery } from './engine-port.ts'
+import type { Announcement, TakenDelivery } from './engine-port.ts'
 import { fromHead, toAsciiJson } from './serialize.ts'
 
 /** The states of a task as stored: the index is the number in the column `state`. */
-export const STATES: readonly InboxState[] = ['waiting', 'active', 'done', 'dead']
+export const STATES: readonly InboxState[] = ['waiting', 'active', 'done', 'dead', 'unhandled']
 
 /** The number in the column `state`. */
 export const stateNumber = (state: InboxState): number => STATES.indexOf(state)
@@ -28,6 +28,7 @@ export interface StoredRow {
 /** A row with the content of its delivery. */
 export interface StoredContent {
   id: string
+  types: string
   received: number
   /** Null if the content is missing, because it was removed to free space or the file is damaged. */
   head: string | null
@@ -45,10 +46,16 @@ export function toEntry({ id, state, due, attempts, errors, received, size, type
     size,
     receivedAt: new Date(received),
     ...(name === 'waiting' && { dueAt: new Date(due) }),
-    ...((name === 'done' || name === 'dead') && { endedAt: new Date(due) }),
+    ...(name !== 'waiting' && name !== 'active' && { endedAt: new Date(due) }),
     ...(error !== undefined && { error }),
   }
 }
+
+/** Reads a row of the table of workers. */
+export const readAnnouncement = ({ id, types }: { id: string; types: string | null }): Announcement => ({
+  id,
+  changeTypes: types === null ? undefined : readStrings(types),
+})
 
 /** Stores the error of an attempt. */
 export const toErrors = (error: string): string => toAsciiJson([{ error }])
@@ -61,7 +68,8 @@ function readErrors(text: string | null): string[] {
   }
 }
 
-function readStrings(text: string): string[] {
+/** Reads the column `types`. */
+export function readStrings(text: string): string[] {
   try {
     const strings: unknown = JSON.parse(text)
     return Array.isArray(strings) ? strings.map(String) : []
@@ -81,13 +89,14 @@ function toDelivery({ id, received, head, body }: StoredContent): StoredDelivery
  * Restores a delivery. If the row is damaged, the result is what is left of it: the id, the time of receipt and, if the
  * body is intact, the body.
  */
-export function readDelivery(row: StoredContent): Pick<TakenDelivery, 'delivery' | 'damage'> {
+export function readDelivery(row: StoredContent): Pick<TakenDelivery, 'delivery' | 'changeTypes' | 'damage'> {
+  const changeTypes = readStrings(row.types)
   try {
-    return { delivery: toDelivery(row) }
+    return { delivery: toDelivery(row), changeTypes }
   } catch (error) {
     const head = JSON.stringify({ contentType: '', headers: {}, profile: '' })
     const body = row.body instanceof Uint8Array ? row.body : new Uint8Array()
     const damage = new Error(`it cannot be read from the store: ${String(error)}`)
-    return { delivery: toDelivery({ ...row, head, body }), damage }
+    return { delivery: toDelivery({ ...row, head, body }), changeTypes, damage }
   }
 }

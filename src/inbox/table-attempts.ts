@@ -3,6 +3,7 @@ import { createCallQueue, type QueuedDelivery } from './call-queue.ts'
 import type { DeliveryHandler } from './durable-inbox.ts'
 import type { DeliveriesTable, EndedAttempt, TakenDelivery } from './engine-port.ts'
 import { toErrorText } from './error-text.ts'
+import type { Handover } from './handover.ts'
 import type { InboxConfig } from './inbox-options.ts'
 import type { WorkConfig } from './method-options.ts'
 import { runAttempt } from './run-attempt.ts'
@@ -18,6 +19,7 @@ export interface TableAttemptsOptions {
   inProgress: Set<string>
   /** The owner of the leases. */
   owner: string
+  handover: Handover
   /** Called when there may be room for another delivery. */
   onEnd(): void
 }
@@ -44,7 +46,7 @@ export interface TableAttempts {
 }
 
 export function createTableAttempts(options: TableAttemptsOptions): TableAttempts {
-  const { table, receiver, work, config, clock, inProgress, owner, onEnd } = options
+  const { table, receiver, work, config, clock, inProgress, owner, handover, onEnd } = options
   const { lease, timeout, notify } = config
   const attempts = new Map<string, Attempt>()
   let closed = false
@@ -75,7 +77,8 @@ export function createTableAttempts(options: TableAttemptsOptions): TableAttempt
   /** Runs the handlers for deliveries, and records how that ended. */
   async function run(begun: readonly Attempt[]): Promise<void> {
     // Wait only if necessary, because this delays the handlers.
-    const members = begun.some(({ heldAt }) => ageOf(heldAt) > lease / 2) ? await keepHeld(begun) : begun
+    const held = begun.some(({ heldAt }) => ageOf(heldAt) > lease / 2) ? await keepHeld(begun) : begun
+    const members = await giveBack(held)
     if (members.length === 0 || !(await startAlone(members))) return
     const stop = new AbortController()
     for (const member of members) member.call = { members, stop }
@@ -83,11 +86,14 @@ export function createTableAttempts(options: TableAttemptsOptions): TableAttempt
     const event = (attempt: Attempt) => ({ ...toEvent(attempt), milliseconds: performance.now() - started })
     try {
       const results = await handle(members, stop.signal)
-      const errors = await recordEnds(members, () => ({ state: 'done' }))
-      for (const [index, member] of members.entries()) {
+      const unhandled = new Set(members.filter((_, index) => results[index] === 'unhandled'))
+      const isKept = (member: Attempt) => config.unhandled === 'keep' && unhandled.has(member)
+      const errors = await recordEnds(members, (member) => ({ state: isKept(member) ? 'unhandled' : 'done' }))
+      for (const member of members) {
         const error = errors.get(member)
+        if (isKept(member)) handover.decline(member.taken.seq)
         if (error) notify('failed', { ...event(member), error })
-        else notify(results[index] ?? 'handled', event(member))
+        else notify(unhandled.has(member) ? 'unhandled' : 'handled', event(member))
       }
     } catch (error) {
       const text = toErrorText(error)
@@ -103,6 +109,21 @@ export function createTableAttempts(options: TableAttemptsOptions): TableAttempt
     } finally {
       for (const member of members) member.end()
     }
+  }
+
+  /** Gives back the deliveries for which another worker has more handlers. Returns the others. */
+  async function giveBack(members: readonly Attempt[]): Promise<readonly Attempt[]> {
+    const changeTypes = members.map(({ taken }) => (taken.damage ? [] : taken.changeTypes))
+    const areOthers = await retryStore(() => handover.areOthers(changeTypes), retries)
+    const given = members.filter((_, index) => areOthers?.[index])
+    if (given.length === 0) return members
+    const errors = await recordEnds(given, () => ({ state: 'unhandled' }))
+    for (const member of given) {
+      const error = errors.get(member)
+      if (error) endUnstarted(member, error)
+      else member.end()
+    }
+    return members.filter((member) => !given.includes(member))
   }
 
   /** Records that the attempt of a suspect begins. Returns false if another process has taken it. */

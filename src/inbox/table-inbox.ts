@@ -1,14 +1,14 @@
 import { configInvalid } from '../errors.ts'
 import type { DeliveryHandler, DurableInbox, Workers } from './durable-inbox.ts'
-import type { DeliveriesTable } from './engine-port.ts'
+import type { DeliveriesTable, RetriedState } from './engine-port.ts'
 import { createGenerations } from './generations.ts'
 import type { InboxConfig } from './inbox-options.ts'
 import {
   allHandle,
   readListOptions,
   readPurgeOptions,
+  readRetriedState,
   readWorkOptions,
-  requireAllDead,
   toPage,
 } from './method-options.ts'
 import { startRetentionSweep } from './retention-sweep.ts'
@@ -31,18 +31,18 @@ export function createTableInbox(
     for (const workers of running.keys()) workers.wake()
   }
 
-  async function retry(target: string | { state: 'dead' }): Promise<boolean | number> {
-    if (typeof target !== 'string') requireAllDead(target)
-    const retried = typeof target === 'string' ? await table.retry(target) : await retryAll()
+  async function retry(target: string | { state: RetriedState }): Promise<boolean | number> {
+    const retried =
+      typeof target === 'string' ? await table.retry(target) : await retryAll(readRetriedState(target))
     if (retried) wakeWorkers()
     return retried
   }
 
-  /** Goes through the dead letters in order, so that one that fails again is retried once. */
-  async function retryAll(): Promise<number> {
+  /** Goes through the deliveries in order, so that one that fails again is retried once. */
+  async function retryAll(state: RetriedState): Promise<number> {
     let total = 0
     for (let last: number | undefined = 0; last !== undefined; ) {
-      const retried: number[] = await table.retryDead(last, BATCH)
+      const retried: number[] = await table.retryAll(state, last, BATCH)
       total += retried.length
       last = retried.at(-1)
     }

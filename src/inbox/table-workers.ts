@@ -2,6 +2,7 @@ import type { WebhookError } from '../errors.ts'
 import { MissingDriver } from './driver.ts'
 import type { Workers } from './durable-inbox.ts'
 import type { TakenDelivery } from './engine-port.ts'
+import { createHandover } from './handover.ts'
 import { acquireSuspectSlot, awaitTurn, enter, isIdle, isReserved } from './suspect-slot.ts'
 import { createTableAttempts, type TableAttemptsOptions } from './table-attempts.ts'
 
@@ -15,14 +16,14 @@ const RESERVED_INTERVAL = 20
 const MAX_WAIT = 10_000
 
 /** Dependencies of {@link startTableWorkers}. */
-export type TableWorkersOptions = Omit<TableAttemptsOptions, 'owner' | 'onEnd'>
+export type TableWorkersOptions = Omit<TableAttemptsOptions, 'owner' | 'handover' | 'onEnd'>
 
 /** Starts workers that take deliveries from a table, run their handlers and record how the attempts ended. */
 export function startTableWorkers(options: TableWorkersOptions): Workers & {
   /** Polls the table immediately. Call it when there may be a delivery to take. */
   wake(): void
 } {
-  const { table, config, clock, inProgress } = options
+  const { table, receiver, config, clock, inProgress } = options
   const { lease, attempts, notify } = config
   const owner = crypto.randomUUID()
   let closed = false
@@ -34,7 +35,8 @@ export function startTableWorkers(options: TableWorkersOptions): Workers & {
     interruptSleep()
   }
 
-  const begun = createTableAttempts({ ...options, owner, onEnd: wake })
+  const handover = createHandover({ table, receiver, owner, lease, clock })
+  const begun = createTableAttempts({ ...options, owner, handover, onEnd: wake })
 
   /**
    * Resolves after the given milliseconds, or as soon as `wake` is called. Resolves immediately if `wake` was called
@@ -75,20 +77,26 @@ export function startTableWorkers(options: TableWorkersOptions): Workers & {
     const now = clock()
     if (now - lastHeartbeat > lease / 2) heartbeat()
     await renewing
+    await handover.announce()
     if (begun.room().limit > 0) await takeSuspect(now)
     const room = begun.room()
     if (isReserved()) return RESERVED_INTERVAL
     if (room.limit === 0) return POLL_INTERVAL
     const leave = enter()
     try {
-      const { taken, wait = POLL_INTERVAL } = await table.take({ owner, lease, ...room })
+      const handed = isHandoversTurn ? await handover.take(room) : []
+      const { taken, wait = POLL_INTERVAL } =
+        handed.length > 0 ? { taken: handed } : await table.take({ owner, lease, ...room })
+      isHandoversTurn = handed.length === 0
       // After this turn, the next suspect need not wait for a poll.
       const isSuspectsTurn = isOthersTurn
       isOthersTurn = false
       // Skips deliveries whose handlers are still running in this process, because another process has taken them in the
       // meantime and failed. They are suspects when their new lease expires.
       for (const next of taken) if (!inProgress.has(next.delivery.id)) begun.begin(next, now, enter())
-      return taken.length > 0 || isSuspectsTurn ? 0 : Math.min(POLL_INTERVAL, Math.max(1, wait))
+      return taken.length > 0 || isSuspectsTurn || handover.isScanning()
+        ? 0
+        : Math.min(POLL_INTERVAL, Math.max(1, wait))
     } finally {
       leave()
     }
@@ -135,6 +143,8 @@ export function startTableWorkers(options: TableWorkersOptions): Workers & {
   let suspectsAt = 0
   /** True after a suspect has run alone, until other deliveries were taken. */
   let isOthersTurn = false
+  /** False after deliveries that others gave back were taken, so that waiting deliveries get their turn. */
+  let isHandoversTurn = true
   let lastHeartbeat = -Infinity
   let renewing = Promise.resolve()
 
@@ -152,7 +162,7 @@ export function startTableWorkers(options: TableWorkersOptions): Workers & {
       wake()
       await looping.catch(() => {})
       endWaiting()
-      await begun.close()
+      await Promise.all([handover.close(), begun.close()])
       clearInterval(heartbeats)
     },
   }

@@ -52,9 +52,9 @@ export class Dispatcher {
     this.#found.clear()
   }
 
-  /** Returns true if events of the change type have a handler. */
-  handles(changeType: string): boolean {
-    return subscriptionsOf(changeType).some((name) => this.#subscribed.has(name))
+  /** The change types with a handler, as passed to `on`. */
+  changeTypes(): string[] {
+    return [...this.#subscribed]
   }
 
   /**

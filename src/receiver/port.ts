@@ -1,4 +1,3 @@
-import type { ChangeType } from '../payload/events.ts'
 import type {
   AttemptContext,
   HandleResult,
@@ -22,8 +21,8 @@ export interface ReceiverPort {
    * @param respond writes the response; `close()` waits for it
    */
   receive(request: ReceiverRequest, respond?: (outcome: Outcome) => unknown): Promise<Outcome>
-  /** Returns true if events of the change type have a handler at the moment. */
-  handles(changeType: ChangeType): boolean
+  /** The change types with a handler, as passed to `on`. */
+  changeTypes(): string[]
   /**
    * Decodes several stored deliveries and runs the handlers once for all of them. Each handler gets one event for each
    * feature service: the newest of the events, with a `changesUrl` that covers all of them. Events without a

@@ -83,7 +83,7 @@ class HookReceiver<Payload> implements Receiver<Payload> {
     this.on = this.on.bind(this)
     const port: ReceiverPort = {
       receive: this.#receive,
-      handles: (changeType) => this.#handlers.handles(changeType),
+      changeTypes: () => this.#handlers.changeTypes(),
       handleTogether: async (stored, context) => {
         stored.forEach(requireStored)
         this.#requireHandlers()

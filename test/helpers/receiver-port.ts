@@ -13,6 +13,6 @@ export function groupHandler(
   handleTogether: ReceiverPort['handleTogether'],
   handle: (stored: StoredDelivery, context: AttemptContext) => Promise<unknown> = async () => {},
 ): DeliveryHandler {
-  const port: Partial<ReceiverPort> = { handleTogether, handles: () => true }
+  const port: Partial<ReceiverPort> = { handleTogether, changeTypes: () => ['*'] }
   return { handle, [Symbol.for('geohook.receiver')]: port } as DeliveryHandler
 }

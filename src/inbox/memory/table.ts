@@ -1,6 +1,14 @@
 import type { StoredDelivery } from '../../receiver/types.ts'
 import type { InboxEntry, InboxState } from '../durable-inbox.ts'
-import type { AttemptEnd, DeliveriesTable, HeldDelivery, TakenDelivery } from '../engine-port.ts'
+import {
+  ANNOUNCED,
+  type Announcement,
+  type AttemptEnd,
+  type DeliveriesTable,
+  type HeldDelivery,
+  type TakenDelivery,
+  type UnhandledEntry,
+} from '../engine-port.ts'
 import { copyDelivery } from '../serialize.ts'
 import { createMemoryGenerations } from './generations.ts'
 
@@ -14,7 +22,7 @@ const YIELD_INTERVAL = 10
 interface Row extends HeldDelivery {
   entry: InboxEntry
   delivery: StoredDelivery
-  /** Due time of a waiting delivery, expiry of the lease of an active one, or end time of a done or dead one. */
+  /** Due time of a waiting delivery, expiry of the lease of an active one, or end time of another. */
   at: number
   owner?: string
   /** True if the current attempt is made alone. */
@@ -32,7 +40,9 @@ export function createMemoryTable(clock: () => number): DeliveriesTable {
     active: new Set(),
     done: new Set(),
     dead: new Set(),
+    unhandled: new Set(),
   }
+  const workers = new Map<string, Announcement & { seen: number }>()
   let closed = false
   let lastSeq = 0
   let latest = -Infinity
@@ -76,7 +86,8 @@ export function createMemoryTable(clock: () => number): DeliveriesTable {
     move(row, 'active', { attempts })
     const token = ++row.token
     Object.assign(row, { owner, isAlone: false, at: until })
-    return { seq, token, delivery: copyDelivery(row.delivery), attempt: attempts, isSuspect }
+    const { changeTypes } = row.entry
+    return { seq, token, delivery: copyDelivery(row.delivery), changeTypes, attempt: attempts, isSuspect }
   }
 
   const heldBy = (owner: string, { seq, token }: HeldDelivery): Row | undefined => {
@@ -89,7 +100,8 @@ export function createMemoryTable(clock: () => number): DeliveriesTable {
       move(row, 'waiting', { error: end.error })
       setTime(row, now + end.delay)
     } else {
-      move(row, end.state, { ...end, endedAt: new Date(now) })
+      const attempts = row.entry.attempts - Number(end.state === 'unhandled' && row.entry.attempts > 0)
+      move(row, end.state, { ...end, attempts, endedAt: new Date(now) })
       row.at = now
     }
   }
@@ -105,6 +117,8 @@ export function createMemoryTable(clock: () => number): DeliveriesTable {
     rows.delete(row.entry.id)
     return true
   }
+
+  const isChangeable = ({ entry: { state } }: Row): boolean => state !== 'active' && state !== 'done'
 
   function requireOpen(): void {
     if (closed) throw new Error('the inbox is closed')
@@ -140,14 +154,45 @@ export function createMemoryTable(clock: () => number): DeliveriesTable {
       return 'stored'
     },
 
-    async take({ owner, lease, limit, maxBytes }) {
+    async announce(worker) {
+      const seen = readTime()
+      for (const [id, other] of workers) if (Math.abs(seen - other.seen) > ANNOUNCED) workers.delete(id)
+      workers.set(worker.id, { ...worker, seen })
+    },
+
+    async withdraw(id) {
+      workers.delete(id)
+    },
+
+    async workers() {
+      const now = readTime()
+      return [...workers.values()].filter(({ seen }) => Math.abs(now - seen) <= ANNOUNCED)
+    },
+
+    async unhandled({ within = Infinity, after, limit }) {
+      const since = readTime() - within
+      const entries = [...states.unhandled].map(({ seq, at, entry: { size, changeTypes } }) => ({
+        seq,
+        endedAt: at,
+        size,
+        changeTypes,
+      }))
+      const isAfter = (entry: UnhandledEntry): boolean => !after || compare(entry, after) > 0
+      return entries
+        .filter((entry) => entry.endedAt >= since && isAfter(entry))
+        .sort(compare)
+        .slice(0, limit)
+    },
+
+    async take({ owner, lease, limit, maxBytes, seqs }) {
       await yieldIfLong()
       const now = readTime()
       const taken: TakenDelivery[] = []
       let [bytes, next] = [0, Infinity]
-      for (const row of states.waiting) {
-        next = Math.min(next, row.at)
-        if (row.at > now) continue
+      const given = (seqs ?? []).flatMap((seq) => bySeq.get(seq) ?? [])
+      for (const row of seqs ? given.filter((row) => states.unhandled.has(row)) : states.waiting) {
+        if (!seqs) next = Math.min(next, row.at)
+        if (!seqs && row.at > now) continue
         bytes += row.entry.size
         if (taken.length > 0 && bytes > maxBytes) break
         taken.push(takeRow(row, row.entry.attempts + 1, now + lease, { owner, isSuspect: false }))
@@ -195,12 +240,17 @@ export function createMemoryTable(clock: () => number): DeliveriesTable {
     },
 
     async counts() {
-      const [waiting, active, done, dead] = [states.waiting, states.active, states.done, states.dead].map(
-        ({ size }) => size,
-      ) as [number, number, number, number]
+      const { waiting, active, done, dead, unhandled } = states
       let oldest: Row | undefined
-      for (const row of states.waiting) if (!oldest || row.seq < oldest.seq) oldest = row
-      return { waiting, active, done, dead, ...(oldest && { oldest: oldest.entry.receivedAt }) }
+      for (const row of waiting) if (!oldest || row.seq < oldest.seq) oldest = row
+      return {
+        waiting: waiting.size,
+        active: active.size,
+        done: done.size,
+        dead: dead.size,
+        unhandled: unhandled.size,
+        ...(oldest && { oldest: oldest.entry.receivedAt }),
+      }
     },
 
     async list({ state, limit, order, after }) {
@@ -222,21 +272,21 @@ export function createMemoryTable(clock: () => number): DeliveriesTable {
 
     async retry(id) {
       const row = rows.get(id)
-      if (row?.entry.state !== 'dead' && row?.entry.state !== 'waiting') return false
+      if (!row || !isChangeable(row)) return false
       retryRow(row)
       return true
     },
 
-    async retryDead(after, limit) {
-      const dead = [...states.dead].filter(({ seq }) => seq > after).sort((a, b) => a.seq - b.seq)
-      const retried = dead.slice(0, limit)
+    async retryAll(state, after, limit) {
+      const ended = [...states[state]].filter(({ seq }) => seq > after).sort((a, b) => a.seq - b.seq)
+      const retried = ended.slice(0, limit)
       for (const row of retried) retryRow(row)
       return retried.map(({ seq }) => seq)
     },
 
     async discard(id) {
       const row = rows.get(id)
-      return (row?.entry.state === 'dead' || row?.entry.state === 'waiting') && remove(row)
+      return row !== undefined && isChangeable(row) && remove(row)
     },
 
     async purge(state, age, limit) {
@@ -254,3 +304,8 @@ export function createMemoryTable(clock: () => number): DeliveriesTable {
     },
   }
 }
+
+const compare = (
+  one: Pick<UnhandledEntry, 'endedAt' | 'seq'>,
+  other: Pick<UnhandledEntry, 'endedAt' | 'seq'>,
+): number => one.endedAt - other.endedAt || one.seq - other.seq

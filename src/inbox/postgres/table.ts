@@ -1,8 +1,17 @@
 import { configInvalid } from '../../errors.ts'
 import type { InboxState } from '../durable-inbox.ts'
-import type { DeliveriesTable, HeldDelivery, TakenDelivery } from '../engine-port.ts'
 import {
+  ANNOUNCED,
+  type DeliveriesTable,
+  type HeldDelivery,
+  type TakenDelivery,
+  type UnhandledEntry,
+} from '../engine-port.ts'
+import { toAsciiJson } from '../serialize.ts'
+import {
+  readAnnouncement,
   readDelivery,
+  readStrings,
   STATES,
   type StoredContent,
   type StoredRow,
@@ -28,6 +37,12 @@ const toMilliseconds = (time: string): string => `(extract(epoch from ${time}) *
 const ROW = `t.seq, d.id, t.state, ${toMilliseconds('t.due')} as due, t.attempts, t.errors,
   ${toMilliseconds('d.received')} as received, d.size, d.types`
 
+/** SQL for the time of a third parameter in microseconds since 1970. */
+const MICROSECONDS = "(timestamptz 'epoch' + $3::float8 * interval '1 us')"
+
+/** SQL that is true for the announcement of a worker that counts. The server's clock may have been set back. */
+const IS_ALIVE = `seen between ${['-', '+'].map((sign) => `now() ${sign} ${ANNOUNCED} * interval '1 ms'`).join(' and ')}`
+
 /** True for an id that a delivery can have. PostgreSQL rejects a text with NUL. */
 const isId = (id: string): boolean => !id.includes('\0')
 
@@ -48,7 +63,7 @@ export function createPostgresTable(
   isListening: boolean,
 ): DeliveriesTable {
   const { schema } = location
-  const [task, delivery] = [`${schema}.inbox_task`, `${schema}.inbox_delivery`]
+  const [task, delivery, worker] = ['task', 'delivery', 'worker'].map((name) => `${schema}.inbox_${name}`)
   const database = createDatabase(location, {
     contents: 'deliveries',
     table: `${schema}.inbox_meta`,
@@ -88,11 +103,48 @@ export function createPostgresTable(
       return result
     },
 
-    async take({ owner, lease, limit, maxBytes }) {
+    async announce({ id, changeTypes }) {
+      await query(
+        `with expired as (
+          delete from ${worker} where id in (
+            select id from ${worker} where queue = $1 and not ${IS_ALIVE} and id <> $2 for update skip locked
+          )
+        )
+        insert into ${worker} (id, queue, types, seen) values ($2, $1, $3, now())
+        on conflict (id) do update set types = excluded.types, seen = excluded.seen`,
+        [queue, id, changeTypes ? toAsciiJson(changeTypes) : null],
+      )
+    },
+
+    async withdraw(id) {
+      await query(`delete from ${worker} where id = $1`, [id])
+    },
+
+    async workers() {
+      const rows = await query<{ id: string; types: string | null }>(
+        `select id::text, types from ${worker} where queue = $1 and ${IS_ALIVE}`,
+        [queue],
+      )
+      return rows.map(readAnnouncement)
+    },
+
+    async unhandled({ within = MAX_INTERVAL, after = { endedAt: 0, seq: 0 }, limit }) {
+      const rows = await query<Omit<UnhandledEntry, 'changeTypes'> & { types: string }>(
+        `select seq, d.size, d.types, (extract(epoch from t.due) * 1000000)::bigint as "endedAt"
+        from ${task} t join ${delivery} d using (seq)
+        where t.queue = $1 and t.handler = '' and t.state = 4 and t.due >= now() - $2::float8 * interval '1 ms'
+          and t.due >= ${MICROSECONDS} and (t.due, t.seq) > (${MICROSECONDS}, $4)
+        order by t.due, t.seq limit $5`,
+        [queue, Math.min(MAX_INTERVAL, within), after.endedAt, after.seq, limit],
+      )
+      return rows.map(({ types, ...entry }) => ({ ...entry, changeTypes: readStrings(types) }))
+    },
+
+    async take({ owner, lease, limit, maxBytes, seqs }) {
       const rows = await queryPatiently<TakenRow>(
         `with due as (
           select seq, due from ${task}
-          where queue = $1 and handler = '' and state = 0 and due <= now()
+          where queue = $1 and handler = '' and ${seqs ? 'state = 4 and seq = any($6)' : 'state = 0 and due <= now()'}
           order by due, seq limit $2 for update skip locked
         ), sized as (
           select seq, sum(size) over (order by due, seq) - size as before from due join ${delivery} using (seq)
@@ -104,11 +156,11 @@ export function createPostgresTable(
           where t.seq = sized.seq and t.handler = '' and sized.before <= $5
           returning t.seq, t.token, t.attempts
         )
-        select seq, token, attempts as attempt, id, ${toMilliseconds('received')} as received, head, ${BODY}
+        select seq, token, attempts as attempt, id, ${toMilliseconds('received')} as received, types, head, ${BODY}
         from taken join ${delivery} using (seq) order by seq`,
-        [queue, limit, owner, lease, maxBytes],
+        [queue, limit, owner, lease, maxBytes, ...(seqs ? [seqs] : [])],
       )
-      if (rows.length > 0) return { taken: rows.map((row) => toTaken(row, false)) }
+      if (rows.length > 0 || seqs) return { taken: rows.map((row) => toTaken(row, false)) }
       const [next] = await query<{ wait: number | null }>(
         `select ${toMilliseconds('min(due) - now()')} as wait from ${task}
         where queue = $1 and handler = '' and state = 0 and due > now()`,
@@ -132,7 +184,7 @@ export function createPostgresTable(
           where t.seq = suspect.seq and t.handler = suspect.handler and (suspect.attempt <> $4 or $6)
           returning t.seq, t.token
         )
-        select seq, token, attempt, id, ${toMilliseconds('received')} as received, head, ${BODY},
+        select seq, token, attempt, id, ${toMilliseconds('received')} as received, types, head, ${BODY},
           token is not null as "isTaken"
         from suspect left join taken using (seq) join ${delivery} using (seq)`,
         [queue, owner, lease, attempts, [...inProgress], isAlone],
@@ -173,6 +225,7 @@ export function createPostgresTable(
         ), recorded as (
           update ${task} t
           set state = ended.state, due = ${after('ended.delay')}, owner = null, alone = false,
+            attempts = case ended.state when 4 then greatest(attempts - 1, 0) else attempts end,
             errors = coalesce(ended.errors, t.errors)
           from held join ended using (seq), ${DURABLE}
           where t.seq = held.seq and t.handler = ''
@@ -186,7 +239,7 @@ export function createPostgresTable(
           ends.map(({ token }) => token),
           ends.map(({ end }) => stateNumber(end.state)),
           ends.map(({ end }) => (end.state === 'waiting' ? end.delay : 0)),
-          ends.map(({ end }) => (end.state === 'done' ? null : toErrors(end.error))),
+          ends.map(({ end }) => ('error' in end ? toErrors(end.error) : null)),
         ],
       )
       return rows.map(({ seq }) => seq)
@@ -227,22 +280,22 @@ export function createPostgresTable(
     async retry(id) {
       const isRetried = await change(
         `update ${task} t set due = now(), attempts = case state when 3 then 0 else attempts end, state = 0
-        from ${delivery} d where d.queue = $1 and d.id = $2 and t.seq = d.seq and t.state in (0, 3) returning 1`,
+        from ${delivery} d where d.queue = $1 and d.id = $2 and t.seq = d.seq and t.state in (0, 3, 4) returning 1`,
         id,
       )
       if (isRetried) notifier?.notify()
       return isRetried
     },
 
-    async retryDead(after, limit) {
+    async retryAll(state, after, limit) {
       const rows = await query<{ seq: number }>(
-        `with dead as (
-          select seq from ${task} where queue = $1 and state = 3 and handler = '' and seq > $2
+        `with ended as (
+          select seq from ${task} where queue = $1 and state = $4 and handler = '' and seq > $2
           order by seq limit $3 for update
         )
-        update ${task} t set state = 0, due = now(), attempts = 0 from dead
-        where t.seq = dead.seq and t.handler = '' returning t.seq`,
-        [queue, after, limit],
+        update ${task} t set state = 0, due = now(), attempts = 0 from ended
+        where t.seq = ended.seq and t.handler = '' returning t.seq`,
+        [queue, after, limit, stateNumber(state)],
       )
       if (rows.length > 0) notifier?.notify()
       return rows.map(({ seq }) => seq).sort((a, b) => a - b)
@@ -252,7 +305,7 @@ export function createPostgresTable(
       change(
         `with discarded as (
           select t.seq from ${task} t join ${delivery} d using (seq)
-          where d.queue = $1 and d.id = $2 and t.state in (0, 3) for update of t
+          where d.queue = $1 and d.id = $2 and t.state in (0, 3, 4) for update of t
         )
         delete from ${delivery} d using discarded where d.seq = discarded.seq returning 1`,
         id,
@@ -328,7 +381,7 @@ function createCounts(query: Query, schema: string, queue: string): DeliveriesTa
     (_, state) => `select ${state} as state, count(*) as number, null::float8 as oldest from (
       select from ${task} where queue = $1 and state = ${state} limit ${EXACT + 1}) as counted`,
   ).join(' union all ')
-  let complete: Counts = { waiting: 0, active: 0, done: 0, dead: 0 }
+  let complete: Counts = { waiting: 0, active: 0, done: 0, dead: 0, unhandled: 0 }
   let completedAt = -Infinity
   let duration = 0
   let counting: Promise<Counts> | undefined
@@ -345,6 +398,7 @@ function createCounts(query: Query, schema: string, queue: string): DeliveriesTa
       active: number('active'),
       done: number('done'),
       dead: number('dead'),
+      unhandled: number('unhandled'),
     }
     return { ...counts, ...(typeof oldest === 'number' && { oldest: new Date(oldest) }) }
   }

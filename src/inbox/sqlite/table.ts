@@ -1,8 +1,17 @@
-import type { AttemptEnd, DeliveriesTable, HeldDelivery, TakenDelivery } from '../engine-port.ts'
+import {
+  ANNOUNCED,
+  type AttemptEnd,
+  type DeliveriesTable,
+  type HeldDelivery,
+  type TakenDelivery,
+  type UnhandledEntry,
+} from '../engine-port.ts'
 import { serviceKey, serviceOf } from '../group-key.ts'
 import { toAsciiJson, toHead } from '../serialize.ts'
 import {
+  readAnnouncement,
   readDelivery,
+  readStrings,
   STATES,
   type StoredContent,
   type StoredRow,
@@ -22,7 +31,7 @@ const VACUUMS_PER_PURGE = 4
 const ROW = 'seq, id, state, due, attempts, errors, received, size, types'
 
 /** Columns of a task that a worker takes, with its content. `+ 0` turns a damaged value into a number. */
-const TAKEN = `SELECT seq, id, received, attempts + 0 AS attempts, token + 0 AS token, alone + 0 AS alone, head, body
+const TAKEN = `SELECT seq, id, received, types, attempts + 0 AS attempts, token + 0 AS token, alone + 0 AS alone, head, body
   FROM task JOIN delivery USING (seq) LEFT JOIN content USING (seq)`
 
 interface TakenRow extends StoredContent, HeldDelivery {
@@ -90,9 +99,43 @@ export function createSqliteTable(
       })
     },
 
-    take: ({ owner, lease, limit, maxBytes }) =>
+    announce: ({ id, changeTypes }) =>
       write((db) => {
         const now = readTime(db)
+        db.run('DELETE FROM worker WHERE abs(seen - ?) > ?', now, ANNOUNCED)
+        const types = changeTypes ? toAsciiJson(changeTypes) : null
+        db.run('INSERT OR REPLACE INTO worker (id, types, seen) VALUES (?, ?, ?)', id, types, now)
+      }),
+
+    withdraw: (id) =>
+      write((db) => {
+        db.run('DELETE FROM worker WHERE id = ?', id)
+      }),
+
+    workers: () =>
+      read((db) => {
+        const query = 'SELECT id, types FROM worker WHERE abs(seen - ?) <= ?'
+        return db.all<{ id: string; types: string | null }>(query, clock(), ANNOUNCED).map(readAnnouncement)
+      }),
+
+    unhandled: ({ within = Number.MAX_SAFE_INTEGER, after = { endedAt: 0, seq: 0 }, limit }) =>
+      read((db) => {
+        const rows = db.all<Omit<UnhandledEntry, 'changeTypes'> & { types: string }>(
+          `SELECT seq, due AS endedAt, size, types FROM task INDEXED BY task_ended JOIN delivery USING (seq)
+           WHERE state = 4 AND state >= 2 AND due >= ? AND (due, seq) > (?, ?) ORDER BY due, seq LIMIT ?`,
+          ...[Math.max(after.endedAt, clock() - within), after.endedAt, after.seq, limit],
+        )
+        return rows.map(({ types, ...entry }) => ({ ...entry, changeTypes: readStrings(types) }))
+      }),
+
+    take: ({ owner, lease, limit, maxBytes, seqs }) =>
+      write((db) => {
+        const now = readTime(db)
+        if (seqs) {
+          const unhandled = "SELECT 1 FROM task WHERE seq = ? AND handler = '' AND state = 4"
+          const given = seqs.filter((seq) => db.get(unhandled, seq))
+          return { taken: given.map((seq) => takeTask(db, seq, { owner, now, lease, isSuspect: false })) }
+        }
         const due = db.all<Sized & { due: number }>(
           `SELECT seq, task.due + 0 AS due, size FROM task INDEXED BY task_due JOIN delivery USING (seq)
            WHERE handler = '' AND state = 0 ORDER BY task.due, seq LIMIT ?`,
@@ -153,7 +196,7 @@ export function createSqliteTable(
 
     counts: () =>
       read((db) => {
-        const counts = { waiting: 0, active: 0, done: 0, dead: 0 }
+        const counts = { waiting: 0, active: 0, done: 0, dead: 0, unhandled: 0 }
         for (const { state, number } of db.all<{ state: number; number: number }>('SELECT * FROM total')) {
           const name = STATES[state]
           if (name) counts[name] = number
@@ -184,28 +227,28 @@ export function createSqliteTable(
       write((db) => {
         const changed = db.run(
           `UPDATE task SET state = 0, due = ?, attempts = CASE state WHEN 3 THEN 0 ELSE attempts END
-           WHERE seq = (SELECT seq FROM delivery WHERE id = ?) AND state IN (0, 3)`,
+           WHERE seq = (SELECT seq FROM delivery WHERE id = ?) AND state IN (0, 3, 4)`,
           ...[readTime(db), id],
         )
         return changed > 0
       }),
 
-    retryDead: (after, limit) =>
+    retryAll: (state, after, limit) =>
       write((db) => {
-        const dead = db.all<{ seq: number }>(
-          "SELECT seq FROM task WHERE state = 3 AND handler = '' AND seq > ? ORDER BY seq LIMIT ?",
-          ...[after, limit],
+        const ended = db.all<{ seq: number }>(
+          "SELECT seq FROM task WHERE state = ? AND handler = '' AND seq > ? ORDER BY seq LIMIT ?",
+          ...[stateNumber(state), after, limit],
         )
         const now = readTime(db)
-        for (const { seq } of dead)
+        for (const { seq } of ended)
           db.run("UPDATE task SET state = 0, due = ?, attempts = 0 WHERE seq = ? AND handler = ''", now, seq)
-        return dead.map(({ seq }) => seq)
+        return ended.map(({ seq }) => seq)
       }),
 
     discard: (id) =>
       write((db) => {
         const query =
-          'DELETE FROM task WHERE seq = (SELECT seq FROM delivery WHERE id = ?) AND state IN (0, 3)'
+          'DELETE FROM task WHERE seq = (SELECT seq FROM delivery WHERE id = ?) AND state IN (0, 3, 4)'
         return db.run(query, id) > 0
       }),
 
@@ -240,11 +283,12 @@ function endAttempt(
   now: number,
 ): boolean {
   const due = now + (end.state === 'waiting' ? end.delay : 0)
-  const errors = end.state === 'done' ? null : toErrors(end.error)
+  const errors = 'error' in end ? toErrors(end.error) : null
   const changed = db.run(
-    `UPDATE task SET state = ?, due = ?, errors = coalesce(?, errors), owner = NULL, alone = 0
+    `UPDATE task SET state = ?, due = ?, errors = coalesce(?, errors), owner = NULL, alone = 0,
+       attempts = max(attempts - ?, 0)
      WHERE seq = ? AND token = ? AND owner = ?`,
-    ...[stateNumber(end.state), due, errors, seq, token, owner],
+    ...[stateNumber(end.state), due, errors, Number(end.state === 'unhandled'), seq, token, owner],
   )
   return (
     changed > 0 ||

@@ -20,6 +20,7 @@ const TONES: Readonly<Record<InboxState, RowOutcome['tone']>> = {
   active: 'neutral',
   done: 'good',
   dead: 'bad',
+  unhandled: 'bad',
 }
 
 const MAX_NOTE = 200
@@ -100,6 +101,7 @@ function lastAttempt({ state, attempts, endedAt, error }: InboxEntry): AttemptEn
     active: { tone: 'pending', result: 'in progress' },
     done: { tone: 'good', result: 'handled' },
     dead: failed,
+    unhandled: { tone: 'bad', result: 'unhandled' },
   }
   return [{ number: attempts, time: endedAt ?? new Date(Number.NaN), ...results[state] }]
 }

@@ -243,4 +243,4 @@ export type Counts = Readonly<Record<InboxState, number>>
 const sumOf = (counts: Counts): number => STATES.reduce((sum, state) => sum + counts[state], 0)
 
 /** The states in the order in which a cursor lists them. */
-export const STATES: readonly InboxState[] = ['waiting', 'active', 'done', 'dead']
+export const STATES: readonly InboxState[] = ['waiting', 'active', 'done', 'dead', 'unhandled']

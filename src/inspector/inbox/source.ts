@@ -244,6 +244,7 @@ const mapStates = <T>(map: (state: InboxState) => T): Record<InboxState, T> => (
   active: map('active'),
   done: map('done'),
   dead: map('dead'),
+  unhandled: map('unhandled'),
 })
 
 /** Divides the limit among the states. States with fewer deliveries than their share leave the rest to the others. */

@@ -35,20 +35,6 @@ export function describeHandling(kind: InboxEngineKind): void {
       expect(await inbox.get(id)).toMatchObject({ state: 'done', attempts: 1, endedAt: expect.any(Date) })
     })
 
-    it('reports a delivery without a handler as unhandled, and records it as done', async ({ open }) => {
-      const ended: unknown[] = []
-      const note =
-        (name: string) =>
-        ({ delivery, attempt }: AttemptEnded) =>
-          ended.push([name, delivery.id, attempt])
-      const inbox = open({ observer: { handled: note('handled'), unhandled: note('unhandled') } })
-      const { id } = await send(inbox, 'FeaturesDeleted')
-      inbox.work(createReceiver({ signatureKey: KEY }).on('FeaturesCreated', () => expect.unreachable()))
-      await until(() => ended.length > 0)
-      expect(ended).toEqual([['unhandled', id, 1]])
-      expect(await inbox.get(id)).toMatchObject({ state: 'done', attempts: 1 })
-    })
-
     it('handles deliveries that arrive while workers run', async ({ open }) => {
       const inbox = open()
       const handled: string[] = []

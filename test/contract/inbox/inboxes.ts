@@ -7,6 +7,7 @@ import { describeLimits } from './limits.ts'
 import { describePages } from './pages.ts'
 import { describeStoring } from './storing.ts'
 import { describeTiming } from './timing.ts'
+import { describeUnhandled } from './unhandled.ts'
 import { describeValidation } from './validation.ts'
 
 /** The contract of an inbox. Every engine must pass it. */
@@ -16,6 +17,7 @@ export function describeInbox(kind: InboxEngineKind): void {
     describeGenerations(kind)
     describeValidation(kind)
     describeHandling(kind)
+    describeUnhandled(kind)
     describeTiming(kind)
     describeLimits(kind)
     describePages(kind)

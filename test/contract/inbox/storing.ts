@@ -148,7 +148,14 @@ export function describeStoring(kind: InboxEngineKind): void {
           false,
           false,
         ])
-      expect(await inbox.stats()).toEqual({ waiting: 0, active: 0, done: 0, dead: 0, maxPending: 100_000 })
+      expect(await inbox.stats()).toEqual({
+        waiting: 0,
+        active: 0,
+        done: 0,
+        dead: 0,
+        unhandled: 0,
+        maxPending: 100_000,
+      })
       expect(await inbox.list()).toEqual({ entries: [] })
       expect(await inbox.purge({ state: 'dead' })).toBe(0)
     })
