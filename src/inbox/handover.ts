@@ -1,13 +1,22 @@
 import { subscriptionsOf } from '../payload/events.ts'
 import { receiverPort } from '../receiver/port.ts'
 import type { DeliveryHandler } from './durable-inbox.ts'
-import type { Announcement, DeliveriesTable, TakenDelivery, UnhandledQuery } from './engine-port.ts'
+import type {
+  Announcement,
+  DeliveriesTable,
+  TakenDelivery,
+  TakeRequest,
+  UnhandledEntry,
+} from './engine-port.ts'
 
 /** Milliseconds between two announcements of a worker, and between two scans for unhandled deliveries. */
 const [ANNOUNCE_INTERVAL, SCAN_INTERVAL] = [10_000, 1_000]
 
-/** Milliseconds before the previous scan in which a scan begins, because transactions can be committed late. */
-const OVERLAP = 10_000
+/** Milliseconds by which a scan overlaps the previous one, because transactions are committed later than they begin. */
+const OVERLAP = 2_000
+
+/** Milliseconds between two scans of all unhandled deliveries, for those that became unhandled while a clock was set. */
+const RESCAN_INTERVAL = 600_000
 
 /** Maximum number of deliveries read at once. */
 const PAGE_SIZE = 500
@@ -37,13 +46,34 @@ export interface Handover {
   /** Returns, for the change types of each delivery, whether another worker has handlers for more of them. */
   areOthers(deliveries: readonly (readonly string[])[]): Promise<boolean[]>
   /** Takes unhandled deliveries that this worker handles. Returns none if the last scan was a short time ago. */
-  take(room: { limit: number; maxBytes: number }): Promise<TakenDelivery[]>
+  take(room: Room): Promise<TakenDelivery[]>
   /** True if a scan has not ended, because there are many unhandled deliveries. */
   isScanning(): boolean
   /** Keeps this worker from taking a delivery again for which its receiver had no handler. */
   decline(seq: number): void
   /** Announces the end of the worker. */
   close(): Promise<void>
+}
+
+type Room = Pick<TakeRequest, 'limit' | 'maxBytes'>
+
+/** The time on two clocks: a monotonic one stands still while the machine sleeps, and the other can be set back. */
+interface Times {
+  monotonic: number
+  clock: number
+}
+
+/** A pass through the unhandled deliveries. */
+interface Scan {
+  startedAt: Times
+  /** Only deliveries that became unhandled within these milliseconds. Undefined for all. */
+  within: number | undefined
+  /** What is left of the last page that was read. */
+  page: UnhandledEntry[]
+  /** The last entry of that page. */
+  after: UnhandledEntry | undefined
+  /** True if that page is the last one. */
+  isLast: boolean
 }
 
 interface HandoverOptions {
@@ -61,12 +91,12 @@ export function createHandover({ table, receiver, owner, lease, clock }: Handove
   let announceAt = -Infinity
   let others: readonly Announcement[] = []
   let known = ''
-  let scan: { startedAt: Times; query: UnhandledQuery } | undefined
+  let scan: Scan | undefined
   let previous: Times | undefined
   let scanAt = -Infinity
+  let rescanAt = -Infinity
+  let reading: Promise<void> | undefined
 
-  /** The time on two clocks: a monotonic one stands still while the machine sleeps, and the other can be set back. */
-  type Times = { monotonic: number; clock: number }
   const readTimes = (): Times => ({ monotonic: performance.now(), clock: clock() })
 
   async function readOthers(): Promise<void> {
@@ -75,8 +105,12 @@ export function createHandover({ table, receiver, owner, lease, clock }: Handove
     const kinds = new Set(workers.map(({ changeTypes }) => JSON.stringify(changeTypes)))
     const all = [...kinds].sort().join()
     if (all === known) return
-    // What another worker would have taken may now be for this one: scan all unhandled deliveries.
+    // What another worker would have taken may now be for this one.
     known = all
+    scanAll()
+  }
+
+  function scanAll(): void {
     scan = undefined
     previous = undefined
     scanAt = -Infinity
@@ -85,11 +119,30 @@ export function createHandover({ table, receiver, owner, lease, clock }: Handove
   const isOthers = (changeTypes: readonly string[]): boolean =>
     others.some((other) => handlesMore(other.changeTypes, own, changeTypes))
 
-  function startScan(): { startedAt: Times; query: UnhandledQuery } {
+  function startScan(): Scan {
     const now = readTimes()
+    if (now.monotonic > rescanAt) previous = undefined
+    if (!previous) rescanAt = now.monotonic + RESCAN_INTERVAL
     const elapsed = previous && Math.max(now.monotonic - previous.monotonic, now.clock - previous.clock)
     const within = elapsed === undefined ? undefined : elapsed + OVERLAP
-    return { startedAt: now, query: { within, after: undefined, limit: PAGE_SIZE } }
+    return { startedAt: now, within, page: [], after: undefined, isLast: false }
+  }
+
+  /** Removes entries from the page: those that this worker can take, and those before them. */
+  function select(page: UnhandledEntry[], { limit, maxBytes }: Room): number[] {
+    const seqs: number[] = []
+    let bytes = 0
+    for (let entry = page[0]; entry && seqs.length < limit; entry = page[0]) {
+      const { seq, size, changeTypes } = entry
+      const isOwn = changeTypes.some((type) => handlesType(own, type)) && !isOthers(changeTypes)
+      if (isOwn && !declined.has(seq)) {
+        bytes += size
+        if (seqs.length > 0 && bytes > maxBytes) break
+        seqs.push(seq)
+      }
+      page.shift()
+    }
+    return seqs
   }
 
   return {
@@ -108,36 +161,36 @@ export function createHandover({ table, receiver, owner, lease, clock }: Handove
     async areOthers(deliveries) {
       const isWhole = (types: readonly string[]): boolean => types.every((type) => handlesType(own, type))
       if (deliveries.every(isWhole)) return deliveries.map(() => false)
-      await readOthers()
+      reading ??= readOthers().finally(() => {
+        reading = undefined
+      })
+      await reading
       return deliveries.map(isOthers)
     },
 
-    async take({ limit, maxBytes }) {
+    async take(room) {
       if (performance.now() < scanAt) return []
       scan ??= startScan()
       const current = scan
-      const page = await table.unhandled(current.query)
-      const seqs: number[] = []
-      let [bytes, after] = [0, current.query.after]
-      for (const entry of page) {
-        const { seq, size, changeTypes } = entry
-        const isOwn = changeTypes.some((type) => handlesType(own, type)) && !isOthers(changeTypes)
-        if (isOwn && !declined.has(seq)) {
-          bytes += size
-          if (seqs.length === limit || (seqs.length > 0 && bytes > maxBytes)) break
-          seqs.push(seq)
-        }
-        after = entry
+      if (current.page.length === 0) {
+        const { within, after } = current
+        current.page = await table.unhandled({ within, after, limit: PAGE_SIZE })
+        current.after = current.page.at(-1)
+        current.isLast = current.page.length < PAGE_SIZE
       }
-      const { taken } =
-        seqs.length > 0 ? await table.take({ owner, lease, limit, maxBytes, seqs }) : { taken: [] }
-      current.query = { ...current.query, after }
-      if (page.length < PAGE_SIZE && after?.seq === page.at(-1)?.seq && scan === current) {
+      const seqs = select(current.page, room)
+      if (current.isLast && current.page.length === 0 && scan === current) {
         previous = current.startedAt
         scan = undefined
         scanAt = performance.now() + SCAN_INTERVAL
       }
-      return taken
+      if (seqs.length === 0) return []
+      try {
+        return (await table.take({ owner, lease, ...room, seqs })).taken
+      } catch (error) {
+        scanAll()
+        throw error
+      }
     },
 
     isScanning: () => scan !== undefined,

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest'
+import { afterEach, describe, expect, it, vi } from 'vitest'
 import type { DeliveriesTable } from '../../src/inbox/engine-port.ts'
 import { type InboxOptions, readInboxOptions } from '../../src/inbox/inbox-options.ts'
 import { createMemoryTable } from '../../src/inbox/memory/table.ts'
@@ -45,6 +45,8 @@ const failing = <Args extends unknown[], Result>(
   }
 }
 
+afterEach(() => void vi.useRealTimers())
+
 describe('workers of a table that fails', () => {
   it('record a success as soon as the store works again, and do not handle the delivery again', async () => {
     const { inbox, noted } = createInbox(({ endAttempts }) => ({ endAttempts: failing(2, endAttempts) }))
@@ -65,6 +67,41 @@ describe('workers of a table that fails', () => {
     await until(async () => (await inbox.get(ID))?.state === 'done')
     expect(noted).toEqual(['trouble: down', 'handled'])
     await inbox.close()
+  })
+
+  it('take an unhandled delivery again after an error', async () => {
+    const { inbox, noted } = createInbox(({ take }) => {
+      const failOnce = failing(1, take)
+      return { take: (request) => (request.seqs ? failOnce(request) : take(request)) }
+    })
+    await inbox.put(deliveryWithId(ID))
+    const older = inbox.work({ handle: async () => 'unhandled' })
+    await until(async () => (await inbox.get(ID))?.state === 'unhandled')
+    await older.close()
+    inbox.work({ handle: async () => {} })
+    await until(async () => (await inbox.get(ID))?.state === 'done')
+    expect(noted).toEqual(['trouble: down', 'handled'])
+    await inbox.close()
+  })
+
+  it('do not take an unhandled delivery again if their receiver has no handler for it after all', async () => {
+    vi.useFakeTimers({
+      toFake: ['setTimeout', 'clearTimeout', 'setInterval', 'clearInterval', 'performance'],
+    })
+    const { inbox } = createInbox(() => ({}))
+    await inbox.put(deliveryWithId(ID))
+    let runs = 0
+    inbox.work({
+      async handle() {
+        runs++
+        return 'unhandled'
+      },
+    })
+    await vi.advanceTimersByTimeAsync(1_800_000)
+    expect([runs, (await inbox.get(ID))?.state]).toEqual([1, 'unhandled'])
+    const closing = inbox.close()
+    await vi.advanceTimersByTimeAsync(10_000)
+    await closing
   })
 
   it('record no success for a delivery that another process has taken over, and report it as failed', async () => {
