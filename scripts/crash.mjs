@@ -5,6 +5,9 @@
 //   npm run crash -- --coalesce --engine sqlite --kills 100
 //   npm run crash -- --catch-up --engine all --seed 1
 //
+// With several receivers, every second one is an older version of the app, which has no handler for half of the
+// deliveries. The others must handle them.
+//
 // With --coalesce, the workers handle the deliveries of a feature service together. It also checks that the ends of a
 // group are recorded all or not at all.
 //

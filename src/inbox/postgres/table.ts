@@ -133,7 +133,7 @@ export function createPostgresTable(
         `select seq, d.size, d.types, (extract(epoch from t.due) * 1000000)::bigint as "endedAt"
         from ${task} t join ${delivery} d using (seq)
         where t.queue = $1 and t.handler = '' and t.state = 4 and t.due >= now() - $2::float8 * interval '1 ms'
-          and t.due >= ${MICROSECONDS} and (t.due, t.seq) > (${MICROSECONDS}, $4)
+          and (t.due, t.seq) > (${MICROSECONDS}, $4)
         order by t.due, t.seq limit $5`,
         [queue, Math.min(MAX_INTERVAL, within), after.endedAt, after.seq, limit],
       )

@@ -6,7 +6,7 @@ import { setTimeout } from 'node:timers/promises'
 import { createReceiver } from 'geohook'
 import { webhook } from 'geohook/node'
 
-const { PORT, KEY, LOG, CONCURRENCY, ENTRY, FACTORY, OPTIONS, WAIT } = process.env
+const { PORT, KEY, LOG, CONCURRENCY, ENTRY, FACTORY, OPTIONS, WAIT, HANDLES } = process.env
 const PIPE = 3
 /** Maximum milliseconds to wait until the inbox opens. The server may be down, or the machine may be slow. */
 const OPEN_TIMEOUT = 60_000
@@ -48,7 +48,7 @@ const reportingInbox = {
   },
 }
 const receiver = createReceiver({ signatureKey: KEY, inbox: reportingInbox }).on(
-  '*',
+  HANDLES,
   async (event, delivery, { together = { deliveries: [delivery], events: [event] } }) => {
     const ids = together.events.map(({ jobId }) => jobId)
     together.deliveries.forEach(({ id }, index) => {

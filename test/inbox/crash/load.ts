@@ -41,7 +41,8 @@ export function startLoad(hookUrl: string, signatureKey: string, random: Random)
   let inFlight = 0
 
   async function send(id: string, taskName: string): Promise<Sent> {
-    const event = { changeType: 'esriJobSucceeded', jobId: id, taskName } as const
+    const changeType = random.between(0, 1) === 0 ? 'esriJobSucceeded' : 'esriJobFailed'
+    const event = { changeType, jobId: id, taskName } as const
     inFlight += 1
     const serviceName = SERVICES[sending.length % SERVICES.length] ?? ''
     const attempts = await service.trigger({ serviceName, serviceType: 'GPServer', ...event })

@@ -59,12 +59,14 @@ export async function runCrashes(run: Run): Promise<Verdict | GroupVerdict> {
   const outages: Outage[] = []
   const processes = new Set<Process>()
 
-  function start(port: number): { logFile: LogFile; receiver: Process } {
+  /** Every second process is an older version of the app, which does not handle all change types. */
+  function start(port: number, slot: number): { logFile: LogFile; receiver: Process } {
     const logFile: LogFile = { path: join(logFolder, `${logFiles.length}.log`), killed: true }
     logFiles.push(logFile)
     const receiver = startReceiver({
       ...toEnv(engine, { port, log: logFile.path }),
       WAIT: coalesce ? String(WAIT) : '',
+      HANDLES: !coalesce && slot % 2 === 1 ? 'esriJobSucceeded' : '*',
     })
     processes.add(receiver)
     return { logFile, receiver }
@@ -74,7 +76,7 @@ export async function runCrashes(run: Run): Promise<Verdict | GroupVerdict> {
   async function killRepeatedly(port: number, slot: number): Promise<void> {
     for (const [index, kill] of plan.entries()) {
       if (index % receivers !== slot) continue
-      const { logFile, receiver } = start(port)
+      const { logFile, receiver } = start(port, slot)
       await waitFor(kill, receiver, load)
       logFile.killedAt = Date.now()
       const [code, signal] = await receiver.end('SIGKILL')
@@ -152,14 +154,14 @@ async function waitFor(kill: Kill, { points, listening }: Process, load: Load): 
   await Promise.race(times).finally(removeListener)
 }
 
-/** Waits until no delivery is waiting or active. */
+/** Waits until all deliveries have ended, and a worker has handled those that another one could not. */
 async function drain(url: string): Promise<InboxStats> {
   const until = Date.now() + DRAIN_TIMEOUT
   for (;;) {
     const response = await fetch(url)
     if (!response.ok) throw new Error(`the statistics of the inbox are unavailable: ${response.status}`)
     const stats = (await response.json()) as InboxStats
-    if (stats.waiting + stats.active === 0) return stats
+    if (stats.waiting + stats.active + stats.unhandled === 0) return stats
     if (Date.now() > until)
       throw new Error(`after ${DRAIN_TIMEOUT} ms there is still ${JSON.stringify(stats)}`)
     await setTimeout(100)
