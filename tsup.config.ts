@@ -105,6 +105,7 @@ export default defineConfig([
     esbuildPlugins: [bundledPackages, externalEntries],
     esbuildOptions(options) {
       options.chunkNames = 'cli-[name]-[hash]'
+      options.minifyWhitespace = true // nobody imports it, and the tarball has a limit
     },
   },
 ])
