@@ -23,8 +23,8 @@ const answers = {
   handled: () => ({ handled, milliseconds: last - started }),
   /** Numbers of deliveries: in any state, and those that are not handled yet. */
   async stored() {
-    const { waiting, active, done, dead } = await inbox.stats()
-    return { all: waiting + active + done + dead, pending: waiting + active }
+    const { waiting, active, done, dead, unhandled } = await inbox.stats()
+    return { all: waiting + active + done + dead + unhandled, pending: waiting + active }
   },
   work() {
     handled = 0

@@ -87,6 +87,7 @@ function createInbox(path, troubles) {
     observer: {
       failed() {},
       dead: ({ delivery, error }) => troubles.push(`dead letter ${delivery.id}: ${error}`),
+      unhandled: ({ delivery }) => troubles.push(`unhandled delivery ${delivery.id}`),
       trouble: ({ error }) => troubles.push(`inbox: ${error}`),
     },
   })

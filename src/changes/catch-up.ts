@@ -60,7 +60,8 @@ export function startCatchUp(parts: CatchUpParts, options: CatchUpOptions): Catc
   async function announce(service: string, changes: Behind, copies: number | undefined): Promise<void> {
     const last = announced.get(service)
     const { state } = (last !== undefined && (await inbox.get(last))) || {}
-    if (state === 'waiting' || state === 'active') return // it covers the changes, or a later poll announces the rest
+    // It covers the changes, or a later poll announces the rest.
+    if (state === 'waiting' || state === 'active' || state === 'unhandled') return
     const delivery = await createAnnouncement(service, changes, copies)
     const result = await inbox.put(delivery)
     announced.set(service, delivery.id)
@@ -87,7 +88,7 @@ export function startCatchUp(parts: CatchUpParts, options: CatchUpOptions): Catc
     const isHandled = inbox.handles?.(CHANGE_TYPE)
     if (isHandled === false && !isChecked)
       warn(
-        `catchUp announces missed edits with the change type ${CHANGE_TYPE}, which has no handler, so they would be lost. Call receiver.on('${CHANGE_TYPE}', handler).`,
+        `catchUp announces missed edits with the change type ${CHANGE_TYPE}, which has no handler. Call receiver.on('${CHANGE_TYPE}', handler).`,
         'change_type_unhandled',
       )
     isChecked ||= isHandled !== undefined

@@ -3,8 +3,8 @@ import type { GenerationStore } from './generations.ts'
 
 /**
  * State of a delivery: `waiting` for its next attempt; `active` while a process runs its handlers; `done` after its
- * handlers succeeded; `dead` (a dead letter) after its last attempt failed; `unhandled` while no worker has taken it that
- * has a handler for it.
+ * handlers succeeded; `dead` (a dead letter) after its last attempt failed; `unhandled` if no worker had a handler
+ * for it.
  */
 export type InboxState = 'waiting' | 'active' | 'done' | 'dead' | 'unhandled'
 
@@ -169,8 +169,8 @@ export interface DurableInbox extends Inbox {
    */
   discard(id: string): Promise<boolean>
   /**
-   * Removes done deliveries, dead letters or unhandled deliveries. Resolves with the number of removed deliveries. The inbox no longer
-   * recognizes a removed delivery as a duplicate.
+   * Removes done deliveries, dead letters or unhandled deliveries. Resolves with the number of removed deliveries. The
+   * inbox no longer recognizes a removed delivery as a duplicate.
    *
    * @throws {WebhookError} `config_invalid`
    */

@@ -1,6 +1,6 @@
 import { createReceiver } from 'geohook'
 import { createChanges } from 'geohook/changes'
-import { createMemoryInbox } from 'geohook/inbox'
+import { createMemoryInbox, type InboxOptions } from 'geohook/inbox'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { until } from '../contract/inbox/fixture.ts'
 import { KEY } from '../helpers/deliver.ts'
@@ -8,9 +8,9 @@ import { warningsOf } from '../helpers/warnings.ts'
 import { startParcels } from '../mock/features/extract/support.ts'
 
 /** A mock with an edit that no delivery announces, and workers with handlers for some change types. */
-async function start(...changeTypes: string[]) {
+async function start(changeTypes: string[], options?: InboxOptions) {
   const { url, add, generation } = await startParcels()
-  const inbox = createMemoryInbox()
+  const inbox = createMemoryInbox(options)
   onTestFinished(() => inbox.close())
   await inbox.generations.raise(url, new Map([[0, await generation()]]))
   await add('oak')
@@ -35,19 +35,34 @@ async function start(...changeTypes: string[]) {
     return running
   }
   const idle = () => until(async () => (await inbox.stats()).done > 0)
-  return { url, inbox, catchUp, extract, errors, names, idle, generation }
+  return { url, inbox, add, catchUp, extract, errors, names, idle, generation }
 }
 
 const UNHANDLED =
   /^change_type_unhandled: catchUp .*FeaturesEdited.*receiver\.on\('FeaturesEdited', handler\)/
 
 describe('catchUp without a handler for its event', () => {
-  it('warns at the start, and reports at each poll that the edits were not handled', async () => {
-    const { url, catchUp, errors, idle } = await start(
-      'FeaturesCreated',
-      'FeaturesUpdated',
-      'FeaturesDeleted',
-    )
+  it('keeps one unhandled delivery, which a handler that is registered later extracts', async () => {
+    const { inbox, add, catchUp, extract, errors, names, idle } = await start(['FeaturesCreated'])
+    const running = catchUp()
+    await running.poll()
+    await until(async () => (await inbox.stats()).unhandled === 1)
+    await add('elm')
+    await running.poll()
+    await running.poll()
+    expect(await inbox.stats()).toMatchObject({ waiting: 0, active: 0, unhandled: 1 })
+    extract()
+    await idle()
+    await running.poll()
+    await running.poll()
+    await until(() => names.length === 2)
+    expect(names).toEqual(['oak', 'elm'])
+    expect(errors).toEqual([])
+  })
+
+  it("warns at the start, and reports each poll whose edits are done but not handled, with unhandled: 'done'", async () => {
+    const changeTypes = ['FeaturesCreated', 'FeaturesUpdated', 'FeaturesDeleted']
+    const { url, catchUp, errors, idle } = await start(changeTypes, { unhandled: 'done' })
     const warnings = await warningsOf(async () => {
       const running = catchUp()
       await running.poll()
@@ -65,7 +80,10 @@ describe('catchUp without a handler for its event', () => {
   })
 
   it('announces the edits again after the fix that the hint describes', async () => {
-    const { inbox, url, catchUp, extract, errors, names, idle, generation } = await start('FeaturesCreated')
+    const { inbox, url, catchUp, extract, errors, names, idle, generation } = await start(
+      ['FeaturesCreated'],
+      { unhandled: 'done' },
+    )
     const running = catchUp()
     await running.poll()
     await idle()
@@ -80,7 +98,7 @@ describe('catchUp without a handler for its event', () => {
   })
 
   it('reports edits that a handler did not extract', async () => {
-    const { catchUp, errors, idle } = await start('*')
+    const { catchUp, errors, idle } = await start(['*'])
     const warnings = await warningsOf(async () => {
       const running = catchUp()
       await running.poll()
@@ -94,7 +112,7 @@ describe('catchUp without a handler for its event', () => {
   it.each([['FeaturesEdited'], ['*', 'FeaturesCreated']])(
     'does not warn with a handler of %s',
     async (...types) => {
-      const { catchUp } = await start(...types)
+      const { catchUp } = await start(types)
       expect(await warningsOf(() => catchUp().poll())).toEqual([])
     },
   )

@@ -31,10 +31,16 @@ export async function fill(
 }
 
 /** Handles all waiting deliveries of an inbox. If `error` is given, the handler throws it every time. */
-export async function handleAll(inbox: DurableInbox, error?: string): Promise<void> {
-  const receiver = createReceiver({ signatureKey: KEY, observer: { failed() {} } }).on('*', () => {
+export const handleAll = (inbox: DurableInbox, error?: string): Promise<void> =>
+  workUntilIdle(inbox, '*', () => {
     if (error !== undefined) throw new Error(error)
   })
+
+/** Makes all waiting deliveries of an inbox unhandled. */
+export const leaveAll = (inbox: DurableInbox): Promise<void> => workUntilIdle(inbox, 'Other', () => {})
+
+async function workUntilIdle(inbox: DurableInbox, changeType: string, handler: () => void): Promise<void> {
+  const receiver = createReceiver({ signatureKey: KEY, observer: { failed() {} } }).on(changeType, handler)
   const workers = inbox.work(receiver, { concurrency: 100 })
   const isIdle = async (): Promise<boolean> => {
     const { waiting, active } = await inbox.stats()

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { createSqliteInbox } from 'geohook/sqlite'
 import { createFolder, geohook, type RunResult } from './cli.ts'
-import { fill, handleAll, ONE_ATTEMPT, payloads } from './dead-letters.ts'
+import { fill, handleAll, leaveAll, ONE_ATTEMPT, payloads } from './dead-letters.ts'
 
 /** A valid id that no delivery has. */
 export const UNKNOWN_ID = '0'.repeat(32)
@@ -12,13 +12,14 @@ export interface FilledInbox {
   inbox: ReturnType<typeof createSqliteInbox>
   done: string[]
   dead: string[]
+  unhandled: string[]
   waiting: string[]
   /** Runs a `geohook inbox` command on this inbox. */
   run(...args: string[]): Promise<RunResult>
 }
 
 type WithInbox = (
-  counts: { done?: number; dead?: number; waiting?: number },
+  counts: { done?: number; dead?: number; unhandled?: number; waiting?: number },
   use: (filled: FilledInbox) => Promise<void>,
 ) => Promise<void>
 
@@ -36,9 +37,11 @@ export function createInboxes(): { folder: string; withInbox: WithInbox } {
         await handleAll(inbox)
         const dead = await fill(inbox, payloads(counts.dead ?? 0))
         await handleAll(inbox, 'the map is away\n  at line 2')
+        const unhandled = await fill(inbox, payloads(counts.unhandled ?? 0))
+        if (unhandled.length > 0) await leaveAll(inbox)
         const waiting = await fill(inbox, payloads(counts.waiting ?? 0))
         const run = (...args: string[]): Promise<RunResult> => geohook(['inbox', ...args, '--store', path])
-        await use({ path, inbox, done, dead, waiting, run })
+        await use({ path, inbox, done, dead, unhandled, waiting, run })
       } finally {
         await inbox.close()
       }

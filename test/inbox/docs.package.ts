@@ -12,11 +12,16 @@ import { createFolder } from '../helpers/folder.ts'
 
 const DOCS = readFileSync(new URL('../../docs/inbox.md', import.meta.url), 'utf8')
 
-/** Returns the numeric defaults of the options in the tables of a section. */
-function defaultsUnder(heading: string): Record<string, number> {
+/** Returns the defaults of the options in the tables of a section: numbers, and texts in quotes. */
+function defaultsUnder(heading: string): Record<string, unknown> {
   const section = DOCS.split(`\n## ${heading}\n`)[1]?.split('\n## ')[0] ?? ''
-  const rows = section.matchAll(/^\|.*?`(\w+)` \| `(\d+)` \|/gm)
-  return Object.fromEntries([...rows].map(([, name = '', value]) => [name, Number(value)]))
+  const rows = section.matchAll(/^\|.*?`(\w+)` \| `(\d+|'\w+')` \|/gm)
+  return Object.fromEntries(
+    [...rows].map(([, name = '', value = '']) => [
+      name,
+      value.startsWith("'") ? value.slice(1, -1) : Number(value),
+    ]),
+  )
 }
 
 it('docs/inbox.md states the defaults of the inbox options', () => {
@@ -31,7 +36,8 @@ it('docs/inbox.md states the default of coalesce.wait', () => {
 })
 
 it('docs/inbox.md states the defaults of the duplicate stores', async () => {
-  const { lease, retention, maxEntries = 0 } = defaultsUnder('Duplicates without an inbox')
+  const { lease, retention, ...others } = defaultsUnder('Duplicates without an inbox')
+  const maxEntries = Number(others.maxEntries)
   const used: number[] = []
   const table = {
     async claim(_, __, leaseNow) {

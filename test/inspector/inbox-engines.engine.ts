@@ -4,13 +4,13 @@ import { createSqliteInbox } from 'geohook/sqlite'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import type { InboxEngineKind } from '../contract/inbox/engine.ts'
 import { describePostgres } from '../contract/inbox/postgres.ts'
-import { fill, handleAll, ONE_ATTEMPT, payloads } from '../helpers/dead-letters.ts'
+import { fill, handleAll, leaveAll, ONE_ATTEMPT, payloads } from '../helpers/dead-letters.ts'
 import { createFolder } from '../helpers/folder.ts'
 import { factIn, idsIn, noticeIn, openPage } from './helpers/inbox-page.ts'
 
 type Kind = Pick<InboxEngineKind, 'name' | 'create'>
 
-/** An inbox with deliveries in three states. */
+/** An inbox with deliveries in four states. */
 async function openFilled(kind: Kind) {
   const engine = await kind.create()
   const inbox: DurableInbox = engine.open(ONE_ATTEMPT)
@@ -28,21 +28,23 @@ async function openFilled(kind: Kind) {
   }
   const dead = await fill(inbox, payloads(2, 'FeaturesUpdated'), headers)
   await handleAll(inbox, 'the <map> is away\n  at line 2')
+  const unhandled = await fill(inbox, payloads(2))
+  await leaveAll(inbox)
   const bodies = payloads(1)
   const waiting = await fill(inbox, bodies)
-  return { inbox, done, dead, waiting, body: bodies[0] as string, page: await openPage(inbox) }
+  return { inbox, done, dead, unhandled, waiting, body: bodies[0] as string, page: await openPage(inbox) }
 }
 
 function describePage(kind: Kind, tags: string[] = []): void {
   describe(`the inspector of an inbox in ${kind.name}`, { tags }, () => {
     it('lists deliveries of all states, and filters them by state, id and error', async () => {
-      const { done, dead, waiting, page } = await openFilled(kind)
+      const { done, dead, unhandled, waiting, page } = await openFilled(kind)
       const start = await page.get('/')
       expect(start.status).toBe(200)
-      expect(idsIn(start).sort()).toEqual([...done, ...dead, ...waiting].sort())
+      expect(idsIn(start).sort()).toEqual([...done, ...dead, ...unhandled, ...waiting].sort())
       expect(start.text).toContain('Error: the &lt;map&gt; is away')
-      expect(start.text).toContain('1 pending, 2 dead')
-      for (const [outcome, ids] of Object.entries({ waiting, active: [], done, dead }))
+      expect(start.text).toContain('1 pending, 2 dead, 2 unhandled')
+      for (const [outcome, ids] of Object.entries({ waiting, active: [], done, dead, unhandled }))
         expect(idsIn(await page.get(`/?outcome=${outcome}`)).sort()).toEqual([...ids].sort())
       expect(idsIn(await page.get('/?outcome=other'))).toEqual([])
       expect(idsIn(await page.get(`/?text=${done[0]}`))).toEqual([done[0]])
@@ -92,8 +94,23 @@ function describePage(kind: Kind, tags: string[] = []): void {
       expect((await page.get(`/deliveries/${second}`)).status).toBe(404)
     })
 
+    it('shows an unhandled delivery, retries it, and discards one after a question', async () => {
+      const { inbox, unhandled, page } = await openFilled(kind)
+      const [first = '', second = ''] = unhandled
+      const overview = await page.get(`/deliveries/${first}`)
+      expect(overview.text).toContain('<span class="outcome bad">unhandled</span>')
+      expect(factIn(overview, 'Ended')).toMatch(/ ago$/)
+      expect(noticeIn(await page.post(`/deliveries/${first}/retry`))).toBe('The delivery is due now.')
+      expect((await inbox.get(first))?.state).toBe('waiting')
+      const question = await page.get(`/deliveries/${second}/discard`)
+      expect(question.text).toContain('Discard this unhandled delivery?')
+      expect(noticeIn(await page.post(`/deliveries/${second}/discard`))).toMatch(/is discarded\.$/)
+      expect(await inbox.get(second)).toBeUndefined()
+    })
+
     it('says that an action is too late if another process has handled the delivery meanwhile', async () => {
       const { inbox, waiting, done, page } = await openFilled(kind)
+      await inbox.purge({ state: 'unhandled' })
       await handleAll(inbox)
       for (const action of ['retry', 'discard']) {
         const tooLate = await page.post(`/deliveries/${waiting[0]}/${action}`)
@@ -110,23 +127,32 @@ function describePage(kind: Kind, tags: string[] = []): void {
       expect(factIn(panel, 'Waiting')).toBe('1')
       expect(factIn(panel, 'Done')).toBe('2')
       expect(factIn(panel, 'Dead letters')).toBe('2')
+      expect(panel.text).toContain('<dt>Unhandled</dt><dd><span class="outcome bad">2</span></dd>')
       expect(factIn(panel, 'Pending')).toMatch(/^1 of at most [\d,]+: 0 % full$/)
       expect(factIn(panel, 'Oldest waiting')).toMatch(/^received \d+ \w+ ago$/)
       expect(panel.text).toMatch(/<code>Error: the &lt;map&gt; is away<\/code><\/a><\/th><td>2<\/td>/)
     })
 
-    it('retries or discards all dead letters, and removes done deliveries, after it has asked', async () => {
+    it('retries or discards all deliveries of a state, and removes done ones, after it has asked', async () => {
       const { inbox, page } = await openFilled(kind)
+      expect((await page.get('/inbox/retry-unhandled')).text).toContain('Retry 2 unhandled deliveries?')
+      expect(noticeIn(await page.post('/inbox/retry-unhandled'))).toBe('Retried 2 unhandled deliveries.')
+      expect(await inbox.stats()).toMatchObject({ waiting: 3, dead: 2, unhandled: 0, done: 2 })
+      await leaveAll(inbox)
+      const question = await page.get('/inbox/discard-unhandled')
+      expect(question.text).toContain('Discard 3 unhandled deliveries?')
+      const discarded = await page.post('/inbox/discard-unhandled')
+      expect(noticeIn(discarded)).toBe('Discarded 3 unhandled deliveries.')
       expect((await page.get('/inbox/retry-dead')).text).toContain('Retry 2 dead letters, each')
       expect(noticeIn(await page.post('/inbox/retry-dead'))).toBe('Retried 2 dead letters.')
-      expect(await inbox.stats()).toMatchObject({ waiting: 3, dead: 0, done: 2 })
+      expect(await inbox.stats()).toMatchObject({ waiting: 2, dead: 0, unhandled: 0, done: 2 })
       await handleAll(inbox, 'still away')
-      expect((await page.get('/inbox/discard-dead')).text).toContain('Discard 3 dead letters?')
-      expect(noticeIn(await page.post('/inbox/discard-dead'))).toBe('Discarded 3 dead letters.')
+      expect((await page.get('/inbox/discard-dead')).text).toContain('Discard 2 dead letters?')
+      expect(noticeIn(await page.post('/inbox/discard-dead'))).toBe('Discarded 2 dead letters.')
       expect((await page.get('/inbox/purge-done')).text).toContain('Remove 2 done deliveries?')
       expect(noticeIn(await page.post('/inbox/purge-done'))).toBe('Removed 2 done deliveries.')
-      expect(await inbox.stats()).toMatchObject({ waiting: 0, active: 0, done: 0, dead: 0 })
-      expect(noticeIn(await page.post('/inbox/retry-dead'))).toBe('There were no dead letters to retry.')
+      expect(await inbox.stats()).toMatchObject({ waiting: 0, active: 0, done: 0, dead: 0, unhandled: 0 })
+      expect(noticeIn(await page.post('/inbox/retry-dead'))).toBe('Retried 0 dead letters.')
     })
   })
 }

@@ -31,6 +31,7 @@ it.each([22, 24, 26])(
       active: 0,
       done: 2,
       dead: 1,
+      unhandled: 0,
       claims: ['claimed', 'busy', 'done'],
     })
   },

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { type Command, InvalidArgumentError } from 'commander'
-import type { DurableInbox, InboxItem, InboxState } from '../../inbox/index.ts'
+import type { DurableInbox, InboxItem, InboxState, PurgeOptions } from '../../inbox/index.ts'
 import type { HeaderPairs } from '../../shared/headers.ts'
 import { createRedactor } from '../../shared/redact.ts'
 import { count } from '../../shared/words.ts'
@@ -28,24 +28,37 @@ export const headersOf = (io: Io, { delivery }: InboxItem): HeaderPairs =>
 
 interface TargetOptions extends StoreOptions {
   dead?: true
+  unhandled?: true
 }
 
-const createCommand = (name: string, deadDescription: string): CliCommand =>
+/** A state whose deliveries a command can process all together. */
+type WholeState = 'dead' | 'unhandled'
+
+const NOUNS = {
+  dead: ['dead letter', 'dead letters'],
+  unhandled: ['unhandled delivery', 'unhandled deliveries'],
+} as const
+
+const createCommand = (name: string, condition = ''): CliCommand =>
   new CliCommand(name)
     .argument('[ids...]', 'ids of the deliveries', (value: string, previous: readonly string[] = []) => [
       ...new Set([...previous, deliveryId(value)]),
     ])
-    .option('--dead', deadDescription)
+    .option('--dead', `${name} all dead letters${condition}`)
+    .option('--unhandled', `${name} all unhandled deliveries${condition}`)
 
-function requireTargets(ids: readonly string[], { dead }: TargetOptions): void {
-  if (dead ? ids.length > 0 : ids.length === 0) throw usageError('give either ids or --dead', HINT)
+/** Returns the state whose deliveries are all meant, or undefined if there are ids. */
+function readTargets(ids: readonly string[], { dead, unhandled }: TargetOptions): WholeState | undefined {
+  if ([ids.length > 0, dead, unhandled].filter(Boolean).length !== 1)
+    throw usageError('give either ids, --dead or --unhandled', HINT)
+  return dead ? 'dead' : unhandled && 'unhandled'
 }
 
 export function createInboxRetryCommand(io: Io): Command {
-  return createCommand('retry', 'retry all dead letters')
-    .summary('retry dead letters')
+  return createCommand('retry')
+    .summary('retry dead letters or unhandled deliveries')
     .description(
-      'Returns dead letters to the waiting state with a full number of attempts, and makes waiting deliveries due. ' +
+      'Makes dead letters, unhandled and waiting deliveries due. Dead letters get their full number of attempts again. ' +
         'The workers of the inbox handle them. The exit code is 1 if a delivery was missing, done or being handled.',
     )
     .with(addStoreOptions)
@@ -54,47 +67,47 @@ export function createInboxRetryCommand(io: Io): Command {
       'geohook inbox retry --dead --store-file store.txt',
     )
     .action(async (ids: string[] = [], options: TargetOptions) => {
-      requireTargets(ids, options)
-      const applied = options.dead
-        ? { done: await withInbox(io, options, (inbox) => inbox.retry({ state: 'dead' })), refused: [] }
+      const state = readTargets(ids, options)
+      const applied = state
+        ? { done: await withInbox(io, options, (inbox) => inbox.retry({ state })), refused: [] }
         : await apply(io, ids, options, 'retrying', (inbox, id) => inbox.retry(id))
-      report(io, ids, options, applied, 'retried')
+      report(io, ids, state, applied, 'retried')
     })
 }
 
 export function createInboxDiscardCommand(io: Io): Command {
-  return createCommand('discard', 'discard all dead letters; requires --yes')
+  return createCommand('discard', '; requires --yes')
     .summary('remove deliveries permanently')
     .description(
-      'Removes dead letters or waiting deliveries permanently. ' +
+      'Removes dead letters, unhandled or waiting deliveries permanently. ' +
         'The exit code is 1 if a delivery was missing, done or being handled.',
     )
-    .option('--yes', 'with --dead: confirm that they are removed')
+    .option('--yes', 'with --dead or --unhandled: confirm that they are removed')
     .with(addStoreOptions)
     .examples(
       'geohook inbox discard 5f1d0c2b9a4e4c6f8d7b3a2e1f0c9d8b --store inbox.db',
       'geohook inbox discard --dead --yes --store inbox.db',
     )
     .action(async (ids: string[] = [], options: TargetOptions & { yes?: true }) => {
-      requireTargets(ids, options)
-      if (options.dead && !options.yes)
-        throw usageError('--dead discards all dead letters permanently', 'Add --yes to confirm.')
-      const applied = options.dead
+      const state = readTargets(ids, options)
+      if (state && !options.yes)
+        throw usageError(`--${state} discards all ${NOUNS[state][1]} permanently`, 'Add --yes to confirm.')
+      const applied = state
         ? // Uses purge(), because discard() would also remove a dead letter that another process has just retried.
-          { done: await withInbox(io, options, (inbox) => inbox.purge({ state: 'dead' })), refused: [] }
+          { done: await withInbox(io, options, (inbox) => inbox.purge({ state })), refused: [] }
         : await apply(io, ids, options, 'discarding', (inbox, id) => inbox.discard(id))
-      report(io, ids, options, applied, 'discarded')
+      report(io, ids, state, applied, 'discarded')
     })
 }
 
 export function createInboxPurgeCommand(io: Io): Command {
   return new CliCommand('purge')
-    .summary('remove done deliveries or dead letters')
+    .summary('remove all deliveries of a state')
     .description(
-      'Removes done deliveries or dead letters permanently. ' +
+      'Removes done deliveries, dead letters or unhandled deliveries permanently. ' +
         'A removed delivery is not recognized as a duplicate if it is sent again.',
     )
-    .requiredChoice('--state <name>', 'state of the deliveries to remove', ['done', 'dead'])
+    .requiredChoice('--state <name>', 'state of the deliveries to remove', ['done', 'dead', 'unhandled'])
     .option(
       '--older-than <time>',
       'only deliveries that ended longer ago than this, for example 90s, 15m, 12h or 7d',
@@ -105,7 +118,7 @@ export function createInboxPurgeCommand(io: Io): Command {
       'geohook inbox purge --state done --older-than 7d --store inbox.db',
       'geohook inbox purge --state dead --older-than 12h --store-file store.txt',
     )
-    .action(async (options: StoreOptions & { state: 'done' | 'dead'; olderThan?: number }) => {
+    .action(async (options: StoreOptions & PurgeOptions) => {
       const { state, olderThan } = options
       const removed = await withInbox(io, options, (inbox, progress) => {
         progress.update(`removing ${state} deliveries`)
@@ -116,7 +129,7 @@ export function createInboxPurgeCommand(io: Io): Command {
 }
 
 export function createInboxExportCommand(io: Io): Command {
-  return createCommand('export', 'export all dead letters')
+  return createCommand('export')
     .summary('write deliveries as captures for replay')
     .description(
       'Writes deliveries as captures for "geohook replay": the exact bytes with their original headers. ' +
@@ -131,8 +144,8 @@ export function createInboxExportCommand(io: Io): Command {
       'geohook inbox export 5f1d0c2b9a4e4c6f8d7b3a2e1f0c9d8b --store inbox.db',
     )
     .action(async (ids: string[] = [], options: TargetOptions & { out?: string }) => {
-      requireTargets(ids, options)
-      if (options.out !== undefined) return exportTo(io, options.out, ids, options)
+      const state = readTargets(ids, options)
+      if (options.out !== undefined) return exportTo(io, options.out, ids, state, options)
       const [id, ...rest] = ids
       if (id === undefined || rest.length > 0)
         throw usageError('only one capture can be printed', 'Give a folder with --out.')
@@ -146,13 +159,14 @@ async function exportTo(
   io: Io,
   folder: string,
   ids: readonly string[],
-  options: TargetOptions,
+  state: WholeState | undefined,
+  options: StoreOptions,
 ): Promise<void> {
   const exported: { id: string; file: string }[] = []
   /** Deliveries that an earlier export has already written. */
   const alreadyThere: typeof exported = []
   await requireFolder(folder)
-  const applied = await apply(io, ids, options, 'exporting', async (inbox, id) => {
+  const applied = await apply(io, state ?? ids, options, 'exporting', async (inbox, id) => {
     const item = await inbox.get(id)
     if (!item) return false
     const { file, isNew } = await save(toCapture(io, item), id, folder)
@@ -162,7 +176,7 @@ async function exportTo(
   })
   for (const list of [exported, alreadyThere]) list.sort((a, b) => (a.file < b.file ? -1 : 1))
   if (!io.json) for (const { file } of exported) io.print(printable(file))
-  report(io, ids, options, applied, 'exported', { exported, alreadyThere })
+  report(io, ids, state, applied, 'exported', { exported, alreadyThere })
 }
 
 /** Saves a delivery. Every export gives it the same file name, so an existing file is from an earlier export. */
@@ -212,21 +226,21 @@ interface Applied {
 type Operation = (inbox: DurableInbox, id: string) => Promise<boolean>
 
 /**
- * Applies an operation to the named deliveries, or to all dead letters.
+ * Applies an operation to the named deliveries, or to all of a state.
  *
  * @param verb shown in the progress report, for example `retrying`
  */
 async function apply(
   io: Io,
-  named: readonly string[],
-  options: TargetOptions,
+  targets: readonly string[] | WholeState,
+  options: StoreOptions,
   verb: string,
   operation: Operation,
 ): Promise<Applied> {
   let tried = 0
   const refused: RefusedDelivery[] = []
   await withInbox(io, options, async (inbox, progress) => {
-    for await (const ids of options.dead ? deadLetters(inbox) : [named]) {
+    for await (const ids of typeof targets === 'string' ? listAll(inbox, targets) : [targets]) {
       tried += ids.length
       refused.push(...(await applyToEach(inbox, ids, operation, { progress, verb })))
     }
@@ -265,13 +279,13 @@ type Exported = Record<'exported' | 'alreadyThere', { id: string; file: string }
 function report(
   io: Io,
   ids: readonly string[],
-  { dead }: TargetOptions,
+  state: WholeState | undefined,
   { done, refused }: Applied,
   verb: string,
   lists?: Exported,
 ): void {
-  // With --dead, a dead letter that another process has just retried or removed does not count as a failure.
-  const failed = dead ? [] : refused
+  // A delivery that is not named does not count as a failure if another process has just retried or removed it.
+  const failed = state ? [] : refused
   if (failed.length > 0) io.exitCode = EXIT.failure
   const existing = new Set(lists?.alreadyThere.map(({ id }) => id))
   const processed = done - existing.size
@@ -279,10 +293,12 @@ function report(
   io.printResult(
     { ...(lists ?? { [verb]: done }), refused: failed.map(({ id, state = null }) => ({ id, state })) },
     () => {
-      if (dead)
+      if (state) {
+        const [noun, plural] = NOUNS[state]
         return io.print(
-          done === 0 ? 'there are no dead letters' : `${count(processed, 'dead letter')} ${verb}${rest}`,
+          done === 0 ? `there are no ${plural}` : `${count(processed, noun, plural)} ${verb}${rest}`,
         )
+      }
       const states = new Map(refused.map(({ id, state }) => [id, state]))
       for (const id of ids) {
         if (existing.has(id)) io.print(`already there ${id}`)
@@ -303,29 +319,29 @@ function whyRefused(state: InboxState | undefined): string {
 
 const PAGE_SIZE = 1_000
 
-/** Maximum number of passes over the list, because new dead letters may keep appearing. */
+/** Maximum number of passes over the list, because new deliveries may keep appearing. */
 const MAX_PASSES = 10
 
 /**
- * Yields the ids of all dead letters, each id once. Lists the dead letters repeatedly until a pass finds no new id,
- * because a single pass can miss some: pages shift while other processes change dead letters.
+ * Yields the ids of all deliveries in a state, each id once. Lists them repeatedly until a pass finds no new id, because
+ * a single pass can miss some: pages shift while other processes change deliveries.
  */
-export async function* deadLetters(inbox: DurableInbox): AsyncGenerator<string[], void, void> {
+export async function* listAll(inbox: DurableInbox, state: InboxState): AsyncGenerator<string[], void, void> {
   const known = new Set<string>()
   for (let pass = 0; pass < MAX_PASSES; pass++) {
-    const ids = (await listDeadLetters(inbox)).filter((id) => !known.has(id))
+    const ids = (await listOnce(inbox, state)).filter((id) => !known.has(id))
     if (ids.length === 0) return
     for (const id of ids) known.add(id)
     yield ids
   }
 }
 
-/** Reads all pages before it returns, because changing dead letters in between would shift the pages. */
-async function listDeadLetters(inbox: DurableInbox): Promise<string[]> {
+/** Reads all pages before it returns, because changing deliveries in between would shift the pages. */
+async function listOnce(inbox: DurableInbox, state: InboxState): Promise<string[]> {
   const ids = new Set<string>()
   let after: string | undefined
   do {
-    const { entries, next } = await inbox.list({ state: 'dead', limit: PAGE_SIZE, after })
+    const { entries, next } = await inbox.list({ state, limit: PAGE_SIZE, after })
     for (const { id } of entries) ids.add(id)
     after = next
   } while (after !== undefined)

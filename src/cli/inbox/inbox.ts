@@ -53,8 +53,9 @@ function createInboxStatsCommand(io: Io): Command {
     .with(addStoreOptions)
     .examples('geohook inbox stats --store inbox.db')
     .action(async (options: StoreOptions) => {
-      const { waiting, active, done, dead, oldest } = await withInbox(io, options, (inbox) => inbox.stats())
-      const counts = { waiting, active, done, dead }
+      const stats = await withInbox(io, options, (inbox) => inbox.stats())
+      const { waiting, active, done, dead, unhandled, oldest } = stats
+      const counts = { waiting, active, done, dead, unhandled }
       const age = oldest && Math.max(0, Date.now() - oldest.getTime())
       if (io.json) return io.printJson({ ...counts, oldest, age })
       const rows = Object.entries(counts).map(([state, number]) => [state, String(number)])
@@ -63,6 +64,8 @@ function createInboxStatsCommand(io: Io): Command {
         io.print(`oldest waiting: ${oldest.toISOString()}, ${toDuration(age)} ago`)
     })
 }
+
+const STATES: readonly InboxState[] = ['waiting', 'active', 'done', 'dead', 'unhandled']
 
 interface ListOptions extends StoreOptions {
   state?: InboxState
@@ -74,7 +77,7 @@ function createInboxListCommand(io: Io): Command {
   return new CliCommand('list')
     .summary('list the deliveries of an inbox')
     .description('Lists the deliveries of an inbox, oldest first.')
-    .choice('--state <name>', 'only deliveries in this state', ['waiting', 'active', 'done', 'dead'])
+    .choice('--state <name>', 'only deliveries in this state', STATES)
     .option('--limit <n>', 'maximum number of deliveries, 1 to 1000', wholeNumber(1, 1_000), 100)
     .option('--after <cursor>', 'cursor that the previous list printed, to continue after it')
     .with(addStoreOptions)

@@ -132,7 +132,8 @@ function signatureOf({ keyIndex, profile }: StoredDelivery, headers: HeaderPairs
 
 /** Actions on one delivery. Another process can change its state at any time, so the result says if it was too late. */
 export function createActions(inbox: Store): Action<Item>[] {
-  const isChangeable = ({ outcome: { word } }: Item): boolean => word === 'waiting' || word === 'dead'
+  const isChangeable = ({ outcome: { word } }: Item): boolean =>
+    word === 'waiting' || word === 'dead' || word === 'unhandled'
 
   async function apply(
     { id }: Item,
@@ -162,7 +163,7 @@ export function createActions(inbox: Store): Action<Item>[] {
       label: 'Discard',
       isAvailable: isChangeable,
       question: ({ outcome: { word } }) =>
-        `Discard this ${word === 'dead' ? 'dead letter' : 'waiting delivery'}? It cannot be restored, and the inbox no longer recognizes it as a duplicate.`,
+        `Discard this ${word === 'dead' ? 'dead letter' : `${word} delivery`}? It cannot be restored, and the inbox no longer recognizes it as a duplicate.`,
       run: (item) =>
         apply(item, (id) => inbox.discard(id), [
           `The delivery ${item.id} is discarded.`,

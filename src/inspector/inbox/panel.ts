@@ -1,4 +1,4 @@
-import type { InboxState, InboxStats } from '../../inbox/durable-inbox.ts'
+import type { InboxState, InboxStats, PurgeOptions } from '../../inbox/durable-inbox.ts'
 import { toDuration } from '../../shared/words.ts'
 import { deliveryPath } from '../html/page.ts'
 import { type Html, html, renderFacts, renderTable, toCount } from '../html/template.ts'
@@ -17,8 +17,9 @@ export function createInboxPanel(inbox: Store, samples: Samples): Panel {
     title: 'Inbox',
     actions: createPanelActions(inbox),
     async summary() {
-      const { waiting, active, dead } = await readStats()
-      return `${number(waiting + active)} pending, ${number(dead)} dead`
+      const { waiting, active, dead, unhandled } = await readStats()
+      const rest = unhandled > 0 ? `, ${number(unhandled)} unhandled` : ''
+      return `${number(waiting + active)} pending, ${number(dead)} dead${rest}`
     },
     async render(tools) {
       const stats = await readStats()
@@ -29,16 +30,19 @@ export function createInboxPanel(inbox: Store, samples: Samples): Panel {
 
 const number = (value: number): string => value.toLocaleString('en')
 
-function renderStats({ waiting, active, done, dead, maxPending, oldest }: InboxStats): Html {
+function renderStats({ waiting, active, done, dead, unhandled, maxPending, oldest }: InboxStats): Html {
   const pending = waiting + active
   // `geohook inbox ui` does not know the limit of the process that receives deliveries.
   const isLimited = Number.isFinite(maxPending)
   const share = Math.min(100, Math.floor((pending / maxPending) * 100))
+  const badCount = (count: number) =>
+    count > 0 ? html`<span class="outcome bad">${number(count)}</span>` : '0'
   return renderFacts([
     ['Waiting', number(waiting)],
     ['Active', number(active)],
     ['Done', number(done)],
-    ['Dead letters', dead > 0 ? html`<span class="outcome bad">${number(dead)}</span>` : '0'],
+    ['Dead letters', badCount(dead)],
+    ['Unhandled', badCount(unhandled)],
     [
       'Pending',
       isLimited ? `${number(pending)} of at most ${number(maxPending)}: ${share} % full` : number(pending),
@@ -82,56 +86,48 @@ const age = (time: Date): string => `${toDuration(Date.now() - +time)} ago`
 
 /** Actions on all deliveries of a state. Each asks first, and says how many deliveries it is about. */
 function createPanelActions(inbox: Store): PanelAction[] {
-  const countOf = async (state: 'done' | 'dead'): Promise<number> => (await inbox.stats())[state]
-
   return [
-    {
-      name: 'retry-dead',
-      label: 'Retry dead letters',
-      async question() {
-        const dead = await countOf('dead')
-        const rest = dead > MAX_RETRIED ? ` The oldest ${number(MAX_RETRIED)} are retried at once.` : ''
-        return `Retry ${countLetters(dead)}, each with its full number of attempts?${rest}`
-      },
-      async run() {
-        const retried = await retryDeadLetters(inbox)
-        if (retried === 0) return { message: 'There were no dead letters to retry.' }
-        const dead = await countOf('dead')
-        return {
-          message: `Retried ${countLetters(retried)}${dead > 0 ? `; ${countLetters(dead)} remain or are new` : ''}.`,
-        }
-      },
-    },
+    retry('dead', 'Retry dead letters', ', each with its full number of attempts'),
     // Uses purge(), because discard() would also remove a dead letter that another process has just retried.
-    purge('dead', 'discard-dead', 'Discard all dead letters', countLetters),
-    purge('done', 'purge-done', 'Remove done deliveries', countDone),
+    purge('dead', 'discard-dead', 'Discard all dead letters'),
+    retry('unhandled', 'Retry unhandled deliveries'),
+    purge('unhandled', 'discard-unhandled', 'Discard all unhandled deliveries'),
+    purge('done', 'purge-done', 'Remove done deliveries'),
   ]
 
-  function purge(
-    state: 'done' | 'dead',
-    name: string,
-    label: string,
-    describe: (count: number) => string,
-  ): PanelAction {
-    const [verb, past] = state === 'dead' ? ['Discard', 'Discarded'] : ['Remove', 'Removed']
+  async function describeAll(state: EndState): Promise<string> {
+    return describe((await inbox.stats())[state], state)
+  }
+
+  function retry(state: 'dead' | 'unhandled', label: string, detail = ''): PanelAction {
+    return {
+      name: `retry-${state}`,
+      label,
+      question: async () => `Retry ${await describeAll(state)}${detail}?`,
+      run: async () => ({ message: `Retried ${describe(await inbox.retry({ state }), state)}.` }),
+    }
+  }
+
+  function purge(state: EndState, name: string, label: string): PanelAction {
+    const [verb, past] = state === 'done' ? ['Remove', 'Removed'] : ['Discard', 'Discarded']
     return {
       name,
       label,
       question: async () =>
-        `${verb} ${describe(await countOf(state))}? This cannot be undone, and the inbox then no longer recognizes duplicates of them.`,
-      run: async () => ({ message: `${past} ${describe(await inbox.purge({ state }))}.` }),
+        `${verb} ${await describeAll(state)}? This cannot be undone, and the inbox then no longer recognizes duplicates of them.`,
+      run: async () => ({ message: `${past} ${describe(await inbox.purge({ state }), state)}.` }),
     }
   }
 }
 
-const countLetters = (number: number): string => toCount(number, 'dead letter')
-const countDone = (number: number): string => toCount(number, 'done delivery', 'done deliveries')
+type EndState = PurgeOptions['state']
+
+const describe = (count: number, state: EndState): string =>
+  state === 'dead'
+    ? toCount(count, 'dead letter')
+    : toCount(count, `${state} delivery`, `${state} deliveries`)
 
 const PAGE_SIZE = 1_000
-/** Maximum number of dead letters that one click retries. */
-const MAX_RETRIED = 10_000
-/** Maximum number of concurrent retries. Each waits for a round trip to the server. */
-const CONCURRENCY = 8
 const MAX_ERRORS = 10
 
 /** An error with the dead letters that have it. */
@@ -143,31 +139,6 @@ interface DeadLetterError {
   last: Date
   /** Id of the last one. */
   id: string
-}
-
-/** Retries the oldest dead letters. Those that another process has just retried or removed do not count. */
-async function retryDeadLetters(inbox: Store): Promise<number> {
-  const pending = (await listIds(inbox)).values()
-  let retried = 0
-  async function work(): Promise<void> {
-    for (const id of pending) if (await inbox.retry(id)) retried++
-  }
-  // All calls share one iterator, so each id is retried once.
-  await Promise.all(Array.from({ length: CONCURRENCY }, work))
-  return retried
-}
-
-/** Reads all pages before it returns, because retrying dead letters in between would shift the pages. */
-async function listIds(inbox: Store): Promise<string[]> {
-  const ids = new Set<string>()
-  let after: string | undefined
-  for (let page = 0; page < MAX_RETRIED / PAGE_SIZE; page++) {
-    const { entries, next } = await inbox.list({ state: 'dead', limit: PAGE_SIZE, after })
-    for (const { id } of entries) ids.add(id)
-    if (next === undefined) break
-    after = next
-  }
-  return [...ids]
 }
 
 /**

@@ -52,18 +52,19 @@ describe.concurrent('geohook inbox export', () => {
       expect(await run('export', UNKNOWN_ID)).toMatchObject({ code: 1, stdout: '' })
     }))
 
-  it('exports all dead letters', () =>
-    withInbox({ done: 1, dead: 3 }, async ({ run, dead }) => {
-      const out = join(folder, 'all')
-      const { exported, refused } = parseStdout(await run('export', '--dead', '--out', out, '--json'))
-      expect(exported.map(({ id }: { id: string }) => id).sort()).toEqual([...dead].sort())
+  it.each(['dead', 'unhandled'] as const)('exports all deliveries of a state with --%s', (state) =>
+    withInbox({ done: 1, dead: 3, unhandled: 2 }, async ({ run, ...filled }) => {
+      const out = join(folder, `all-${state}`)
+      const { exported, refused } = parseStdout(await run('export', `--${state}`, '--out', out, '--json'))
+      expect(exported.map(({ id }: { id: string }) => id).sort()).toEqual([...filled[state]].sort())
       expect(exported.map(({ file }: { file: string }) => file).sort()).toEqual(
         readdirSync(out)
           .sort()
           .map((name) => join(out, name)),
       )
       expect(refused).toEqual([])
-    }))
+    }),
+  )
 
   it('skips captures of an earlier export, and adds new dead letters', () =>
     withInbox({ dead: 2 }, async ({ run, inbox, dead }) => {

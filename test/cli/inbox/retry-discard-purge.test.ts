@@ -1,6 +1,6 @@
 // @module-tag sqlite
 import { describe, expect, it } from 'vitest'
-import { deadLetters } from '../../../src/cli/inbox/batch.ts'
+import { listAll } from '../../../src/cli/inbox/batch.ts'
 import { parseStdout } from '../../helpers/cli.ts'
 import { fill, handleAll, payloads } from '../../helpers/dead-letters.ts'
 import { createInboxes, UNKNOWN_ID } from '../../helpers/inboxes.ts'
@@ -12,8 +12,9 @@ describe.concurrent.each([
   ['discard', 'discarded', undefined],
 ] as const)('geohook inbox %s', (command, verb, after) => {
   it('processes valid deliveries, prints why it refuses the others, and exits with 1', () =>
-    withInbox({ done: 1, dead: 1, waiting: 1 }, async ({ run, inbox, done, dead, waiting }) => {
-      const result = await run(command, ...dead, ...done, UNKNOWN_ID, ...waiting)
+    withInbox({ done: 1, dead: 1, unhandled: 1, waiting: 1 }, async (filled) => {
+      const { run, inbox, done, dead, unhandled, waiting } = filled
+      const result = await run(command, ...dead, ...done, UNKNOWN_ID, ...unhandled, ...waiting)
       expect(result).toEqual({
         code: 1,
         stderr: '',
@@ -21,12 +22,13 @@ describe.concurrent.each([
           `${verb} ${dead}`,
           `not ${verb} ${done}: it is done`,
           `not ${verb} ${UNKNOWN_ID}: it is not in the inbox`,
+          `${verb} ${unhandled}`,
           `${verb} ${waiting}`,
-          `2 deliveries ${verb}, of 4`,
+          `3 deliveries ${verb}, of 5`,
           '',
         ].join('\n'),
       })
-      for (const id of [...dead, ...waiting]) expect((await inbox.get(id))?.state).toBe(after)
+      for (const id of [...dead, ...unhandled, ...waiting]) expect((await inbox.get(id))?.state).toBe(after)
       const again = await run(command, ...done, UNKNOWN_ID, '--json')
       expect(again.code).toBe(1)
       expect(parseStdout(again)).toEqual({
@@ -38,14 +40,19 @@ describe.concurrent.each([
       })
     }))
 
-  it('processes all dead letters, and no other deliveries, with --dead', () =>
-    withInbox({ done: 1, dead: 2, waiting: 1 }, async ({ run, inbox }) => {
-      const all = command === 'discard' ? ['--dead', '--yes'] : ['--dead']
-      expect(await run(command, ...all)).toEqual({ code: 0, stdout: `2 dead letters ${verb}\n`, stderr: '' })
-      expect(await inbox.stats()).toMatchObject({ done: 1, dead: 0, waiting: after ? 3 : 1 })
+  it.each([
+    ['dead', 'dead letters'],
+    ['unhandled', 'unhandled deliveries'],
+  ] as const)('processes all deliveries of a state, and no others, with --%s', (state, noun) =>
+    withInbox({ done: 1, dead: 2, unhandled: 2, waiting: 1 }, async ({ run, inbox }) => {
+      const all = command === 'discard' ? [`--${state}`, '--yes'] : [`--${state}`]
+      expect(await run(command, ...all)).toEqual({ code: 0, stdout: `2 ${noun} ${verb}\n`, stderr: '' })
+      const rest = { done: 1, dead: 2, unhandled: 2, waiting: after ? 3 : 1, [state]: 0 }
+      expect(await inbox.stats()).toMatchObject(rest)
       expect(parseStdout(await run(command, ...all, '--json'))).toEqual({ [verb]: 0, refused: [] })
-      expect((await run(command, ...all)).stdout).toBe('there are no dead letters\n')
-    }))
+      expect((await run(command, ...all)).stdout).toBe(`there are no ${noun}\n`)
+    }),
+  )
 })
 
 it('geohook inbox retry --dead retries more dead letters than it lists at a time', async () => {
@@ -57,7 +64,7 @@ it('geohook inbox retry --dead retries more dead letters than it lists at a time
 
 describe.concurrent('geohook inbox purge', () => {
   it('removes deliveries that ended before --older-than, and prints their number', () =>
-    withInbox({ done: 2, dead: 1, waiting: 1 }, async ({ run, inbox }) => {
+    withInbox({ done: 2, dead: 1, unhandled: 1, waiting: 1 }, async ({ run, inbox }) => {
       expect((await run('purge', '--state', 'done', '--older-than', '7d')).stdout).toBe(
         '0 deliveries removed\n',
       )
@@ -66,15 +73,16 @@ describe.concurrent('geohook inbox purge', () => {
         stdout: '2 deliveries removed\n',
         stderr: '',
       })
-      expect(parseStdout(await run('purge', '--state', 'dead', '--json'))).toEqual({ removed: 1 })
-      expect(await inbox.stats()).toMatchObject({ done: 0, dead: 0, waiting: 1 })
+      for (const state of ['dead', 'unhandled'])
+        expect(parseStdout(await run('purge', '--state', state, '--json'))).toEqual({ removed: 1 })
+      expect(await inbox.stats()).toMatchObject({ done: 0, dead: 0, unhandled: 0, waiting: 1 })
     }))
 })
 
-describe('deadLetters', () => {
+describe('listAll', () => {
   it('yields dead letters that appear between passes, and none twice', () =>
     withInbox({ dead: 3 }, async ({ inbox, dead }) => {
-      const letters = deadLetters(inbox)
+      const letters = listAll(inbox, 'dead')
       expect((await letters.next()).value?.sort()).toEqual([...dead].sort())
       const died = await fill(inbox, payloads(2))
       await handleAll(inbox, 'the map is still away')
@@ -90,7 +98,7 @@ describe('deadLetters', () => {
         await handleAll(inbox, 'the map is away')
       }
       await fillAgain()
-      for await (const ids of deadLetters(inbox)) {
+      for await (const ids of listAll(inbox, 'dead')) {
         expect(ids).toHaveLength(1)
         passes++
         await fillAgain()

@@ -11,19 +11,20 @@ const { withInbox } = createInboxes()
 
 describe.concurrent('geohook inbox stats', () => {
   it('prints the number of deliveries in each state, and how long the oldest one has been waiting', () =>
-    withInbox({ done: 1, dead: 2, waiting: 3 }, async ({ inbox, run }) => {
+    withInbox({ done: 1, dead: 2, unhandled: 1, waiting: 3 }, async ({ inbox, run }) => {
       const result = await run('stats')
       expect(result).toMatchObject({ code: 0, stderr: '' })
       const table = linesOf(result).map((line) => line.split(/ {2,}/))
-      expect(table.slice(0, 5)).toEqual([
+      expect(table.slice(0, 6)).toEqual([
         ['state', 'deliveries'],
         ['waiting', '3'],
         ['active', '0'],
         ['done', '1'],
         ['dead', '2'],
+        ['unhandled', '1'],
       ])
       const { oldest } = await inbox.stats()
-      expect(linesOf(result)[5]).toMatch(
+      expect(linesOf(result)[6]).toMatch(
         new RegExp(`^oldest waiting: ${oldest?.toISOString()}, \\d+ (ms|s|min) ago$`),
       )
       expect(parseStdout(await run('stats', '--json'))).toEqual({
@@ -31,6 +32,7 @@ describe.concurrent('geohook inbox stats', () => {
         active: 0,
         done: 1,
         dead: 2,
+        unhandled: 1,
         oldest: oldest?.toISOString(),
         age: expect.any(Number),
       })
@@ -38,20 +40,26 @@ describe.concurrent('geohook inbox stats', () => {
 
   it('prints no age for an empty inbox', () =>
     withInbox({}, async ({ run }) => {
-      expect(parseStdout(await run('stats', '--json'))).toEqual({ waiting: 0, active: 0, done: 0, dead: 0 })
+      const counts = { waiting: 0, active: 0, done: 0, dead: 0, unhandled: 0 }
+      expect(parseStdout(await run('stats', '--json'))).toEqual(counts)
       expect((await run('stats')).stdout).not.toContain('oldest')
     }))
 })
 
 describe.concurrent('geohook inbox list', () => {
   it('prints a table, oldest delivery first', () =>
-    withInbox({ done: 1, dead: 1, waiting: 1 }, async ({ run, done, dead, waiting }) => {
+    withInbox({ done: 1, dead: 1, unhandled: 1, waiting: 1 }, async (filled) => {
+      const { run, done, dead, unhandled, waiting } = filled
       const [head, ...rows] = linesOf(await run('list'))
       expect(head).toMatch(/^id +state +attempts +received +next or end +change types +size +error$/)
       expect(rows.map((row) => row.split(/ {2,}/).slice(0, 3))).toEqual([
         [...done, 'done', '1'],
         [...dead, 'dead', '1'],
+        [...unhandled, 'unhandled', '0'],
         [...waiting, 'waiting', '0'],
+      ])
+      expect(linesOf(await run('list', '--state', 'unhandled')).slice(1)).toEqual([
+        expect.stringMatching(`^${unhandled} +unhandled `),
       ])
       const [, , , received, ended, types, size, error] = rows[1]?.split(/ {2,}/) ?? []
       expect(received).toMatch(TIME)

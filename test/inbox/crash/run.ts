@@ -169,9 +169,10 @@ async function drain(url: string): Promise<InboxStats> {
 }
 
 /** Compares the statistics of the inbox with the verdict. Returns the differences. */
-function compare({ done, dead }: InboxStats, { handled }: Verdict): string[] {
+function compare({ done, dead, unhandled }: InboxStats, { handled }: Verdict): string[] {
   const faults: string[] = []
   if (dead > 0) faults.push(`${dead} dead letters`)
+  if (unhandled > 0) faults.push(`${unhandled} unhandled deliveries`)
   if (done !== handled) faults.push(`the inbox has ${done} done, and ${handled} were handled`)
   return faults
 }

@@ -40,7 +40,7 @@ again.work(
   }),
 )
 await until(async () => (await again.stats()).dead === 1 && (await again.stats()).done === 2)
-const { waiting, active, done, dead } = await again.stats()
+const { waiting, active, done, dead, unhandled } = await again.stats()
 await again.close()
 
 const duplicates = createSqliteDuplicates({ path })
@@ -49,4 +49,5 @@ await duplicates.done('a')
 claims.push(await duplicates.claim('a'))
 await duplicates.close()
 
-console.log(JSON.stringify({ statuses, attempts: attempts.sort(), waiting, active, done, dead, claims }))
+const states = { waiting, active, done, dead, unhandled }
+console.log(JSON.stringify({ statuses, attempts: attempts.sort(), ...states, claims }))
