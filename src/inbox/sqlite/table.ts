@@ -25,6 +25,14 @@ const ROW = 'seq, id, state, due, attempts, errors, received, size, types'
 const TAKEN = `SELECT seq, id, received, attempts + 0 AS attempts, token + 0 AS token, alone + 0 AS alone, head, body
   FROM task JOIN delivery USING (seq) LEFT JOIN content USING (seq)`
 
+/**
+ * Condition for many rows. In a savepoint, each statement takes longer than the one before, so they must not be changed
+ * one by one.
+ */
+const AMONG = 'seq IN (SELECT value FROM json_each(?))'
+
+const seqsOf = (rows: readonly { seq: number }[]): string => JSON.stringify(rows.map(({ seq }) => seq))
+
 interface TakenRow extends StoredContent, HeldDelivery {
   attempts: number
   alone: number
@@ -196,9 +204,10 @@ export function createSqliteTable(
           "SELECT seq FROM task WHERE state = 3 AND handler = '' AND seq > ? ORDER BY seq LIMIT ?",
           ...[after, limit],
         )
-        const now = readTime(db)
-        for (const { seq } of dead)
-          db.run("UPDATE task SET state = 0, due = ?, attempts = 0 WHERE seq = ? AND handler = ''", now, seq)
+        db.run(
+          `UPDATE task SET state = 0, due = ?, attempts = 0 WHERE ${AMONG} AND handler = ''`,
+          ...[readTime(db), seqsOf(dead)],
+        )
         return dead.map(({ seq }) => seq)
       }),
 
@@ -217,7 +226,7 @@ export function createSqliteTable(
           ...[stateNumber(state), readTime(db) - age, limit],
         )
         const batch = upToBytes(ended, MAX_REMOVED_BYTES)
-        for (const { seq } of batch) db.run('DELETE FROM task WHERE seq = ?', seq)
+        db.run(`DELETE FROM task WHERE ${AMONG}`, seqsOf(batch))
         return batch.length
       })
       for (let turn = 0; turn < VACUUMS_PER_PURGE && (await write((db) => vacuum(db))) > 0; turn++);
