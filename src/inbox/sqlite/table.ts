@@ -13,7 +13,14 @@ import {
 import { watchClock } from './clock.ts'
 import type { Database, Value } from './driver.node.ts'
 import { createSqliteGenerations } from './generations.ts'
-import { createReclaimer, MAX_REMOVED_BYTES, type Sized, upToBytes, vacuum } from './reclaim-space.ts'
+import {
+  createReclaimer,
+  MAX_REMOVED,
+  MAX_REMOVED_BYTES,
+  type Sized,
+  upToBytes,
+  vacuum,
+} from './reclaim-space.ts'
 import type { Transactions } from './transactions.ts'
 
 /** Maximum number of transactions that shrink the file after each purge. SQLite reuses the free pages that remain. */
@@ -223,7 +230,7 @@ export function createSqliteTable(
         const ended = db.all<Sized>(
           `SELECT seq, size FROM task JOIN delivery USING (seq)
            WHERE state = ? AND state >= 2 AND due <= ? LIMIT ?`,
-          ...[stateNumber(state), readTime(db) - age, limit],
+          ...[stateNumber(state), readTime(db) - age, Math.min(limit, MAX_REMOVED)],
         )
         const batch = upToBytes(ended, MAX_REMOVED_BYTES)
         db.run(`DELETE FROM task WHERE ${AMONG}`, seqsOf(batch))
