@@ -72,8 +72,12 @@ export function createSqliteTable(
       const head = toHead(delivery)
       const service = serviceOf(events) ?? null
       const putting = transactions.add(head.length + rawBody.length, (db, requireSpace) => {
-        if (db.get('SELECT 1 FROM delivery WHERE id = ?', id)) return 'duplicate'
-        const pending = pendingOf(db)
+        const pending = db.getOne<{ isStored: number | null; number: number; bytes: number }>(
+          `SELECT (SELECT 1 FROM delivery WHERE id = ?) AS isStored, sum(number) AS number, sum(bytes) AS bytes
+           FROM total WHERE state IN (0, 1, 5)`,
+          id,
+        )
+        if (pending.isStored) return 'duplicate'
         if (pending.number >= maxPending) return 'full'
         if (pending.bytes + rawBody.length > maxPendingBytes)
           throw new Error(
@@ -81,8 +85,8 @@ export function createSqliteTable(
           )
         requireSpace()
         const now = readTime(db)
-        const { seq } = db.getOne<{ seq: number }>(
-          'INSERT INTO delivery (id, received, tenant, service, types, size) VALUES (?, ?, ?, ?, ?, ?) RETURNING seq',
+        db.run(
+          'INSERT INTO delivery (id, received, tenant, service, types, size) VALUES (?, ?, ?, ?, ?, ?)',
           ...[
             id,
             receivedAt.getTime(),
@@ -92,10 +96,10 @@ export function createSqliteTable(
             rawBody.length,
           ],
         )
-        db.run('INSERT INTO content VALUES (?, ?, ?)', seq, head, rawBody)
+        db.run('INSERT INTO content VALUES (last_insert_rowid(), ?, ?)', head, rawBody)
         db.run(
-          'INSERT INTO task (seq, service, state, due) VALUES (?, ?, 0, ?)',
-          ...[seq, service && serviceKey(service, tenant), now],
+          'INSERT INTO task (seq, service, state, due) VALUES (last_insert_rowid(), ?, 0, ?)',
+          ...[service && serviceKey(service, tenant), now],
         )
         return 'stored'
       })
@@ -243,9 +247,6 @@ export function createSqliteTable(
     close,
   }
 }
-
-const pendingOf = (db: Database): { number: number; bytes: number } =>
-  db.getOne('SELECT sum(number) AS number, sum(bytes) AS bytes FROM total WHERE state IN (0, 1, 5)')
 
 /** @returns false if the owner has lost the delivery */
 function endAttempt(

@@ -14,7 +14,7 @@ const open = (): DurableInbox =>
   fixture.keep(createSqliteInbox({ path: fixture.path, observer: { trouble() {} } }))
 
 const COUNT = 'SELECT * FROM total'
-const INSERT = 'INSERT INTO content VALUES (?, ?, ?)'
+const INSERT = 'INSERT INTO content VALUES (last_insert_rowid(), ?, ?)'
 const TAKE =
   'UPDATE task SET state = 1, attempts = ?, token = ?, alone = ?, owner = ?, started = ?, due = ? WHERE seq = ?'
 
