@@ -53,8 +53,6 @@ create index if not exists inbox_task_due on ${schema}.inbox_task (queue, handle
 create index if not exists inbox_task_active on ${schema}.inbox_task (queue, due) where state = 1;
 create index if not exists inbox_task_ended on ${schema}.inbox_task (queue, state, due) where state >= 2;
 create index if not exists inbox_task_listed on ${schema}.inbox_task (queue, state, seq);
-create index if not exists inbox_task_service on ${schema}.inbox_task (queue, handler, hashtextextended(service, 0), seq)
-  where state in (0, 1, 5) and service is not null;
 create table if not exists ${schema}.inbox_worker (
   id uuid primary key, queue text collate "C" not null, names text, types text, seen timestamptz not null
 );

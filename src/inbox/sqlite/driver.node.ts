@@ -12,6 +12,8 @@ export interface Database {
   /** Like `get`, for a statement that always returns a row. */
   getOne<Row>(sql: string, ...values: Value[]): Row
   all<Row>(sql: string, ...values: Value[]): Row[]
+  /** The number of rows that `run` has changed. */
+  changes(): number
   /** Runs several statements. */
   exec(sql: string): void
   close(): void
@@ -71,6 +73,7 @@ async function loadDriver(): Promise<OpenDatabase> {
 
 function toDatabase(driver: Driver): Database {
   const statements = new Map<string, ReturnType<Driver['prepare']>>()
+  let changes = 0
   const prepare = (sql: string) => {
     const statement = statements.get(sql) ?? driver.prepare(sql)
     statements.set(sql, statement)
@@ -78,10 +81,15 @@ function toDatabase(driver: Driver): Database {
   }
 
   return {
-    run: (sql, ...values) => Number(prepare(sql).run(...values).changes),
+    run(sql, ...values) {
+      const changed = Number(prepare(sql).run(...values).changes)
+      changes += changed
+      return changed
+    },
     get: <Row>(sql: string, ...values: Value[]) => prepare(sql).get(...values) as Row | undefined,
     getOne: <Row>(sql: string, ...values: Value[]) => prepare(sql).get(...values) as Row,
     all: <Row>(sql: string, ...values: Value[]) => prepare(sql).all(...values) as Row[],
+    changes: () => changes,
     exec: (sql) => void driver.exec(sql),
     close: () => void driver.close(),
   }

@@ -1,7 +1,11 @@
 import type { Database } from './driver.node.ts'
 import type { Transactions } from './transactions.ts'
 
-/** Maximum body bytes removed in one transaction. It is limited because the transaction blocks the event loop. */
+/**
+ * Maximum number of tasks, and of body bytes, removed in one transaction. They are limited because the transaction blocks
+ * the event loop.
+ */
+export const MAX_REMOVED = 250
 export const MAX_REMOVED_BYTES: number = 64 * 1024 ** 2
 
 /** Maximum number of 4 KiB pages that one transaction truncates from the end of the file. */

@@ -154,7 +154,6 @@ const VERSION_5 = `
   CREATE INDEX task_active ON task (due) WHERE state = 1;
   CREATE INDEX task_ended ON task (state, due) WHERE state >= 2;
   CREATE INDEX task_listed ON task (state, seq);
-  CREATE INDEX task_service ON task (handler, service, seq) WHERE state IN (0, 1, 5) AND service IS NOT NULL;
 
   DROP TABLE total;
   CREATE TABLE total (state INTEGER PRIMARY KEY, number INTEGER NOT NULL, bytes INTEGER NOT NULL);

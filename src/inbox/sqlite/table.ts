@@ -22,7 +22,14 @@ import {
 import { watchClock } from './clock.ts'
 import type { Database, Value } from './driver.node.ts'
 import { createSqliteGenerations } from './generations.ts'
-import { createReclaimer, MAX_REMOVED_BYTES, type Sized, upToBytes, vacuum } from './reclaim-space.ts'
+import {
+  createReclaimer,
+  MAX_REMOVED,
+  MAX_REMOVED_BYTES,
+  type Sized,
+  upToBytes,
+  vacuum,
+} from './reclaim-space.ts'
 import type { Transactions } from './transactions.ts'
 
 /** Maximum number of transactions that shrink the file after each purge. SQLite reuses the free pages that remain. */
@@ -33,6 +40,14 @@ const ROW = 'seq, id, state, due, attempts, errors, received, size, types'
 /** Columns of a task that a worker takes, with its content. `+ 0` turns a damaged value into a number. */
 const TAKEN = `SELECT seq, id, received, types, attempts + 0 AS attempts, token + 0 AS token, alone + 0 AS alone, head, body
   FROM task JOIN delivery USING (seq) LEFT JOIN content USING (seq)`
+
+/**
+ * Condition for many rows. In a savepoint, each statement takes longer than the one before, so they must not be changed
+ * one by one.
+ */
+const AMONG = 'seq IN (SELECT value FROM json_each(?))'
+
+const seqsOf = (rows: readonly { seq: number }[]): string => JSON.stringify(rows.map(({ seq }) => seq))
 
 interface TakenRow extends StoredContent, HeldDelivery {
   attempts: number
@@ -66,8 +81,12 @@ export function createSqliteTable(
       const head = toHead(delivery)
       const service = serviceOf(events) ?? null
       const putting = transactions.add(head.length + rawBody.length, (db, requireSpace) => {
-        if (db.get('SELECT 1 FROM delivery WHERE id = ?', id)) return 'duplicate'
-        const pending = pendingOf(db)
+        const pending = db.getOne<{ isStored: number | null; number: number; bytes: number }>(
+          `SELECT (SELECT 1 FROM delivery WHERE id = ?) AS isStored, sum(number) AS number, sum(bytes) AS bytes
+           FROM total WHERE state IN (0, 1, 5)`,
+          id,
+        )
+        if (pending.isStored) return 'duplicate'
         if (pending.number >= maxPending) return 'full'
         if (pending.bytes + rawBody.length > maxPendingBytes)
           throw new Error(
@@ -75,8 +94,8 @@ export function createSqliteTable(
           )
         requireSpace()
         const now = readTime(db)
-        const { seq } = db.getOne<{ seq: number }>(
-          'INSERT INTO delivery (id, received, tenant, service, types, size) VALUES (?, ?, ?, ?, ?, ?) RETURNING seq',
+        db.run(
+          'INSERT INTO delivery (id, received, tenant, service, types, size) VALUES (?, ?, ?, ?, ?, ?)',
           ...[
             id,
             receivedAt.getTime(),
@@ -86,10 +105,10 @@ export function createSqliteTable(
             rawBody.length,
           ],
         )
-        db.run('INSERT INTO content VALUES (?, ?, ?)', seq, head, rawBody)
+        db.run('INSERT INTO content VALUES (last_insert_rowid(), ?, ?)', head, rawBody)
         db.run(
-          'INSERT INTO task (seq, service, state, due) VALUES (?, ?, 0, ?)',
-          ...[seq, service && serviceKey(service, tenant), now],
+          'INSERT INTO task (seq, service, state, due) VALUES (last_insert_rowid(), ?, 0, ?)',
+          ...[service && serviceKey(service, tenant), now],
         )
         return 'stored'
       })
@@ -239,9 +258,10 @@ export function createSqliteTable(
           "SELECT seq FROM task WHERE state = ? AND handler = '' AND seq > ? ORDER BY seq LIMIT ?",
           ...[stateNumber(state), after, limit],
         )
-        const now = readTime(db)
-        for (const { seq } of ended)
-          db.run("UPDATE task SET state = 0, due = ?, attempts = 0 WHERE seq = ? AND handler = ''", now, seq)
+        db.run(
+          `UPDATE task SET state = 0, due = ?, attempts = 0 WHERE ${AMONG} AND handler = ''`,
+          ...[readTime(db), seqsOf(ended)],
+        )
         return ended.map(({ seq }) => seq)
       }),
 
@@ -257,10 +277,10 @@ export function createSqliteTable(
         const ended = db.all<Sized>(
           `SELECT seq, size FROM task JOIN delivery USING (seq)
            WHERE state = ? AND state >= 2 AND due <= ? LIMIT ?`,
-          ...[stateNumber(state), readTime(db) - age, limit],
+          ...[stateNumber(state), readTime(db) - age, Math.min(limit, MAX_REMOVED)],
         )
         const batch = upToBytes(ended, MAX_REMOVED_BYTES)
-        for (const { seq } of batch) db.run('DELETE FROM task WHERE seq = ?', seq)
+        db.run(`DELETE FROM task WHERE ${AMONG}`, seqsOf(batch))
         return batch.length
       })
       for (let turn = 0; turn < VACUUMS_PER_PURGE && (await write((db) => vacuum(db))) > 0; turn++);
@@ -270,9 +290,6 @@ export function createSqliteTable(
     close,
   }
 }
-
-const pendingOf = (db: Database): { number: number; bytes: number } =>
-  db.getOne('SELECT sum(number) AS number, sum(bytes) AS bytes FROM total WHERE state IN (0, 1, 5)')
 
 /** @returns false if the owner has lost the delivery */
 function endAttempt(

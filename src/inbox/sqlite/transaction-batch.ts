@@ -15,6 +15,8 @@ export interface Operation {
   settle(result: OperationResult): void
   /** Time by `performance.now()` after which the operation no longer waits for a lock. */
   deadline: number
+  /** True if its last transaction was rolled back, because an operation failed. */
+  isAgain?: boolean
 }
 
 export type OperationResult = { value: unknown } | { error: unknown }
@@ -29,12 +31,33 @@ export function takeBatch(queue: Operation[]): Operation[] {
   return queue.splice(0, length === -1 ? MAX_OPERATIONS : length)
 }
 
-/** Runs an operation in a savepoint: if it fails, only its own changes are rolled back. */
-export function runInSavepoint(
+/**
+ * Runs the operations of a transaction. Returns undefined if one fails after it has changed rows: roll back, and run all
+ * of them again. They are then in savepoints, which are too slow for the usual case that none fails.
+ */
+export function runAll(
   db: Database,
-  run: Operation['run'],
+  batch: readonly Operation[],
   requireSpace: () => void,
-): OperationResult {
+): OperationResult[] | undefined {
+  if (batch.some(({ isAgain }) => isAgain))
+    return batch.map(({ run }) => runInSavepoint(db, run, requireSpace))
+  const results: OperationResult[] = []
+  for (const { run } of batch) {
+    const before = db.changes()
+    try {
+      results.push({ value: run(db, requireSpace) })
+    } catch (error) {
+      if (isStoreError(error)) throw error
+      if (db.changes() > before) return undefined
+      results.push({ error })
+    }
+  }
+  return results
+}
+
+/** Runs an operation in a savepoint: if it fails, only its own changes are rolled back. */
+function runInSavepoint(db: Database, run: Operation['run'], requireSpace: () => void): OperationResult {
   db.run('SAVEPOINT job')
   try {
     const value = run(db, requireSpace)

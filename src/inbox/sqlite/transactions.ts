@@ -1,13 +1,7 @@
 import { type Connection, openFile } from './connection.node.ts'
 import { createDiskReserve, type DiskReserve } from './disk-reserve.node.ts'
 import { type Database, isBusy, isFull, isStoreError, mayBeFull, preloadDriver } from './driver.node.ts'
-import {
-  memoize,
-  type Operation,
-  type OperationResult,
-  runInSavepoint,
-  takeBatch,
-} from './transaction-batch.ts'
+import { memoize, type Operation, type OperationResult, runAll, takeBatch } from './transaction-batch.ts'
 
 /** Maximum milliseconds that an operation waits for a lock that another process holds. */
 const LOCK_TIMEOUT = 2_000
@@ -120,9 +114,15 @@ export function createTransactions(path: string): Transactions {
     const requireSpace = memoize(() => reserve.require(bytes))
     try {
       const { db, requireFiles } = connection as Connection
-      results = batch.map(({ run }) => runInSavepoint(db, run, requireSpace))
+      const ended = runAll(db, batch, requireSpace)
+      if (!ended) {
+        db.run('ROLLBACK')
+        queue.unshift(...batch.map((operation) => ({ ...operation, isAgain: true })))
+        return
+      }
       db.run('COMMIT')
       requireFiles()
+      results = ended
     } catch (error) {
       results = batch.map(() => ({ error }))
       recover(error)

@@ -13,7 +13,7 @@ interface Statement {
  * Calls a function before each statement that runs in this process, until the test ends. If the function throws, the
  * statement fails with this error. Has no effect on statements that were prepared before.
  */
-export function beforeStatements(before: (sql: string) => void): void {
+export function beforeStatements(before: (sql: string, values: unknown[]) => void): void {
   const { prepare, exec } = SqliteDatabase.prototype
   const spies = [
     vi.spyOn(SqliteDatabase.prototype, 'prepare').mockImplementation(function (given) {
@@ -22,14 +22,14 @@ export function beforeStatements(before: (sql: string) => void): void {
       const watch =
         (run: (...values: unknown[]) => unknown) =>
         (...values: unknown[]): never => {
-          before(sql)
+          before(sql, values)
           return run.apply(statement, values) as never
         }
       return { run: watch(statement.run), get: watch(statement.get), all: watch(statement.all) }
     }),
     vi.spyOn(SqliteDatabase.prototype, 'exec').mockImplementation(function (given) {
       const sql = String(given)
-      before(sql)
+      before(sql, [])
       return exec.call(this, sql)
     }),
   ]
