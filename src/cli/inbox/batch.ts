@@ -58,8 +58,8 @@ export function createInboxRetryCommand(io: Io): Command {
   return createCommand('retry')
     .summary('retry dead letters or unhandled deliveries')
     .description(
-      'Makes dead letters, unhandled and waiting deliveries due. Dead letters get their full number of attempts again. ' +
-        'The workers of the inbox handle them. The exit code is 1 if a delivery was missing, done or being handled.',
+      'Makes dead letters, unhandled and waiting deliveries due. Dead letters get their full number of attempts ' +
+        'again. The workers of the inbox handle them. The exit code is 1 if a delivery was missing, done or being handled.',
     )
     .with(addStoreOptions)
     .examples(
@@ -323,8 +323,8 @@ const PAGE_SIZE = 1_000
 const MAX_PASSES = 10
 
 /**
- * Yields the ids of all deliveries in a state, each id once. Lists them repeatedly until a pass finds no new id, because
- * a single pass can miss some: pages shift while other processes change deliveries.
+ * Yields the ids of all deliveries in a state, each id once. Lists them repeatedly until a pass finds no new id,
+ * because a single pass can miss some: pages shift while other processes change deliveries.
  */
 export async function* listAll(inbox: DurableInbox, state: InboxState): AsyncGenerator<string[], void, void> {
   const known = new Set<string>()
