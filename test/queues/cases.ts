@@ -91,6 +91,7 @@ export async function send(url: string, body = unique('FeaturesEdited')): Promis
     'content-type': 'application/json',
     'x-service': signatureOf(body),
     authorization: 'Basic c2VjcmV0',
+    connection: 'close', // the server may close an idle connection just when the next request is sent
   }
   return (await fetch(url, { method: 'POST', headers, body })).status
 }
