@@ -132,9 +132,15 @@ function compareWith(
   if (known === undefined) return { after }
   const before: Feature = JSON.parse(known)
   if (known === value) return { before, after, changed: [], moved: false }
-  const changed = differences(before.attributes, after.attributes)
+  const changed = differences(before.attributes, after.attributes).filter(
+    (name) => !isSpelling(name, before.attributes[name], after.attributes[name]),
+  )
   return { before, after, changed, moved: !isEqual(before.geometry, after.geometry) }
 }
+
+/** True if only the spelling of the global id differs. */
+const isSpelling = (name: string, before: unknown, after: unknown): boolean =>
+  GLOBAL_ID.includes(name.toLowerCase()) && toKey(String(before)) === toKey(String(after))
 
 const isNumber = (id: string): boolean => /^\d+$/.test(id)
 
@@ -312,8 +318,8 @@ export interface FeatureComparison<Attributes extends object = Record<string, un
   /** The feature now. Absent if it was deleted. */
   after?: Feature<Attributes>
   /**
-   * Names of the attributes that differ; a missing attribute equals null. Empty if the change was handled before.
-   * Absent if `before` or `after` is absent.
+   * Names of the attributes that differ; a missing attribute equals null. Braces and case of a global id do not matter.
+   * Empty if the change was handled before. Absent if `before` or `after` is absent.
    */
   changed?: string[]
   /** True if the geometry differs. Absent if `before` or `after` is absent. */
