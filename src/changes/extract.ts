@@ -14,7 +14,7 @@ import {
 import type { Settings } from './options.ts'
 import { type Connection, hideTokens, type Run, requestJson } from './request.ts'
 import { type ServiceRequest, toParameters } from './source.ts'
-import type { Changes } from './types.ts'
+import type { Changes, LayerChanges } from './types.ts'
 
 interface Extraction {
   /** URL of the feature service, without a slash at its end. */
@@ -189,8 +189,14 @@ export async function extractService(request: ServiceRequest, scope: ServiceScop
   })
   // An aborted extraction must not raise the generations.
   run.signal.throwIfAborted()
+  if (window.max !== undefined) for (const layer of changes.layers) windowEnds.set(layer, window.max)
   return { request, changes, begin: window.min, ends: endsOf(request, changes, stored) }
 }
+
+const windowEnds = new WeakMap<LayerChanges, number>()
+
+/** The last generation of the window in which changes were extracted; `undefined` if it has no end. */
+export const windowEndOf = (layer: LayerChanges): number | undefined => windowEnds.get(layer)
 
 /** The least generation of the window and of the layers in it: later ones may not have been handled. */
 function beginOf({ window, layers }: ServiceRequest, stored: ReadonlyMap<number, number>): number {
