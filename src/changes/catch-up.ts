@@ -1,12 +1,12 @@
 import { sha256, withCauses } from '#runtime'
 import { configInvalid, type WebhookError } from '../errors.ts'
+import { locksOf } from '../inbox/service-locks.ts'
 import { writeChangesUrl } from '../payload/changes-url.ts'
 import { CAUGHT_UP } from '../receiver/delivery.ts'
 import { warn } from '../receiver/log.ts'
 import type { Delivery } from '../receiver/types.ts'
 import { utf8 } from '../shared/bytes.ts'
 import { resyncRequired, showUrl } from './errors.ts'
-import { locksOf } from './locks.ts'
 import type { CatchUpOptions, ChangesInbox } from './options.ts'
 import type { CopyService, ResyncContext } from './types.ts'
 

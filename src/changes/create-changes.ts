@@ -1,5 +1,6 @@
 import { blameCaller, configInvalid } from '../errors.ts'
 import type { GenerationStore } from '../inbox/generations.ts'
+import { locksOf } from '../inbox/service-locks.ts'
 import { attemptPort } from '../receiver/port.ts'
 import {
   type CatchUp,
@@ -15,7 +16,6 @@ import { openAttachment } from './download.ts'
 import { abortable, ChangesError, showUrl } from './errors.ts'
 import { describeService, extractService, type ServiceChanges } from './extract.ts'
 import { type Handled, readHandled } from './handled.ts'
-import { locksOf } from './locks.ts'
 import {
   type CatchUpOptions,
   type ChangesOptions,
@@ -72,8 +72,8 @@ export interface ChangesClient {
   catchUp(options: CatchUpOptions): CatchUp
   /**
    * Copies all features of a service with your function. Later extractions continue from the generations that were
-   * current before the copy. Waits until no handler of this process has changes of the service; handlers that request
-   * them meanwhile wait for the copy. Requires the option `inbox`.
+   * current before the copy. Waits for attempts of this process that handle the service; later ones wait for the copy.
+   * Requires the option `inbox`.
    *
    * @param service URL of the feature service
    * @param copy called once; reads all features, for example with queries
@@ -198,7 +198,7 @@ export function createChanges(options: ChangesOptions): ChangesClient {
       if (typeof copy !== 'function') throw configInvalid('resync(service, copy): copy must be a function')
       const url = readServiceUrl(service, origins)
       // Otherwise, the copy and the handler would wait for each other.
-      if (onSuccess) locksOf(parts.inbox.generations).leave(onSuccess)
+      if (onSuccess) locksOf(parts.inbox.generations).leave(attemptPort(onSuccess) ?? onSuccess)
       await abortable(copyService(parts, url, { reason: 'requested', signal }, copy), signal)
     },
   }
@@ -251,21 +251,19 @@ async function holdServices<Result>(
 ): Promise<Result> {
   const locks = locksOf(generations)
   const services = requests.map(({ service }) => service)
-  const release = await locks.hold({ attempt: onSuccess, services }, signal)
   const attempt = attemptPort(onSuccess)
+  const owner = attempt ?? onSuccess
+  const release = await locks.hold({ owner, services }, signal)
   const isRunning = attempt?.handler !== undefined
-  if (isRunning) {
-    const leave = (): void => locks.leave(onSuccess)
-    attempt.onEnd(leave)
-    // A handler that ignores its signal must not block copies forever.
-    signal?.addEventListener('abort', leave, { once: true })
-  }
+  if (isRunning) attempt.onEnd(release)
   try {
     const result = await call()
     if (!isRunning) release()
     return result
   } catch (error) {
     release()
+    // The handler may copy the service now.
+    if (error instanceof ChangesError && error.code === 'resync_required') locks.leave(owner)
     throw error
   }
 }

@@ -1,8 +1,14 @@
 import { configInvalid } from '../errors.ts'
 import { nearest } from '../options.ts'
-import { type ChangeType, KNOWN_CHANGE_TYPES, subscriptionsOf, WILDCARD } from '../payload/events.ts'
+import {
+  type ChangeType,
+  KNOWN_CHANGE_TYPES,
+  subscriptionsOf,
+  type WebhookEvent,
+  WILDCARD,
+} from '../payload/events.ts'
 import { printable, warn } from './log.ts'
-import { ATTEMPT_PORT, type AttemptPort } from './port.ts'
+import { ATTEMPT_PORT, type AttemptPort, ENTER, type EnterAttempt } from './port.ts'
 import type {
   AttemptContext,
   Delivery,
@@ -81,6 +87,8 @@ export class Dispatcher {
     const given = new HandledAttempt(context)
     let result: HandleResult = 'unhandled'
     try {
+      const entering = given.enter(delivery.events)
+      if (entering) await entering
       for (const event of delivery.events) {
         for (const { handler, key } of this.#registrationsOf(event.changeType)) {
           result = 'handled'
@@ -121,6 +129,7 @@ export class Dispatcher {
       }),
     )
     try {
+      await given.enter(arrived.map(({ event }) => event))
       for (const registration of [...this.#all]) {
         const handled = arrived.filter(({ registrations }) => registrations.includes(registration))
         for (const { event, delivery, together } of joinEvents(handled)) {
@@ -177,11 +186,13 @@ class HandledAttempt implements HandlerContext, AttemptPort {
   #ends: (() => void)[] | undefined
   #onSuccess: HandlerContext['onSuccess'] | undefined
   #handler: string | undefined
+  readonly #enter: EnterAttempt | undefined
 
   /** @param given default: the first attempt, which is never aborted */
-  constructor(given: AttemptContext | undefined) {
+  constructor(given: (AttemptContext & { [ENTER]?: EnterAttempt }) | undefined) {
     this.attempt = given?.attempt ?? 1
     this.#signal = given?.signal
+    this.#enter = given?.[ENTER]
   }
 
   get signal(): AbortSignal {
@@ -210,8 +221,15 @@ class HandledAttempt implements HandlerContext, AttemptPort {
   }
 
   onEnd(run: () => void): void {
+    // A handler that ignores its signal must not block others forever.
+    if (!this.#ends) this.signal.addEventListener('abort', () => this.#runEnds(), { once: true })
     this.#ends ??= []
     this.#ends.push(run)
+  }
+
+  /** Waits for what must end before the handlers begin. */
+  enter(events: readonly WebhookEvent[]): Promise<void> | undefined {
+    return this.#enter?.(this, events, this.signal)
   }
 
   /** Called before each call of a handler. They run one after another. */
@@ -221,7 +239,11 @@ class HandledAttempt implements HandlerContext, AttemptPort {
 
   end(): void {
     this.#handler = undefined
-    for (const run of this.#ends ?? []) run()
+    this.#runEnds()
+  }
+
+  #runEnds(): void {
+    for (const run of this.#ends?.splice(0) ?? []) run()
   }
 
   /** Creates the context for one call of a handler, with the same signal and the same list of functions. */

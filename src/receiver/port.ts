@@ -1,4 +1,4 @@
-import type { ChangeType } from '../payload/events.ts'
+import type { ChangeType, WebhookEvent } from '../payload/events.ts'
 import type {
   AttemptContext,
   HandleResult,
@@ -49,9 +49,18 @@ export interface AttemptPort {
   readonly handler: string | undefined
   /** Runs a function after all functions of `onSuccess`. */
   afterSuccess(run: () => unknown): void
-  /** Calls a function when the attempt has ended, whether or not it succeeded. */
+  /** Calls a function when the attempt has ended or is aborted. */
   onEnd(run: () => void): void
 }
+
+/** The member of an attempt's context that workers of an inbox add: a function that runs before the handlers. */
+export const ENTER: unique symbol = /* @__PURE__ */ Symbol.for('geohook.enter')
+
+export type EnterAttempt = (
+  attempt: AttemptPort,
+  events: readonly WebhookEvent[],
+  signal: AbortSignal,
+) => Promise<void>
 
 /** Returns the attempt of a function `onSuccess`; `undefined` for a function of an application. */
 export function attemptPort(onSuccess: unknown): AttemptPort | undefined {

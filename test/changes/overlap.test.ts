@@ -1,4 +1,4 @@
-import type { HandlerContext } from 'geohook'
+import { type Delivery, type HandlerContext, parsePayload, type StoredDelivery } from 'geohook'
 import { type ChangesClient, createChanges } from 'geohook/changes'
 import { expect, it } from 'vitest'
 import { receiverPort } from '../helpers/receiver-port.ts'
@@ -16,6 +16,14 @@ function createGate() {
 
 /** Lets everything run that waits for nothing outside. */
 const settle = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 50))
+
+/** Decodes a stored delivery, so that it can be put into an inbox. */
+async function decode(stored: StoredDelivery): Promise<Delivery> {
+  const parsed = parsePayload({ body: stored.rawBody, contentType: stored.contentType })
+  if (!parsed.ok) throw parsed.error
+  const { payload, changeTypes, events } = parsed
+  return { ...stored, payload, changeTypes, events }
+}
 
 /** A receiver whose handler extracts, waits for a gate, and extracts again. Everything is written to a log. */
 async function start() {
@@ -133,15 +141,60 @@ it('a handler can copy the service itself', async () => {
   expect(log.filter((line) => line === 'copy')).toHaveLength(2)
 })
 
-it('a handler whose extraction failed holds nothing', async () => {
-  const { receiver, send, changes, url, answers } = await startWindows()
+it('a handler can copy a service that has purged its changes', async () => {
+  const { receiver, stored, send, changes, url, answers, inbox } = await startWindows()
   answers.extract = () => ({ error: { code: 400, message: 'no' } })
+  let minServerGen = 50
+  answers.describe = () => ({
+    changeTrackingInfo: { layerServerGens: [{ id: 0, minServerGen, serverGen: 2 * minServerGen }] },
+  })
   let copies = 0
   receiver.on('*', async (event, _, context) => {
-    await changes.of(event, context).catch(() => changes.resync(url, () => copies++))
+    await changes.of(event, context).catch((error) => {
+      expect(error.code).toBe('resync_required')
+      return changes.resync(url, () => copies++)
+    })
   })
   expect(await send('[10,20]')).toBe(200)
-  expect(copies).toBe(1)
+  minServerGen = 150
+  inbox.work(receiver)
+  await inbox.put(await decode(stored('[100,200]')))
+  await expect.poll(() => inbox.stats()).toMatchObject({ done: 1 })
+  expect(copies).toBe(2)
+})
+
+it('workers of an inbox wait before the handlers, which can hold a lock that the copy needs', async () => {
+  const { receiver, stored, changes, url, inbox } = await startWindows()
+  const log: string[] = []
+  /** Runs one function at a time. */
+  let last: Promise<unknown> = Promise.resolve()
+  const alone = (run: () => Promise<unknown>): Promise<unknown> => {
+    last = last.then(run)
+    return last
+  }
+  receiver.on('*', (event, _, context) =>
+    alone(async () => {
+      log.push('begin')
+      await settle()
+      await changes.of(event, context)
+      log.push('end')
+    }),
+  )
+  for (const coalesce of [undefined, { by: 'service', wait: 1 } as const]) {
+    log.length = 0
+    const workers = inbox.work(receiver, { coalesce })
+    const copy = () => alone(async () => log.push('copy'))
+    const first = changes.resync(url, async () => {
+      await inbox.put(await decode(stored('[10,20]')))
+      await settle()
+      await copy()
+    })
+    await first
+    await expect.poll(() => log).toContain('begin')
+    await changes.resync(url, copy)
+    expect(log).toEqual(['copy', 'begin', 'end', 'copy'])
+    await workers.close()
+  }
 })
 
 it('waits no longer when a signal is aborted', async () => {
