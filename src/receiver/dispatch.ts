@@ -222,8 +222,11 @@ class HandledAttempt implements HandlerContext, AttemptPort {
 
   onEnd(run: () => void): void {
     // A handler that ignores its signal must not block others forever.
-    if (!this.#ends) this.signal.addEventListener('abort', () => this.#runEnds(), { once: true })
-    this.#ends ??= []
+    if (!this.#ends) {
+      const ends: (() => void)[] = []
+      this.#ends = ends
+      this.signal.addEventListener('abort', () => runEach(ends), { once: true })
+    }
     this.#ends.push(run)
   }
 
@@ -239,11 +242,7 @@ class HandledAttempt implements HandlerContext, AttemptPort {
 
   end(): void {
     this.#handler = undefined
-    this.#runEnds()
-  }
-
-  #runEnds(): void {
-    for (const run of this.#ends?.splice(0) ?? []) run()
+    if (this.#ends) runEach(this.#ends)
   }
 
   /** Creates the context for one call of a handler, with the same signal and the same list of functions. */
@@ -262,12 +261,21 @@ class HandledAttempt implements HandlerContext, AttemptPort {
 
   /** Runs the functions. @throws what one of them threw; the abort reason if the signal is aborted */
   async succeed(): Promise<void> {
-    for (const functions of [this.#functions?.reverse(), this.#last])
-      for (const run of functions ?? []) {
-        this.signal.throwIfAborted()
-        await run()
-      }
+    if (this.#functions) await this.#runAll(this.#functions.reverse())
+    if (this.#last) await this.#runAll(this.#last)
   }
+
+  async #runAll(functions: readonly (() => unknown)[]): Promise<void> {
+    for (const run of functions) {
+      this.signal.throwIfAborted()
+      await run()
+    }
+  }
+}
+
+/** Calls each function once, also if it is called again. */
+function runEach(functions: (() => void)[]): void {
+  for (const run of functions.splice(0)) run()
 }
 
 /** Maximum number of change types to warn about. It is limited because senders choose the names. */

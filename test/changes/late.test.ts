@@ -1,7 +1,7 @@
 import type { Handler } from 'geohook'
 import { expect, it } from 'vitest'
 import { toEvent } from './support.ts'
-import { startWindows, windowsOf } from './windows-server.ts'
+import { PATIENT, startWindows, windowsOf } from './windows-server.ts'
 
 /** A handler that adds the windows that it gets to `seen`. */
 const collect =
@@ -216,7 +216,7 @@ it('a late announcement of catchUp counts as handled', async () => {
   const catchUp = changes.catchUp({ services: [url], onError: (error) => errors.push(error) })
   for (let polls = 0; polls < 3; polls++) {
     await catchUp.poll()
-    await expect.poll(() => inbox.stats()).toMatchObject({ waiting: 0, active: 0 })
+    await expect.poll(() => inbox.stats(), PATIENT).toMatchObject({ waiting: 0, active: 0 })
   }
   await catchUp.close()
   expect(errors).toEqual([])

@@ -3,7 +3,7 @@ import { type ChangesClient, createChanges } from 'geohook/changes'
 import { expect, it } from 'vitest'
 import { receiverPort } from '../helpers/receiver-port.ts'
 import { toEvent } from './support.ts'
-import { startWindows } from './windows-server.ts'
+import { PATIENT, startWindows } from './windows-server.ts'
 
 /** A promise that is resolved from outside. */
 function createGate() {
@@ -52,7 +52,7 @@ async function start() {
 it('a copy waits for handlers that have changes, and later handlers wait for the copy', async () => {
   const { send, gates, log, copy } = await start()
   const first = send('[10,20]')
-  await expect.poll(() => log).toEqual(['begin 1'])
+  await expect.poll(() => log, PATIENT).toEqual(['begin 1'])
   const copying = copy()
   const second = send('[100,110]')
   await settle()
@@ -68,7 +68,7 @@ it('a handler that has changes gets further ones while a copy waits', async () =
     for (const url of urls) await changes.of(toEvent(`${url}/extractChanges?serverGens=[30,40]`), context)
   }
   const first = send('[10,20]')
-  await expect.poll(() => log).toEqual(['begin 1'])
+  await expect.poll(() => log, PATIENT).toEqual(['begin 1'])
   const copies = [copy(), copy(changes, urls[1])]
   await settle()
   gates[0]?.open()
@@ -89,7 +89,7 @@ it('copies of the same service run one after another, also those of another clie
 it('a copy of catchUp waits too', async () => {
   const { send, gates, log, changes, url } = await start()
   const first = send('[10,20]')
-  await expect.poll(() => log).toEqual(['begin 1'])
+  await expect.poll(() => log, PATIENT).toEqual(['begin 1'])
   const catchUp = changes.catchUp({ services: [url], resync: () => log.push('copy') })
   await settle()
   gates[0]?.open()
@@ -104,13 +104,13 @@ it('a handler that failed, and one that ignores its signal, stop no copy', async
     throw new Error('no')
   }
   const failing = receiver.handle(stored('[10,20]'))
-  await expect.poll(() => log).toEqual(['begin 1'])
+  await expect.poll(() => log, PATIENT).toEqual(['begin 1'])
   gates[0]?.open()
   await expect(failing).rejects.toThrow('no')
   await copy()
   const controller = new AbortController()
   void receiver.handle(stored('[20,30]'), { attempt: 1, signal: controller.signal }).catch(() => {})
-  await expect.poll(() => log).toContain('begin 2')
+  await expect.poll(() => log, PATIENT).toContain('begin 2')
   const copying = copy()
   controller.abort(new Error('timeout'))
   await copying
@@ -120,7 +120,7 @@ it('a handler that failed, and one that ignores its signal, stop no copy', async
 it('handlers of several deliveries together are one attempt', async () => {
   const { gates, log, copy, stored, receiver } = await start()
   const handling = receiverPort(receiver).handleTogether([stored('[10,20]'), stored('[20,30]')])
-  await expect.poll(() => log).toEqual(['begin 1'])
+  await expect.poll(() => log, PATIENT).toEqual(['begin 1'])
   const copying = copy()
   await settle()
   gates[0]?.open()
@@ -135,7 +135,7 @@ it('a handler can copy the service itself', async () => {
   }
   // Each would wait for the other.
   const both = [send('[10,20]'), send('[20,30]')]
-  await expect.poll(() => log).toHaveLength(2)
+  await expect.poll(() => log, PATIENT).toHaveLength(2)
   for (const { open } of gates) open()
   expect(await Promise.all(both)).toEqual([200, 200])
   expect(log.filter((line) => line === 'copy')).toHaveLength(2)
@@ -159,7 +159,7 @@ it('a handler can copy a service that has purged its changes', async () => {
   minServerGen = 150
   inbox.work(receiver)
   await inbox.put(await decode(stored('[100,200]')))
-  await expect.poll(() => inbox.stats()).toMatchObject({ done: 1 })
+  await expect.poll(() => inbox.stats(), PATIENT).toMatchObject({ done: 1 })
   expect(copies).toBe(2)
 })
 
@@ -190,7 +190,7 @@ it('workers of an inbox wait before the handlers, which can hold a lock that the
       await copy()
     })
     await first
-    await expect.poll(() => log).toContain('begin')
+    await expect.poll(() => log, PATIENT).toContain('begin')
     await changes.resync(url, copy)
     expect(log).toEqual(['copy', 'begin', 'end', 'copy'])
     await workers.close()
@@ -200,14 +200,14 @@ it('workers of an inbox wait before the handlers, which can hold a lock that the
 it('waits no longer when a signal is aborted', async () => {
   const { send, gates, log, copy, changes, url, stored, receiver } = await start()
   const first = send('[10,20]')
-  await expect.poll(() => log).toEqual(['begin 1'])
+  await expect.poll(() => log, PATIENT).toEqual(['begin 1'])
   const stop = new AbortController()
   const stopped = changes.resync(url, () => log.push('never'), stop)
   stop.abort(new Error('stopped'))
   await expect(stopped).rejects.toThrow('stopped')
   // Nothing waits for the copy that was stopped.
   const second = send('[20,30]')
-  await expect.poll(() => log).toEqual(['begin 1', 'begin 2'])
+  await expect.poll(() => log, PATIENT).toEqual(['begin 1', 'begin 2'])
   const copying = copy()
   const controller = new AbortController()
   const third = receiver.handle(stored('[30,40]'), { attempt: 1, signal: controller.signal })
@@ -228,7 +228,7 @@ it('lets handlers go on when a copy that ignores its signal is aborted', async (
   expect(log).toEqual([])
   controller.abort(new Error('stopped'))
   await expect(copying).rejects.toThrow('stopped')
-  await expect.poll(() => log).toEqual(['begin 1'])
+  await expect.poll(() => log, PATIENT).toEqual(['begin 1'])
   gates[0]?.open()
   expect(await first).toBe(200)
 })

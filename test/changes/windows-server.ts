@@ -7,6 +7,9 @@ import { deliver, KEY } from '../helpers/deliver.ts'
 import { serve } from '../helpers/served.ts'
 import { FAST } from './support.ts'
 
+/** How long to poll for a result on a busy machine. */
+export const PATIENT = { timeout: 60_000 }
+
 /** What a service of {@link startWindows} answers. Tests change it. */
 interface Answers {
   /** The current generation. */
