@@ -20,7 +20,7 @@ const settle = (): Promise<void> => new Promise((resolve) => setTimeout(resolve,
 /** Decodes a stored delivery, so that it can be put into an inbox. */
 async function decode(stored: StoredDelivery): Promise<Delivery> {
   const parsed = parsePayload({ body: stored.rawBody, contentType: stored.contentType })
-  if (!parsed.ok) throw parsed.error
+  if (!parsed.ok) throw new Error(parsed.message)
   const { payload, changeTypes, events } = parsed
   return { ...stored, payload, changeTypes, events }
 }
