@@ -1,5 +1,6 @@
 import { sha256, withCauses } from '#runtime'
 import { configInvalid, type WebhookError } from '../errors.ts'
+import { locksOf } from '../inbox/service-locks.ts'
 import { writeChangesUrl } from '../payload/changes-url.ts'
 import { CAUGHT_UP } from '../receiver/delivery.ts'
 import { warn } from '../receiver/log.ts'
@@ -289,8 +290,19 @@ export interface CatchUpParts {
   track(service: string, signal: AbortSignal): Promise<readonly LayerTracking[]>
 }
 
-/** Copies a service, and stores the generations from before the copy, so that edits during the copy are handled too. */
+/** Copies a service, while no handler of this process has its changes. */
 export async function copyService(
+  parts: CatchUpParts,
+  service: string,
+  context: ResyncContext,
+  copy: CopyService | undefined,
+): Promise<void> {
+  const run = () => copyNow(parts, service, context, copy)
+  await (copy ? locksOf(parts.inbox.generations).copy(service, context.signal, run) : run())
+}
+
+/** Copies a service, and stores the generations from before the copy, so that edits during the copy are handled too. */
+async function copyNow(
   { inbox: { generations }, track }: CatchUpParts,
   service: string,
   context: ResyncContext,
@@ -302,13 +314,15 @@ export async function copyService(
   // The highest generation comes last: if it is not stored, the next poll finds that the service must be copied.
   await generations.replace(service, toGenerations(current))
   const copies = (await generations.get(seenKey(service))).get(COPIES) ?? 0
-  const marks = new Map([[HIGHEST, highestOf(current)]])
-  await generations.replace(seenKey(service), copy ? marks.set(COPIES, copies + 1) : marks)
+  const highest = highestOf(current)
+  const marks = new Map([[HIGHEST, highest]])
+  if (copy) marks.set(COPIES, copies + 1).set(COPIED, highest)
+  await generations.replace(seenKey(service), marks)
 }
 
 /**
- * Returns the name under which two marks of a service are stored in the generations, {@link HIGHEST} and
- * {@link COPIES}, as if they were layers.
+ * Returns the name under which three marks of a service are stored in the generations, {@link HIGHEST},
+ * {@link COPIES} and {@link COPIED}, as if they were layers.
  */
 export const seenKey = (service: string): string => `${service}#seen`
 
@@ -317,3 +331,6 @@ export const HIGHEST = 0
 
 /** The number of copies. Missing before the first copy. */
 const COPIES = 1
+
+/** The highest generation before the last copy. Handlers need no earlier changes. */
+export const COPIED = 2

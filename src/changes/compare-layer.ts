@@ -63,15 +63,18 @@ export function readChangedFeatures(layer: LayerChanges, idField: string | undef
  *
  * @param generation of the extraction. Features whose row is of a higher generation are left out: their changes up to
  * this generation have been handled, and the extraction may be older than the row
+ * @param deletedUntil the same for deletions. Features are as they are now, but all deletions were in the window
  */
 export async function compareFeatures(
   changed: ChangedFeatures,
   rows: readonly KnownRow[],
   generation: number,
-): Promise<{ features: FeatureComparison[]; rows: NewRow[] }> {
+  deletedUntil: number,
+): Promise<{ features: FeatureComparison[]; rows: NewRow[]; deleted: NewRow[] }> {
   const known = new Map(rows.map((row) => [row.key, row]))
   const features: FeatureComparison[] = []
   const written: NewRow[] = []
+  const deleted: NewRow[] = []
   const current = new Map(changed.current)
   const removed = findDeleted(changed, rows)
   for (const { key } of removed) current.delete(key)
@@ -85,14 +88,14 @@ export async function compareFeatures(
   }
   for (const { key, objectId, lastState, isFound } of removed) {
     const row = isFound ? known.get(key) : undefined
-    if (row && row.generation > generation) continue
+    if (row && row.generation > deletedUntil) continue
     // The row of a deleted feature stays, so that an older extraction does not bring the feature back.
-    if (isFound || !known.has(key)) written.push({ key, objectId, value: undefined })
+    if (isFound || !known.has(key)) deleted.push({ key, objectId, value: undefined })
     const before: Feature | undefined = row ? row.value && JSON.parse(row.value) : lastState
     features.push({ id: key, kind: 'delete', ...(before && { before }) })
     if (features.length % MAX_BATCH === 0) await pause()
   }
-  return { features, rows: written }
+  return { features, rows: written, deleted }
 }
 
 /** Finds the deleted features: those with deleted ids that no longer exist. */
@@ -132,9 +135,15 @@ function compareWith(
   if (known === undefined) return { after }
   const before: Feature = JSON.parse(known)
   if (known === value) return { before, after, changed: [], moved: false }
-  const changed = differences(before.attributes, after.attributes)
+  const changed = differences(before.attributes, after.attributes).filter(
+    (name) => !isSpelling(name, before.attributes[name], after.attributes[name]),
+  )
   return { before, after, changed, moved: !isEqual(before.geometry, after.geometry) }
 }
+
+/** True if only the spelling of the global id differs. */
+const isSpelling = (name: string, before: unknown, after: unknown): boolean =>
+  GLOBAL_ID.includes(name.toLowerCase()) && toKey(String(before)) === toKey(String(after))
 
 const isNumber = (id: string): boolean => /^\d+$/.test(id)
 
@@ -312,8 +321,8 @@ export interface FeatureComparison<Attributes extends object = Record<string, un
   /** The feature now. Absent if it was deleted. */
   after?: Feature<Attributes>
   /**
-   * Names of the attributes that differ; a missing attribute equals null. Empty if the change was handled before.
-   * Absent if `before` or `after` is absent.
+   * Names of the attributes that differ; a missing attribute equals null. Braces and case of a global id do not matter.
+   * Empty if the change was handled before. Absent if `before` or `after` is absent.
    */
   changed?: string[]
   /** True if the geometry differs. Absent if `before` or `after` is absent. */

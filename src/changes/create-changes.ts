@@ -1,8 +1,21 @@
 import { blameCaller, configInvalid } from '../errors.ts'
-import { type CatchUp, type CatchUpParts, copyService, type LayerTracking, startCatchUp } from './catch-up.ts'
+import type { GenerationStore } from '../inbox/generations.ts'
+import { locksOf } from '../inbox/service-locks.ts'
+import { attemptPort } from '../receiver/port.ts'
+import {
+  type CatchUp,
+  type CatchUpParts,
+  copyService,
+  HIGHEST,
+  highestOf,
+  type LayerTracking,
+  seenKey,
+  startCatchUp,
+} from './catch-up.ts'
 import { openAttachment } from './download.ts'
 import { abortable, ChangesError, showUrl } from './errors.ts'
-import { describeService, extractService } from './extract.ts'
+import { describeService, extractService, type ServiceChanges } from './extract.ts'
+import { type Handled, readHandled } from './handled.ts'
 import {
   type CatchUpOptions,
   type ChangesOptions,
@@ -13,6 +26,14 @@ import {
 import { type Connection, hideInError, type Run, runWithin } from './request.ts'
 import { readRequests, type ServiceRequest } from './source.ts'
 import type { Attachment, Changes, ChangesContext, ChangesSource, CopyService } from './types.ts'
+
+/** A call of `of` with an inbox. */
+interface HandlerCall {
+  generations: GenerationStore
+  onSuccess: (run: () => unknown) => void
+  /** Key of the handler. Absent if the call is not from a handler of a receiver. */
+  handler: string | undefined
+}
 
 /** Gets the changes behind events. */
 export interface ChangesClient {
@@ -51,13 +72,15 @@ export interface ChangesClient {
   catchUp(options: CatchUpOptions): CatchUp
   /**
    * Copies all features of a service with your function. Later extractions continue from the generations that were
-   * current before the copy. Requires the option `inbox`.
+   * current before the copy. Waits for attempts of this process that handle the service; later ones wait for the copy.
+   * Requires the option `inbox`.
    *
    * @param service URL of the feature service
    * @param copy called once; reads all features, for example with queries
+   * @param context in a handler, its third argument as a whole: otherwise the copy would wait for the handler itself
    * @throws {WebhookError} `config_invalid`, and the codes of {@link of}; any error that `copy` throws
    */
-  resync(service: string, copy: CopyService, context?: { signal?: AbortSignal | undefined }): Promise<void>
+  resync(service: string, copy: CopyService, context?: ChangesContext): Promise<void>
 }
 
 /**
@@ -90,24 +113,46 @@ export function createChanges(options: ChangesOptions): ChangesClient {
       throw hideInError(error, connection.tokens)
     })
 
-  async function extractAll(
-    requests: readonly ServiceRequest[],
-    run: Run,
-    context: ChangesContext | undefined,
-  ): Promise<Changes> {
+  async function extractAll(requests: readonly ServiceRequest[], run: Run) {
     const all: Changes = { layers: [], layerServerGens: [] }
-    // If a later service fails, the changes of an earlier one are not handed over, so its generations must not be raised.
-    const functions: (() => unknown)[] = []
-    const collect = { onSuccess: (raise: () => unknown) => void functions.push(raise) }
+    const services: ServiceChanges[] = []
     // One service after another, because the changes of each can be a large document.
     for (const request of requests) {
-      const { layers, layerServerGens } = await extractService(request, { settings, run, context: collect })
+      const extracted = await extractService(request, { settings, run })
+      const { layers, layerServerGens } = extracted.changes
       // `push(...layers)` would exceed the stack with long lists.
       all.layers = all.layers.concat(layers)
       all.layerServerGens = all.layerServerGens.concat(layerServerGens)
+      services.push(extracted)
     }
-    for (const raise of functions) context?.onSuccess?.(raise)
-    return all
+    return { changes: all, services }
+  }
+
+  /** Extracts what the handler has not handled yet. Stores what it has handled once all handlers have succeeded. */
+  async function extractNew(
+    requests: readonly ServiceRequest[],
+    { generations, onSuccess, handler }: HandlerCall,
+    run: Run,
+  ): Promise<Changes> {
+    const attempt = attemptPort(onSuccess)
+    const afterSuccess = (store: () => unknown): void =>
+      attempt ? attempt.afterSuccess(store) : onSuccess(store)
+    const due: ServiceRequest[] = []
+    const known: Handled[] = []
+    for (const request of requests) {
+      const describe = () => describeService(request.service, run, connection)
+      const handled =
+        handler === undefined ? undefined : await readHandled(generations, request, handler, describe)
+      if (handled) known.push(handled)
+      if (!handled?.isLate) due.push(request)
+    }
+    const { changes, services } = await remember(onSuccess, keyOf(due), async () => {
+      const extracted = await extractAll(due, run)
+      afterSuccess(() => raiseGenerations(generations, extracted.services))
+      return extracted
+    })
+    for (const handled of known) afterSuccess(() => handled.raise(services))
+    return changes
   }
 
   const track = (service: string, signal: AbortSignal): Promise<LayerTracking[]> =>
@@ -119,14 +164,25 @@ export function createChanges(options: ChangesOptions): ChangesClient {
   }
 
   const changes: ChangesClient = {
-    async of<Attributes extends object>(source: ChangesSource, context?: ChangesContext) {
+    async of<Attributes extends object>(source: ChangesSource, context: ChangesContext = {}) {
       requireContext(context, inbox !== undefined)
-      return safely(async () => {
+      const { onSuccess, signal } = context
+      const handler = attemptPort(onSuccess)?.handler
+      const result = safely(async () => {
         const requests = readRequests(source, origins)
-        return remember(context, keyOf(requests), () =>
-          runWithin(timeout, context?.signal, (run) => extractAll(requests, run, context)),
+        const within = <Result>(call: (run: Run) => Promise<Result>) => runWithin(timeout, signal, call)
+        if (!inbox || !onSuccess)
+          return remember(onSuccess, keyOf(requests), () =>
+            within(async (run) => (await extractAll(requests, run)).changes),
+          )
+        const { generations } = inbox
+        return holdServices(generations, requests, { onSuccess, signal }, () =>
+          remember(onSuccess, `${handler} ${keyOf(requests)}`, () =>
+            within((run) => extractNew(requests, { generations, onSuccess, handler }, run)),
+          ),
         )
-      }) as Promise<Changes<Attributes>>
+      })
+      return result as Promise<Changes<Attributes>>
     },
     download: (attachment, options) =>
       safely(() => openAttachment(attachment, connection, timeout, options?.signal)),
@@ -137,10 +193,12 @@ export function createChanges(options: ChangesOptions): ChangesClient {
       )
       return startCatchUp(parts, config)
     },
-    async resync(service, copy, { signal = new AbortController().signal } = {}) {
+    async resync(service, copy, { onSuccess, signal = new AbortController().signal } = {}) {
       const parts = requireInbox('resync')
       if (typeof copy !== 'function') throw configInvalid('resync(service, copy): copy must be a function')
       const url = readServiceUrl(service, origins)
+      // Otherwise, the copy and the handler would wait for each other.
+      if (onSuccess) locksOf(parts.inbox.generations).leave(attemptPort(onSuccess) ?? onSuccess)
       await abortable(copyService(parts, url, { reason: 'requested', signal }, copy), signal)
     },
   }
@@ -165,19 +223,58 @@ function requireContext(context: ChangesContext | undefined, needsSuccess: boole
  * that have the same changes. `onSuccess` identifies the attempt, because a signal can outlive it.
  */
 function createRemember() {
-  const attempts = new WeakMap<object, Map<string, Promise<Changes>>>()
-  return (
-    { onSuccess }: ChangesContext = {},
+  const attempts = new WeakMap<object, Map<string, Promise<unknown>>>()
+  return <Result>(
+    onSuccess: object | undefined,
     key: string,
-    call: () => Promise<Changes>,
-  ): Promise<Changes> => {
+    call: () => Promise<Result>,
+  ): Promise<Result> => {
     if (!onSuccess) return call()
-    const calls = attempts.get(onSuccess) ?? new Map<string, Promise<Changes>>()
+    const calls = attempts.get(onSuccess) ?? new Map<string, Promise<unknown>>()
     attempts.set(onSuccess, calls)
-    const result = calls.get(key) ?? call()
+    const result = (calls.get(key) as Promise<Result> | undefined) ?? call()
     calls.set(key, result)
     result.catch(() => calls.delete(key))
     return result
+  }
+}
+
+/**
+ * Keeps the services from being copied, until the call has failed or the attempt has ended. Without an attempt of a
+ * receiver, until the call has ended.
+ */
+async function holdServices<Result>(
+  generations: GenerationStore,
+  requests: readonly ServiceRequest[],
+  { onSuccess, signal }: ChangesContext & Pick<HandlerCall, 'onSuccess'>,
+  call: () => Promise<Result>,
+): Promise<Result> {
+  const locks = locksOf(generations)
+  const services = requests.map(({ service }) => service)
+  const attempt = attemptPort(onSuccess)
+  const owner = attempt ?? onSuccess
+  const release = await locks.hold({ owner, services }, signal)
+  const isRunning = attempt?.handler !== undefined
+  if (isRunning) attempt.onEnd(release)
+  try {
+    const result = await call()
+    if (!isRunning) release()
+    return result
+  } catch (error) {
+    release()
+    // The handler may copy the service now.
+    if (error instanceof ChangesError && error.code === 'resync_required') locks.leave(owner)
+    throw error
+  }
+}
+
+/** Stores what all handlers have handled. */
+async function raiseGenerations(generations: GenerationStore, services: readonly ServiceChanges[]) {
+  for (const { request, changes, ends } of services) {
+    const highest = highestOf(changes.layerServerGens)
+    // If the service is restored before the next poll, the poll sees by this that its generations are lower.
+    if (highest > -Infinity) await generations.raise(seenKey(request.service), new Map([[HIGHEST, highest]]))
+    await generations.raise(request.service, ends)
   }
 }
 

@@ -1,5 +1,5 @@
 import { isObject, type Json } from '../shared/json.ts'
-import { HIGHEST, highestOf, seenKey } from './catch-up.ts'
+import { highestOf } from './catch-up.ts'
 import { isDocument, namesFile, readDocument } from './download.ts'
 import {
   abortable,
@@ -14,7 +14,7 @@ import {
 import type { Settings } from './options.ts'
 import { type Connection, hideTokens, type Run, requestJson } from './request.ts'
 import { type ServiceRequest, toParameters } from './source.ts'
-import type { Changes, ChangesContext } from './types.ts'
+import type { Changes, LayerChanges } from './types.ts'
 
 interface Extraction {
   /** URL of the feature service, without a slash at its end. */
@@ -159,17 +159,25 @@ function failed(job: Json, state: string, url: URL): ChangesError {
 interface ServiceScope {
   settings: Settings
   run: Run
-  context: ChangesContext | undefined
+}
+
+/** The changes of one service. */
+export interface ServiceChanges {
+  request: ServiceRequest
+  changes: Changes
+  /** Where the extraction began. */
+  begin: number
+  /** The last handled generations of the layers, once the handlers have succeeded. */
+  ends: ReadonlyMap<number, number>
 }
 
 /**
- * Extracts the changes of one service. With an inbox, the window begins at the last handled generations, and these are
- * raised to its end when the handlers have succeeded.
+ * Extracts the changes of one service. With an inbox, the window begins at the last handled generations.
  *
  * @throws {WebhookError} `resync_required` if the service no longer has the changes since then
  */
-export async function extractService(request: ServiceRequest, scope: ServiceScope): Promise<Changes> {
-  const { settings, run, context } = scope
+export async function extractService(request: ServiceRequest, scope: ServiceScope): Promise<ServiceChanges> {
+  const { settings, run } = scope
   const generations = settings.inbox?.generations
   const { service, layers } = request
   const stored = generations ? await abortable(generations.get(service), run.signal) : new Map()
@@ -181,15 +189,14 @@ export async function extractService(request: ServiceRequest, scope: ServiceScop
   })
   // An aborted extraction must not raise the generations.
   run.signal.throwIfAborted()
-  const highest = highestOf(changes.layerServerGens)
-  if (generations)
-    context?.onSuccess?.(async () => {
-      // If the service is restored before the next poll, the poll sees by this that its generations are lower.
-      if (highest > -Infinity) await generations.raise(seenKey(service), new Map([[HIGHEST, highest]]))
-      await generations.raise(service, endsOf(request, changes, stored))
-    })
-  return changes
+  if (window.max !== undefined) for (const layer of changes.layers) windowEnds.set(layer, window.max)
+  return { request, changes, begin: window.min, ends: endsOf(request, changes, stored) }
 }
+
+const windowEnds = new WeakMap<LayerChanges, number>()
+
+/** The last generation of the window in which changes were extracted; `undefined` if it has no end. */
+export const windowEndOf = (layer: LayerChanges): number | undefined => windowEnds.get(layer)
 
 /** The least generation of the window and of the layers in it: later ones may not have been handled. */
 function beginOf({ window, layers }: ServiceRequest, stored: ReadonlyMap<number, number>): number {

@@ -14,6 +14,7 @@ import {
   type Writing,
   writeRows,
 } from './compare-layer.ts'
+import { windowEndOf } from './extract.ts'
 import type { Changes, Feature, LayerChanges } from './types.ts'
 
 /** Options of {@link createSnapshots}. */
@@ -150,9 +151,10 @@ function createCompare(store: RowStore, idField: string | undefined) {
       // Without a generation of the service, the changes count as the newest: they have just been extracted.
       const generation =
         generationOf(changes, layerChanges) ?? highest(known.map(({ generation }) => generation))
-      const { features, rows } = await compareFeatures(changed, known, generation)
+      const deletedUntil = Math.min(generation, windowEndOf(layerChanges) ?? generation)
+      const { features, rows, deleted } = await compareFeatures(changed, known, generation, deletedUntil)
       layers.push({ ...layer, features })
-      compared.push({ layer, rows, generation })
+      compared.push({ layer, rows, generation }, { layer, rows: deleted, generation: deletedUntil })
     }
     signal?.throwIfAborted()
     writings.push(...compared)

@@ -1,4 +1,5 @@
 import { configInvalid } from '../errors.ts'
+import { ENTER, type EnterAttempt, RECEIVER_PORT, type ReceiverPort, receiverPort } from '../receiver/port.ts'
 import type { DeliveryHandler, DurableInbox, Workers } from './durable-inbox.ts'
 import type { DeliveriesTable, RetriedState } from './engine-port.ts'
 import { createGenerations } from './generations.ts'
@@ -12,6 +13,7 @@ import {
   toPage,
 } from './method-options.ts'
 import { startRetentionSweep } from './retention-sweep.ts'
+import { locksOf, withLocks } from './service-locks.ts'
 import { startTableWorkers } from './table-workers.ts'
 
 /** Maximum number of entries removed or retried in one transaction. */
@@ -25,6 +27,8 @@ export function createTableInbox(
 ): DurableInbox {
   const running = new Map<ReturnType<typeof startTableWorkers>, DeliveryHandler>()
   const inProgress = new Set<string>()
+  const generations = withLocks(createGenerations(table.generations))
+  const { enter } = locksOf(generations)
   let closed = false
   let watching: { close(): void } | undefined
   const wakeWorkers = () => {
@@ -50,7 +54,7 @@ export function createTableInbox(
   }
 
   return {
-    generations: createGenerations(table.generations),
+    generations,
 
     async ready() {
       await table.open()
@@ -67,7 +71,14 @@ export function createTableInbox(
     work(receiver, options) {
       const work = readWorkOptions(receiver, options)
       if (closed) throw configInvalid('the inbox is closed')
-      const workers = startTableWorkers({ table, receiver, work, config, clock, inProgress })
+      const workers = startTableWorkers({
+        table,
+        receiver: withEnter(receiver, enter),
+        work,
+        config,
+        clock,
+        inProgress,
+      })
       const sweep = startRetentionSweep(table, config)
       watching ??= table.watch?.(wakeWorkers)
       const started: Workers & { wake(): void } = {
@@ -110,4 +121,15 @@ export function createTableInbox(
       await table.close()
     },
   }
+}
+
+/** Makes the attempts of a receiver wait for copies of their services. */
+function withEnter(receiver: DeliveryHandler, enter: EnterAttempt): DeliveryHandler {
+  const port = receiverPort(receiver as unknown)
+  const add = <Context extends object>(context?: Context) => ({ ...(context as Context), [ENTER]: enter })
+  const handle: DeliveryHandler['handle'] = (stored, context) => receiver.handle(stored, add(context))
+  if (!port) return { handle }
+  const handleTogether: ReceiverPort['handleTogether'] = (stored, context) =>
+    port.handleTogether(stored, add(context))
+  return Object.assign({ handle }, { [RECEIVER_PORT]: { ...port, handleTogether } })
 }

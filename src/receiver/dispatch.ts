@@ -1,7 +1,14 @@
 import { configInvalid } from '../errors.ts'
 import { nearest } from '../options.ts'
-import { type ChangeType, KNOWN_CHANGE_TYPES, subscriptionsOf, WILDCARD } from '../payload/events.ts'
+import {
+  type ChangeType,
+  KNOWN_CHANGE_TYPES,
+  subscriptionsOf,
+  type WebhookEvent,
+  WILDCARD,
+} from '../payload/events.ts'
 import { printable, warn } from './log.ts'
+import { ATTEMPT_PORT, type AttemptPort, ENTER, type EnterAttempt } from './port.ts'
 import type {
   AttemptContext,
   Delivery,
@@ -15,6 +22,8 @@ import type {
 interface Registration {
   names: readonly string[]
   handler: Handler
+  /** Its names, with a number after the first registration of the same names. */
+  key: string
 }
 
 const isName = (name: unknown): boolean => typeof name === 'string' && name !== ''
@@ -44,7 +53,7 @@ export class Dispatcher {
         'on(changeType, handler): changeType must be a string or a list of strings, handler a function',
       )
     }
-    this.#all.push({ names: [...names], handler })
+    this.#all.push({ names: [...names], handler, key: this.#createKey(names) })
     for (const name of names) {
       if (!this.#subscribed.has(name)) warnIfMisspelt(name)
       this.#subscribed.add(name)
@@ -55,6 +64,14 @@ export class Dispatcher {
   /** The change types with a handler, as passed to `on`. */
   changeTypes(): string[] {
     return [...this.#subscribed]
+  }
+
+  #createKey(names: readonly string[]): string {
+    const joined = [...names].sort().join()
+    for (let number = 1; ; number++) {
+      const key = number === 1 ? joined : `${joined}#${number}`
+      if (this.#all.every((registration) => registration.key !== key)) return key
+    }
   }
 
   /**
@@ -69,20 +86,27 @@ export class Dispatcher {
     const errors: unknown[] = []
     const given = new HandledAttempt(context)
     let result: HandleResult = 'unhandled'
-    for (const event of delivery.events) {
-      for (const { handler } of this.#registrationsOf(event.changeType)) {
-        result = 'handled'
-        // After an abort, another attempt may already be running, so start no further handler.
-        context?.signal.throwIfAborted()
-        try {
-          await handler(event as never, delivery, given)
-        } catch (error) {
-          errors.push(error)
+    try {
+      const entering = given.enter(delivery.events)
+      if (entering) await entering
+      for (const event of delivery.events) {
+        for (const { handler, key } of this.#registrationsOf(event.changeType)) {
+          result = 'handled'
+          // After an abort, another attempt may already be running, so start no further handler.
+          context?.signal.throwIfAborted()
+          given.begin(key)
+          try {
+            await handler(event as never, delivery, given)
+          } catch (error) {
+            errors.push(error)
+          }
         }
       }
+      requireNone(errors)
+      await given.succeed()
+    } finally {
+      given.end()
     }
-    requireNone(errors)
-    await given.succeed()
     return result
   }
 
@@ -104,19 +128,25 @@ export class Dispatcher {
         return { event, delivery, registrations }
       }),
     )
-    for (const registration of [...this.#all]) {
-      const handled = arrived.filter(({ registrations }) => registrations.includes(registration))
-      for (const { event, delivery, together } of joinEvents(handled)) {
-        context?.signal.throwIfAborted()
-        try {
-          await registration.handler(event as never, delivery, given.forCall(together))
-        } catch (error) {
-          errors.push(error)
+    try {
+      await given.enter(arrived.map(({ event }) => event))
+      for (const registration of [...this.#all]) {
+        const handled = arrived.filter(({ registrations }) => registrations.includes(registration))
+        for (const { event, delivery, together } of joinEvents(handled)) {
+          context?.signal.throwIfAborted()
+          given.begin(registration.key)
+          try {
+            await registration.handler(event as never, delivery, given.forCall(together))
+          } catch (error) {
+            errors.push(error)
+          }
         }
       }
+      requireNone(errors)
+      await given.succeed()
+    } finally {
+      given.end()
     }
-    requireNone(errors)
-    await given.succeed()
     const handled = new Set(
       arrived.flatMap(({ delivery, registrations }) => (registrations.length > 0 ? delivery : [])),
     )
@@ -148,16 +178,21 @@ function requireNone(errors: readonly unknown[]): void {
  * The context of the handlers of one attempt. Members are created only when a handler reads them, because creating a
  * signal takes longer than the dispatch itself.
  */
-class HandledAttempt implements HandlerContext {
+class HandledAttempt implements HandlerContext, AttemptPort {
   readonly attempt: number
   #signal: AbortSignal | undefined
   #functions: (() => unknown)[] | undefined
+  #last: (() => unknown)[] | undefined
+  #ends: (() => void)[] | undefined
   #onSuccess: HandlerContext['onSuccess'] | undefined
+  #handler: string | undefined
+  readonly #enter: EnterAttempt | undefined
 
   /** @param given default: the first attempt, which is never aborted */
-  constructor(given: AttemptContext | undefined) {
+  constructor(given: (AttemptContext & { [ENTER]?: EnterAttempt }) | undefined) {
     this.attempt = given?.attempt ?? 1
     this.#signal = given?.signal
+    this.#enter = given?.[ENTER]
   }
 
   get signal(): AbortSignal {
@@ -166,11 +201,48 @@ class HandledAttempt implements HandlerContext {
   }
 
   get onSuccess(): (run: () => unknown) => void {
-    this.#onSuccess ??= (run) => {
-      this.#functions ??= []
-      this.#functions.push(run)
-    }
+    this.#onSuccess ??= Object.assign(
+      (run: () => unknown): void => {
+        this.#functions ??= []
+        this.#functions.push(run)
+      },
+      { [ATTEMPT_PORT]: this },
+    )
     return this.#onSuccess
+  }
+
+  get handler(): string | undefined {
+    return this.#handler
+  }
+
+  afterSuccess(run: () => unknown): void {
+    this.#last ??= []
+    this.#last.push(run)
+  }
+
+  onEnd(run: () => void): void {
+    // A handler that ignores its signal must not block others forever.
+    if (!this.#ends) {
+      const ends: (() => void)[] = []
+      this.#ends = ends
+      this.signal.addEventListener('abort', () => runEach(ends), { once: true })
+    }
+    this.#ends.push(run)
+  }
+
+  /** Waits for what must end before the handlers begin. */
+  enter(events: readonly WebhookEvent[]): Promise<void> | undefined {
+    return this.#enter?.(this, events, this.signal)
+  }
+
+  /** Called before each call of a handler. They run one after another. */
+  begin(handler: string): void {
+    this.#handler = handler
+  }
+
+  end(): void {
+    this.#handler = undefined
+    if (this.#ends) runEach(this.#ends)
   }
 
   /** Creates the context for one call of a handler, with the same signal and the same list of functions. */
@@ -189,11 +261,21 @@ class HandledAttempt implements HandlerContext {
 
   /** Runs the functions. @throws what one of them threw; the abort reason if the signal is aborted */
   async succeed(): Promise<void> {
-    for (const run of this.#functions?.reverse() ?? []) {
+    if (this.#functions) await this.#runAll(this.#functions.reverse())
+    if (this.#last) await this.#runAll(this.#last)
+  }
+
+  async #runAll(functions: readonly (() => unknown)[]): Promise<void> {
+    for (const run of functions) {
       this.signal.throwIfAborted()
       await run()
     }
   }
+}
+
+/** Calls each function once, also if it is called again. */
+function runEach(functions: (() => void)[]): void {
+  for (const run of functions.splice(0)) run()
 }
 
 /** Maximum number of change types to warn about. It is limited because senders choose the names. */

@@ -1,3 +1,4 @@
+import type { WebhookEvent } from '../payload/events.ts'
 import type {
   AttemptContext,
   HandleResult,
@@ -34,6 +35,36 @@ export interface ReceiverPort {
    * @throws what the failed handler threw, or an `AggregateError` if several handlers failed
    */
   handleTogether(stored: readonly StoredDelivery[], context?: AttemptContext): Promise<HandleResult[]>
+}
+
+/**
+ * The member of `onSuccess` in a handler's context that `geohook/changes` uses: the attempt, which all contexts of the
+ * attempt share.
+ */
+export const ATTEMPT_PORT: unique symbol = /* @__PURE__ */ Symbol.for('geohook.attempt')
+
+/** An attempt to handle one or several deliveries. */
+export interface AttemptPort {
+  /** Key of the handler that runs at the moment. Its calls of `on` have the same keys in every process. */
+  readonly handler: string | undefined
+  /** Runs a function after all functions of `onSuccess`. */
+  afterSuccess(run: () => unknown): void
+  /** Calls a function when the attempt has ended or is aborted. */
+  onEnd(run: () => void): void
+}
+
+/** The member of an attempt's context that workers of an inbox add: a function that runs before the handlers. */
+export const ENTER: unique symbol = /* @__PURE__ */ Symbol.for('geohook.enter')
+
+export type EnterAttempt = (
+  attempt: AttemptPort,
+  events: readonly WebhookEvent[],
+  signal: AbortSignal,
+) => Promise<void>
+
+/** Returns the attempt of a function `onSuccess`; `undefined` for a function of an application. */
+export function attemptPort(onSuccess: unknown): AttemptPort | undefined {
+  return (onSuccess as { [ATTEMPT_PORT]?: AttemptPort } | undefined)?.[ATTEMPT_PORT]
 }
 
 /** Returns the port of a receiver; `undefined` for anything else. */

@@ -156,9 +156,9 @@ export interface JoinedDeliveries {
 export interface HandlerContext extends AttemptContext {
   /**
    * Runs a function after all handlers of the delivery have succeeded, and before the inbox records it as done. The
-   * functions run one after another, in reverse order: `changes.of` stores its generations after every function that
-   * was registered later has run. If a handler fails, none of them runs. If one of them fails, the attempt fails. All
-   * handlers of an attempt get the same function, and each attempt has its own.
+   * functions run one after another, in reverse order. `changes.of` stores its generations after all of them. If a
+   * handler fails, none of them runs. If one of them fails, the attempt fails. All handlers of an attempt get the same
+   * function, and each attempt has its own.
    */
   readonly onSuccess: (run: () => unknown) => void
   /** Present if the workers of an inbox use `coalesce`, also for a delivery that is handled alone. */

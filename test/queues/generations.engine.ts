@@ -35,7 +35,8 @@ await describeWith(POSTGRES, (url) => {
       pool: pg.Pool
     }
     onTestFinished(() => pool.end())
-    const read = async () => [...(await generations.get(SERVICE))].sort(([a], [b]) => a - b)
+    const read = async (handler?: string) =>
+      [...(await generations.get(SERVICE, handler))].sort(([a], [b]) => a - b)
     const { MAX_SAFE_INTEGER: max } = Number
 
     expect(await read()).toEqual([])
@@ -54,8 +55,13 @@ await describeWith(POSTGRES, (url) => {
     await generations.raise(SERVICE, new Map([[0, 5]]))
     await generations.raise(SERVICE, new Map())
     expect((await read())[0]).toEqual([0, 18])
+    await generations.raise(SERVICE, new Map([[1, 3]]), 'FeaturesEdited')
+    await generations.raise(SERVICE, new Map([[1, 2]]), 'FeaturesEdited')
+    expect(await read('FeaturesEdited')).toEqual([[1, 3]])
+    expect((await read())[1]).toEqual([1, 19])
     await generations.replace(SERVICE, new Map([[1, -4]]))
     expect(await read()).toEqual([[1, -4]])
+    expect(await read('FeaturesEdited')).toEqual([])
     await generations.replace(SERVICE, new Map())
     expect(await read()).toEqual([])
     expect((await generations.get(`${SERVICE}/other`)).size).toBe(1)

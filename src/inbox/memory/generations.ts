@@ -2,22 +2,24 @@ import type { GenerationStore } from '../generations.ts'
 
 /** @param requireOpen throws after the inbox was closed */
 export function createMemoryGenerations(requireOpen: () => void): GenerationStore {
-  const services = new Map<string, ReadonlyMap<number, number>>()
+  /** By service and handler. */
+  const services = new Map<string, Map<string, ReadonlyMap<number, number>>>()
   return {
-    async get(service) {
+    async get(service, handler = '') {
       requireOpen()
-      return new Map(services.get(service))
+      return new Map(services.get(service)?.get(handler))
     },
-    async raise(service, generations) {
+    async raise(service, generations, handler = '') {
       requireOpen()
-      const raised = new Map(services.get(service))
+      const handlers = services.get(service) ?? new Map<string, ReadonlyMap<number, number>>()
+      const raised = new Map(handlers.get(handler))
       for (const [layer, generation] of generations)
         raised.set(layer, Math.max(generation, raised.get(layer) ?? -Infinity))
-      services.set(service, raised)
+      services.set(service, handlers.set(handler, raised))
     },
     async replace(service, generations) {
       requireOpen()
-      if (generations.size > 0) services.set(service, generations)
+      if (generations.size > 0) services.set(service, new Map([['', generations]]))
       else services.delete(service)
     },
   }

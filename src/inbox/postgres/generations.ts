@@ -11,34 +11,39 @@ const HIGHEST = `select jsonb_object_agg(layer, generation) from (
 ) as highest`
 
 /**
- * Creates a store of generations. All layers of a service are in one row, so that concurrent changes lock one row only,
- * and cannot deadlock.
+ * Creates a store of generations. All layers of a service are in one row for each handler, so that concurrent raises lock
+ * one row only, and cannot deadlock.
  */
 export function createPostgresGenerations(query: Query, schema: string, queue: string): GenerationStore {
   const table = `${schema}.inbox_generation`
-  const key = "queue = $1 and handler = '' and service = $2"
-
-  const upsert = async (service: string, generations: ReadonlyMap<number, number>, value: string) => {
-    await query(
-      `insert into ${table} as kept (queue, handler, service, generations) values ($1, '', $2, $3)
-      on conflict (queue, handler, service) do update set generations = ${value}`,
-      [queue, service, JSON.stringify(Object.fromEntries(generations))],
-    )
-  }
+  const upsert = (value: string): string =>
+    `insert into ${table} as kept (queue, service, handler, generations) values ($1, $2, $3, $4)
+    on conflict (queue, handler, service) do update set generations = ${value}`
+  const toJson = (generations: ReadonlyMap<number, number>): string =>
+    JSON.stringify(Object.fromEntries(generations))
 
   return {
-    async get(service) {
-      const [row] = await query<{ generations: string }>(`select generations from ${table} where ${key}`, [
-        queue,
-        service,
-      ])
+    async get(service, handler = '') {
+      const [row] = await query<{ generations: string }>(
+        `select generations from ${table} where queue = $1 and service = $2 and handler = $3`,
+        [queue, service, handler],
+      )
       const stored = Object.entries<number>(JSON.parse(row?.generations ?? '{}'))
       return new Map(stored.map(([layer, generation]) => [Number(layer), generation]))
     },
-    raise: (service, generations) => upsert(service, generations, `(${HIGHEST})`),
+    async raise(service, generations, handler = '') {
+      await query(upsert(`(${HIGHEST})`), [queue, service, handler, toJson(generations)])
+    },
     async replace(service, generations) {
-      if (generations.size > 0) return upsert(service, generations, 'excluded.generations')
-      await query(`delete from ${table} where ${key}`, [queue, service])
+      const remove = `delete from ${table} where queue = $1 and service = $2`
+      if (generations.size === 0) await query(remove, [queue, service])
+      else
+        await query(`with removed as (${remove} and handler <> $3) ${upsert('excluded.generations')}`, [
+          queue,
+          service,
+          '',
+          toJson(generations),
+        ])
     },
   }
 }

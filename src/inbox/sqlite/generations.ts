@@ -4,26 +4,27 @@ import type { Transactions } from './transactions.ts'
 /** Creates a store of generations in an inbox file. */
 export function createSqliteGenerations({ read, write }: Transactions): GenerationStore {
   return {
-    get: (service) =>
+    get: (service, handler = '') =>
       read((db) => {
         const rows = db.all<{ layer: number; generation: number }>(
-          "SELECT layer, generation FROM generation WHERE handler = '' AND service = ?",
+          'SELECT layer, generation FROM generation WHERE handler = ? AND service = ?',
+          handler,
           service,
         )
         return new Map(rows.map(({ layer, generation }) => [layer, generation]))
       }),
-    raise: (service, generations) =>
+    raise: (service, generations, handler = '') =>
       write((db) => {
         for (const [layer, generation] of generations)
           db.run(
-            `INSERT INTO generation VALUES ('', ?, ?, ?)
+            `INSERT INTO generation VALUES (?, ?, ?, ?)
              ON CONFLICT DO UPDATE SET generation = max(generation, excluded.generation)`,
-            ...[service, layer, generation],
+            ...[handler, service, layer, generation],
           )
       }),
     replace: (service, generations) =>
       write((db) => {
-        db.run("DELETE FROM generation WHERE handler = '' AND service = ?", service)
+        db.run('DELETE FROM generation WHERE service = ?', service)
         for (const [layer, generation] of generations)
           db.run("INSERT INTO generation VALUES ('', ?, ?, ?)", service, layer, generation)
       }),

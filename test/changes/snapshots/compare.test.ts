@@ -51,7 +51,18 @@ describe('compare()', () => {
     await handle({ adds: [{ attributes: { objectid: 7, globalid: ID.toLowerCase(), name: 'oak' } }] })
     const [feature] =
       (await handle({ updates: [{ attributes: { objectid: 7, globalid: `{${ID}}`, name: 'oak' } }] })) ?? []
-    expect(feature).toMatchObject({ id: ID.toLowerCase(), changed: ['globalid'] })
+    expect(feature).toMatchObject({ id: ID.toLowerCase(), changed: [] })
+  })
+
+  it('names the global id only if it is another one', async () => {
+    const { handle } = start({ idField: 'name' })
+    const row = (GlobalID: unknown) => ({ attributes: { name: 'oak', GlobalID } })
+    await handle({ adds: [row(`{${ID}}`)] })
+    expect(await handle({ updates: [row(ID.toLowerCase())] })).toMatchObject([{ changed: [] }])
+    for (const other of [SERVICE, null, undefined])
+      expect(await handle({ updates: [row(other)] })).toMatchObject([
+        { changed: other === undefined ? [] : ['GlobalID'] },
+      ])
   })
 
   it.each([

@@ -10,8 +10,8 @@ export function describeGenerations(kind: InboxEngineKind): void {
   describe('generations', () => {
     const it = testInbox(kind)
     /** The last handled generations of the service in the order of the layers. */
-    const read = async ({ generations }: DurableInbox, service = SERVICE) =>
-      [...(await generations.get(service))].sort(([a], [b]) => a - b)
+    const read = async ({ generations }: DurableInbox, service = SERVICE, handler?: string) =>
+      [...(await generations.get(service, handler))].sort(([a], [b]) => a - b)
 
     it('are empty for an unknown service', async ({ open }) => {
       expect(await read(open())).toEqual([])
@@ -63,6 +63,32 @@ export function describeGenerations(kind: InboxEngineKind): void {
       expect(await read(inbox, `${SERVICE}/other`)).toEqual([[1, 1]])
     })
 
+    it('are kept for each handler, until they are replaced for all of them', async ({ open }) => {
+      const inbox = open()
+      const { generations } = inbox
+      await generations.raise(SERVICE, new Map([[0, 10]]))
+      await generations.raise(SERVICE, new Map([[0, 20]]), 'FeaturesEdited')
+      await generations.raise(SERVICE, new Map([[-2, 5]]), 'FeaturesEdited')
+      await generations.raise(SERVICE, new Map([[0, 19]]), 'FeaturesEdited')
+      await generations.raise(SERVICE, new Map([[0, 30]]), 'FeaturesEdited#2')
+      await generations.raise(`${SERVICE}/other`, new Map([[0, 1]]), 'FeaturesEdited')
+      expect(await read(inbox)).toEqual([[0, 10]])
+      expect(await read(inbox, SERVICE, '')).toEqual([[0, 10]])
+      expect(await read(inbox, SERVICE, 'FeaturesEdited')).toEqual([
+        [-2, 5],
+        [0, 20],
+      ])
+      expect(await read(inbox, SERVICE, 'FeaturesEdited#2')).toEqual([[0, 30]])
+      for (const replacement of [new Map([[0, 4]]), new Map()]) {
+        await generations.raise(SERVICE, new Map([[0, 20]]), 'FeaturesEdited')
+        await generations.replace(SERVICE, replacement)
+        expect(await read(inbox)).toEqual([...replacement])
+        for (const handler of ['FeaturesEdited', 'FeaturesEdited#2'])
+          expect(await read(inbox, SERVICE, handler)).toEqual([])
+      }
+      expect(await read(inbox, `${SERVICE}/other`, 'FeaturesEdited')).toEqual([[0, 1]])
+    })
+
     it('are exact up to the largest and the smallest safe integer', async ({ open }) => {
       const inbox = open()
       const { MAX_SAFE_INTEGER: max, MIN_SAFE_INTEGER: min } = Number
@@ -88,7 +114,7 @@ export function describeGenerations(kind: InboxEngineKind): void {
       ])
     })
 
-    it('accept the longest URL and the characters of every URL', async ({ open }) => {
+    it('accept the longest URL, the longest handler, and the characters of every URL', async ({ open }) => {
       const inbox = open()
       const prefix = 'https://gis.example.com/a\'b%00"$1:*?[{~}]/'
       // Random, because PostgreSQL compresses repeated text before it checks the length of an index entry.
@@ -97,6 +123,9 @@ export function describeGenerations(kind: InboxEngineKind): void {
       await inbox.generations.raise(service, new Map([[0, 1]]))
       expect(await read(inbox, service)).toEqual([[0, 1]])
       expect(await read(inbox, service.slice(0, -1))).toEqual([])
+      const handler = ` ${random.slice(0, 199)}`
+      await inbox.generations.raise(service, new Map([[0, 2]]), handler)
+      expect(await read(inbox, service, handler)).toEqual([[0, 2]])
     })
 
     it.for([
@@ -119,6 +148,16 @@ export function describeGenerations(kind: InboxEngineKind): void {
       await expect(generations.replace(service, new Map(list))).rejects.toEqual(refusal)
       if (service !== SERVICE) await expect(generations.get(service)).rejects.toEqual(refusal)
       else expect(await generations.get(service)).toEqual(new Map())
+    })
+
+    it.for(['a'.repeat(201), 'ä', 'a\n', null])('reject the handler %s', async (handler, { open }) => {
+      const { generations } = open()
+      const refusal = expect.objectContaining({
+        code: 'config_invalid',
+        message: expect.stringContaining('handler must be a text'),
+      })
+      await expect(generations.get(SERVICE, handler as string)).rejects.toEqual(refusal)
+      await expect(generations.raise(SERVICE, new Map(), handler as string)).rejects.toEqual(refusal)
     })
 
     it('must be a Map', async ({ open }) => {
@@ -154,11 +193,16 @@ export function describeGenerations(kind: InboxEngineKind): void {
       const lists = Array.from({ length: 30 }, (_, number) =>
         Array.from({ length: 1 + (number % 5) }, (_, layer): [number, number] => [layer, number]),
       )
+      const { generations } = inboxes[0] as DurableInbox
+      const handlers = Array.from({ length: 20 }, (_, number) => `handler ${number}`)
+      await Promise.all(handlers.map((handler) => generations.raise(SERVICE, new Map([[0, 1]]), handler)))
       await Promise.all(
         lists.map((list, index) =>
           inboxes[index % inboxes.length]?.generations.replace(SERVICE, new Map(list)),
         ),
       )
+      for (const handler of handlers)
+        expect(await read(inboxes[0] as DurableInbox, SERVICE, handler)).toEqual([])
       expect(lists).toContainEqual(await read(inboxes[0] as DurableInbox))
     })
 
