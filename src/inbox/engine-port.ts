@@ -1,7 +1,6 @@
 import type { Delivery, StoredDelivery } from '../receiver/types.ts'
-import type { InboxItem, InboxState, PurgeOptions } from './durable-inbox.ts'
+import type { InboxEntry, InboxItem, InboxState, PurgeOptions } from './durable-inbox.ts'
 import type { GenerationStore } from './generations.ts'
-import type { ListedEntry, ListQuery } from './method-options.ts'
 
 /** A delivery that a worker holds. Each take of a delivery increases its token. */
 export interface HeldDelivery {
@@ -90,6 +89,21 @@ export interface UnhandledQuery {
   /** The last entry of the previous page. */
   after: Pick<UnhandledEntry, 'seq' | 'endedAt'> | undefined
   limit: number
+}
+
+/** The validated options of `list`. */
+export interface ListQuery {
+  state: InboxState | undefined
+  limit: number
+  order: 'oldest' | 'newest'
+  /** The entry before the page, by its number in the table. Undefined for the first page. */
+  after: number | undefined
+}
+
+/** An entry with its number in the table. */
+export interface ListedEntry {
+  seq: number
+  entry: InboxEntry
 }
 
 /** States whose deliveries are removed when their retention has expired. */

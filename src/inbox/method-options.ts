@@ -12,14 +12,12 @@ import { receiverPort } from '../receiver/port.ts'
 import type {
   CoalesceOptions,
   DeliveryHandler,
-  InboxEntry,
   InboxPage,
-  InboxState,
   ListOptions,
   PurgeOptions,
   WorkOptions,
 } from './durable-inbox.ts'
-import type { EndState, RetriedState } from './engine-port.ts'
+import type { EndState, ListedEntry, ListQuery, RetriedState } from './engine-port.ts'
 import { handlesType } from './handover.ts'
 
 const WORK_OPTIONS: OptionNames<WorkOptions> = { concurrency: wholeNumber(1, 1_000), coalesce: true }
@@ -68,25 +66,10 @@ function readWait(receiver: DeliveryHandler, coalesce: CoalesceOptions): number 
   return requireValue('coalesce.wait', wait, milliseconds(1, 60_000))
 }
 
-/** The validated options of `list`. */
-export interface ListQuery {
-  state: InboxState | undefined
-  limit: number
-  order: 'oldest' | 'newest'
-  /** The entry before the page, by its number in the table. Undefined for the first page. */
-  after: number | undefined
-}
-
 /** @throws {WebhookError} `config_invalid` */
 export function readListOptions(options?: ListOptions): ListQuery {
   const { state, limit = 100, order = 'oldest', after } = checkOptions(options, LIST_OPTIONS)
   return { state, limit, order, after: after === undefined ? undefined : Number(after) }
-}
-
-/** An entry with its number in the table. */
-export interface ListedEntry {
-  seq: number
-  entry: InboxEntry
 }
 
 /**

@@ -3,11 +3,11 @@ import { beforeEach, describe, expect, it } from 'vitest'
 import type {
   DeliveriesTable,
   HeldDelivery,
+  ListedEntry,
   SuspectRequest,
   TakenDelivery,
 } from '../../src/inbox/engine-port.ts'
 import { createMemoryTable } from '../../src/inbox/memory/table.ts'
-import type { ListedEntry } from '../../src/inbox/method-options.ts'
 import { createSqliteTable } from '../../src/inbox/sqlite/table.ts'
 import { createTransactions } from '../../src/inbox/sqlite/transactions.ts'
 import { deliveryWithId, idOf } from './deliveries.ts'
