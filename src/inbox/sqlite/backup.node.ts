@@ -12,7 +12,7 @@ import {
 } from 'node:fs'
 import { dirname } from 'node:path'
 import { configInvalid } from '../../errors.ts'
-import { toConfigInvalid } from './path-errors.node.ts'
+import { toConfigInvalid } from './path.node.ts'
 import { createTransactions } from './transactions.ts'
 
 /**

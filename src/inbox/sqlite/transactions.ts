@@ -1,13 +1,8 @@
+import { takeBatch } from '../batches.ts'
+import { preload } from '../driver.ts'
 import { type Connection, openFile } from './connection.node.ts'
 import { createDiskReserve, type DiskReserve } from './disk-reserve.node.ts'
-import { type Database, isBusy, isFull, isStoreError, mayBeFull, preloadDriver } from './driver.node.ts'
-import {
-  memoize,
-  type Operation,
-  type OperationResult,
-  runInSavepoint,
-  takeBatch,
-} from './transaction-batch.ts'
+import { type Database, isBusy, isFull, isStoreError, loadDriver, mayBeFull } from './driver.node.ts'
 
 /** Maximum milliseconds that an operation waits for a lock that another process holds. */
 const LOCK_TIMEOUT = 2_000
@@ -18,8 +13,27 @@ const LOCK_TIMEOUT = 2_000
  */
 const MAX_PAUSE = 20
 
+/** Maximum number of operations in one transaction. It is limited because the transaction blocks the event loop. */
+const MAX_OPERATIONS = 250
+
+/** Maximum bytes added in one transaction, unless a single delivery is larger. */
+const MAX_BYTES = 2 * 1024 ** 2
+
 /** Milliseconds between two checks of the files. The checks detect a deleted file even if nothing is written. */
 const CHECK_INTERVAL = 1_000
+
+/** An operation to run in a transaction, usually together with other operations. */
+interface Operation {
+  /** Number of bytes that the operation adds to the file. */
+  bytes: number
+  run(db: Database, requireSpace: () => void): unknown
+  /** Receives the result. */
+  settle(result: OperationResult): void
+  /** Time by `performance.now()` after which the operation no longer waits for a lock. */
+  deadline: number
+}
+
+type OperationResult = { value: unknown } | { error: unknown }
 
 /** Runs transactions on a file. The file is opened on first use, and reopened after a failure. */
 export interface Transactions {
@@ -38,7 +52,7 @@ export interface Transactions {
 }
 
 export function createTransactions(path: string): Transactions {
-  const [reserve, loadDriver] = [createDiskReserve(path), preloadDriver()]
+  const [reserve, openDriver] = [createDiskReserve(path), preload(loadDriver)]
   let connection: Connection | undefined
   let checking: ReturnType<typeof setInterval> | undefined
   let queue: Operation[] = []
@@ -49,7 +63,7 @@ export function createTransactions(path: string): Transactions {
 
   async function connect(): Promise<Connection> {
     if (connection) return connection
-    const open = await loadDriver()
+    const open = await openDriver()
     try {
       connection ??= openFile(open, path)
     } catch (error) {
@@ -98,7 +112,7 @@ export function createTransactions(path: string): Transactions {
         else recover(error)
         continue
       }
-      commit(takeBatch(queue))
+      commit(takeBatch(queue, MAX_OPERATIONS, MAX_BYTES))
     }
     isFlushing = false
   }
@@ -190,3 +204,34 @@ export function createTransactions(path: string): Transactions {
 
 const pause = (): Promise<void> =>
   new Promise((resolve) => setTimeout(resolve, Math.ceil(Math.random() * MAX_PAUSE)))
+
+/** Runs an operation in a savepoint: if it fails, only its own changes are rolled back. */
+function runInSavepoint(db: Database, run: Operation['run'], requireSpace: () => void): OperationResult {
+  db.run('SAVEPOINT job')
+  try {
+    const value = run(db, requireSpace)
+    db.run('RELEASE job')
+    return { value }
+  } catch (error) {
+    if (isStoreError(error)) throw error
+    db.run('ROLLBACK TO job')
+    db.run('RELEASE job')
+    return { error }
+  }
+}
+
+/** Runs a function on the first call only. If the function throws, every call throws the same error. */
+function memoize(run: () => void): () => void {
+  let result: { error?: unknown } | undefined
+  return () => {
+    if (!result) {
+      try {
+        run()
+        result = {}
+      } catch (error) {
+        result = { error }
+      }
+    }
+    if ('error' in result) throw result.error
+  }
+}
