@@ -1,6 +1,6 @@
 import type { StoredDelivery } from '../receiver/types.ts'
 import type { InboxEntry, InboxState } from './durable-inbox.ts'
-import type { Announcement, TakenDelivery } from './engine-port.ts'
+import type { Announcement, TakenDelivery, UnhandledEntry } from './engine-port.ts'
 import { fromHead, toAsciiJson } from './serialize.ts'
 
 /** The states of a task as stored: the index is the number in the column `state`. */
@@ -8,6 +8,10 @@ export const STATES: readonly InboxState[] = ['waiting', 'active', 'done', 'dead
 
 /** The number in the column `state`. */
 export const stateNumber = (state: InboxState): number => STATES.indexOf(state)
+
+/** Calls a function for each state. */
+export const forEachState = (count: (state: InboxState) => number): Record<InboxState, number> =>
+  Object.fromEntries(STATES.map((state) => [state, count(state)])) as Record<InboxState, number>
 
 /** A delivery and its task as SQLite and PostgreSQL return them. Times are in milliseconds since 1970. */
 export interface StoredRow {
@@ -56,6 +60,14 @@ export const readAnnouncement = ({ id, types }: { id: string; types: string | nu
   id,
   changeTypes: types === null ? undefined : readStrings(types),
 })
+
+/** Reads a row of an unhandled delivery. */
+export const readUnhandled = ({ types, ...entry }: UnhandledRow): UnhandledEntry => ({
+  ...entry,
+  changeTypes: readStrings(types),
+})
+
+export type UnhandledRow = Omit<UnhandledEntry, 'changeTypes'> & { types: string }
 
 /** Stores the error of an attempt. */
 export const toErrors = (error: string): string => toAsciiJson([{ error }])
