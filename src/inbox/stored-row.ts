@@ -1,4 +1,3 @@
-import type { StoredDelivery } from '../receiver/types.ts'
 import type { InboxEntry, InboxState } from './durable-inbox.ts'
 import type { Announcement, TakenDelivery, UnhandledEntry } from './engine-port.ts'
 import { fromHead, toAsciiJson } from './serialize.ts'
@@ -90,25 +89,27 @@ export function readStrings(text: string): string[] {
   }
 }
 
-/** @throws if the row is damaged */
-function toDelivery({ id, received, head, body }: StoredContent): StoredDelivery {
-  if (head === null || !(body instanceof Uint8Array)) throw new Error('its bytes are missing')
-  // Convert the Buffer that some drivers return: the slice() of a Buffer does not copy.
-  return fromHead(head, id, new Uint8Array(body.buffer, body.byteOffset, body.length), received)
-}
-
 /**
  * Restores a delivery. If the row is damaged, the result is what is left of it: the id, the time of receipt and, if the
  * body is intact, the body.
  */
-export function readDelivery(row: StoredContent): Pick<TakenDelivery, 'delivery' | 'changeTypes' | 'damage'> {
-  const changeTypes = readStrings(row.types)
+export function readDelivery({
+  id,
+  types,
+  received,
+  head,
+  body,
+}: StoredContent): Pick<TakenDelivery, 'delivery' | 'changeTypes' | 'damage'> {
+  const changeTypes = readStrings(types)
+  const isBody = body instanceof Uint8Array
+  // Convert the Buffer that some drivers return: the slice() of a Buffer does not copy.
+  const rawBody = isBody ? new Uint8Array(body.buffer, body.byteOffset, body.length) : new Uint8Array()
   try {
-    return { delivery: toDelivery(row), changeTypes }
+    if (head === null || !isBody) throw new Error('its bytes are missing')
+    return { delivery: fromHead(head, id, rawBody, received), changeTypes }
   } catch (error) {
-    const head = JSON.stringify({ contentType: '', headers: {}, profile: '' })
-    const body = row.body instanceof Uint8Array ? row.body : new Uint8Array()
+    const rest = { contentType: '', headers: {}, profile: '' }
     const damage = new Error(`it cannot be read from the store: ${String(error)}`)
-    return { delivery: toDelivery({ ...row, head, body }), changeTypes, damage }
+    return { delivery: { id, rawBody, receivedAt: new Date(received), ...rest }, changeTypes, damage }
   }
 }

@@ -56,22 +56,23 @@ function readLink(path: string): string | undefined {
 }
 
 /**
- * Creates the file of an inbox if it is missing. Only the owner may read the file; SQLite gives its log files the same
- * mode. An existing file is not opened, because closing it would release the locks that this process already holds on
- * it.
+ * Creates an empty file that only its owner may read; SQLite gives the log files the same mode. Returns false if the
+ * file exists. It is not opened then, because closing it would release the locks that this process holds on it.
  *
- * @throws {WebhookError} `config_invalid` if the path cannot be read and written
+ * @param named the path in errors
  */
-export function createPrivateFile(path: string): void {
+export function createEmptyFile(path: string, named: string = path): boolean {
   try {
     closeSync(openSync(path, 'wx', 0o600))
+    return true
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw toConfigInvalid(path, error)
-    requireUsable(path)
+    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false
+    throw toConfigInvalid(named, error)
   }
 }
 
-function requireUsable(path: string): void {
+/** @throws {WebhookError} `config_invalid` if the file exists, but cannot be read and written */
+export function requireUsable(path: string): void {
   if (statSync(path, { throwIfNoEntry: false })?.isDirectory())
     throw pathError(path, 'is a folder', 'Give the path of a file in it.')
   try {

@@ -27,13 +27,11 @@ interface Operation {
   /** Number of bytes that the operation adds to the file. */
   bytes: number
   run(db: Database, requireSpace: () => void): unknown
-  /** Receives the result. */
-  settle(result: OperationResult): void
+  resolve(value: unknown): void
+  reject(error: unknown): void
   /** Time by `performance.now()` after which the operation no longer waits for a lock. */
   deadline: number
 }
-
-type OperationResult = { value: unknown } | { error: unknown }
 
 /** Runs transactions on a file. The file is opened on first use, and reopened after a failure. */
 export interface Transactions {
@@ -125,25 +123,23 @@ export function createTransactions(path: string): Transactions {
     const cutoff = isBusy(error) ? performance.now() : Infinity
     const rejected = queue.filter(({ deadline }) => deadline <= cutoff)
     queue = queue.filter(({ deadline }) => deadline > cutoff)
-    for (const { settle } of rejected) settle({ error })
+    for (const { reject } of rejected) reject(error)
   }
 
   function commit(batch: readonly Operation[]): void {
-    let results: OperationResult[]
     const bytes = batch.reduce((sum, operation) => sum + operation.bytes, 0)
     const requireSpace = memoize(() => reserve.require(bytes))
+    let settles: (() => void)[]
     try {
       const { db, requireFiles } = connection as Connection
-      results = batch.map(({ run }) => runInSavepoint(db, run, requireSpace))
+      settles = batch.map((operation) => runInSavepoint(db, operation, requireSpace))
       db.run('COMMIT')
       requireFiles()
     } catch (error) {
-      results = batch.map(() => ({ error }))
+      settles = batch.map((operation) => () => operation.reject(error))
       recover(error)
     }
-    batch.forEach(({ settle }, index) => {
-      settle(results[index] as OperationResult)
-    })
+    for (const settle of settles) settle()
   }
 
   /** Ends a failed transaction, and frees disk space if the disk may be full. */
@@ -154,14 +150,11 @@ export function createTransactions(path: string): Transactions {
     disconnect()
   }
 
-  async function enqueue<Result>(operation: Omit<Operation, 'settle' | 'deadline'>): Promise<Result> {
+  async function enqueue<Result>(bytes: number, run: Operation['run']): Promise<Result> {
     requireOpen()
-    return new Promise<Result>((resolve, reject) => {
-      const settle = (result: OperationResult): void => {
-        if ('error' in result) reject(result.error)
-        else resolve(result.value as Result)
-      }
-      queue.push({ ...operation, settle, deadline: performance.now() + LOCK_TIMEOUT })
+    return new Promise((resolve, reject) => {
+      const deadline = performance.now() + LOCK_TIMEOUT
+      queue.push({ bytes, run, deadline, reject, resolve: resolve as Operation['resolve'] })
       if (!isFlushing) flushing = flush()
     })
   }
@@ -183,8 +176,8 @@ export function createTransactions(path: string): Transactions {
   }
 
   return {
-    write: (run) => enqueue({ run, bytes: 0 }),
-    add: (bytes, run) => enqueue({ run, bytes }),
+    write: (run) => enqueue(0, run),
+    add: enqueue,
 
     async read(run) {
       const ended = readNow(run)
@@ -205,18 +198,20 @@ export function createTransactions(path: string): Transactions {
 const pause = (): Promise<void> =>
   new Promise((resolve) => setTimeout(resolve, Math.ceil(Math.random() * MAX_PAUSE)))
 
-/** Runs an operation in a savepoint: if it fails, only its own changes are rolled back. */
-function runInSavepoint(db: Database, run: Operation['run'], requireSpace: () => void): OperationResult {
+/**
+ * Runs an operation in a savepoint: if it fails, only its own changes are rolled back. Returns a function that settles it.
+ */
+function runInSavepoint(db: Database, operation: Operation, requireSpace: () => void): () => void {
   db.run('SAVEPOINT job')
   try {
-    const value = run(db, requireSpace)
+    const value = operation.run(db, requireSpace)
     db.run('RELEASE job')
-    return { value }
+    return () => operation.resolve(value)
   } catch (error) {
     if (isStoreError(error)) throw error
     db.run('ROLLBACK TO job')
     db.run('RELEASE job')
-    return { error }
+    return () => operation.reject(error)
   }
 }
 
