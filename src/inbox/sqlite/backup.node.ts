@@ -58,16 +58,8 @@ function requireMissing(to: string): void {
 function moveTo(to: string, part: string): void {
   try {
     linkSync(part, to)
-  } catch {
-    renameWithoutLinks(to, part)
-  }
-}
-
-/**
- * Renames the file, but rejects a `to` that exists. Called after any error of `linkSync`, because file systems without
- * hard links report various error codes.
- */
-function renameWithoutLinks(to: string, part: string): void {
+    return
+  } catch {} // of any code, because file systems without hard links report various ones
   if (!createEmptyFile(to)) throw alreadyExists(to)
   try {
     renameSync(part, to)
