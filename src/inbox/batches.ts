@@ -1,6 +1,22 @@
 /** Maximum size of a batch in bytes. It is limited because building a batch blocks the event loop. */
 const MAX_BYTES = 1_048_576
 
+/**
+ * Takes the first items out of a queue: at most `items`, and at most `maxBytes` together unless the first is larger.
+ */
+export function takeBatch<Item extends { bytes: number }>(
+  queue: Item[],
+  items: number,
+  maxBytes: number,
+): Item[] {
+  let bytes = 0
+  const length = queue.slice(0, items).findIndex((item, index) => {
+    bytes += item.bytes
+    return index > 0 && bytes > maxBytes
+  })
+  return queue.splice(0, length === -1 ? items : length)
+}
+
 /** Limits of batches. */
 export interface BatchLimits {
   /** Maximum number of items in a batch. */
@@ -45,23 +61,14 @@ export function createBatches<Item, Result>(
     isScheduled = true
     setImmediate(() => {
       isScheduled = false
-      while (queued.length > 0 && inFlight < limits.inFlight) void sendBatch(takeBatch())
+      while (queued.length > 0 && inFlight < limits.inFlight)
+        void sendBatch(takeBatch(queued, limits.items, MAX_BYTES))
     })
-  }
-
-  function takeBatch(): QueuedItem<Item, Result>[] {
-    let count = 0
-    for (let bytes = 0; count < Math.min(queued.length, limits.items); count++) {
-      bytes += queued[count]?.bytes ?? 0
-      if (count > 0 && bytes > MAX_BYTES) break
-    }
-    const batch = queued.splice(0, count)
-    for (const { timer } of batch) clearTimeout(timer)
-    return batch
   }
 
   async function sendBatch(batch: QueuedItem<Item, Result>[]): Promise<void> {
     inFlight++
+    for (const { timer } of batch) clearTimeout(timer)
     try {
       const results = await send(batch.map(({ item }) => item))
       for (const [index, { resolve, reject }] of batch.entries()) {

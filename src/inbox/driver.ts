@@ -15,8 +15,9 @@ export function driverError(message: string, cause: unknown): Error {
 }
 
 /**
- * Loads the packages of a store in the background, when the store is created. Loading them with the first delivery could
- * be too late: if the process has no free file descriptor, the import fails, and Node 20 never repeats a failed import.
+ * Loads the packages of a store in the background, when the store is created, and again for each call after a failure.
+ * Loading them with the first delivery could be too late: if the process has no free file descriptor, the import fails,
+ * and Node 20 never repeats a failed import.
  *
  * If a package is missing, the error is an unhandled rejection, so that the process does not start and then answer 503
  * to every delivery; unless a call of the store is waiting for the packages, which then gets the error.
@@ -25,11 +26,19 @@ export function driverError(message: string, cause: unknown): Error {
  */
 export function preload<Packages>(load: () => Promise<Packages>): () => Promise<Packages> {
   let isAwaited = false
-  load().catch((error) => {
+  let loading: Promise<Packages> | undefined
+  const loadOnce = (): Promise<Packages> => {
+    loading ??= load().catch((error) => {
+      loading = undefined
+      throw error
+    })
+    return loading
+  }
+  loadOnce().catch((error) => {
     if (!isAwaited && error instanceof MissingDriver) throw error
   })
   return () => {
     isAwaited = true
-    return load()
+    return loadOnce()
   }
 }

@@ -1,11 +1,4 @@
-import {
-  milliseconds,
-  type OptionNames,
-  oneOf,
-  requireValue,
-  requireValues,
-  wholeNumber,
-} from '../options.ts'
+import { milliseconds, type OptionNames, oneOf, requireValues, wholeNumber } from '../options.ts'
 import { createInboxNotify, type InboxNotify, type InboxObserver } from './inbox-observer.ts'
 
 /** Options of every inbox, also listed in docs/inbox.md. */
@@ -59,17 +52,8 @@ export const INBOX_OPTIONS: OptionNames<InboxOptions> = {
 }
 
 /** The validated options, with defaults. */
-export interface InboxConfig {
-  maxPending: number
-  attempts: number
-  retryDelay: number
-  maxRetryDelay: number
-  timeout: number
-  lease: number
-  retention: number
-  deadRetention: number
-  unhandled: 'keep' | 'done'
-  notify: InboxNotify
+export type InboxConfig = { notify: InboxNotify } & {
+  [Name in Exclude<keyof InboxOptions, 'observer'>]-?: NonNullable<InboxOptions[Name]>
 }
 
 const DAY = 86_400_000
@@ -90,7 +74,3 @@ export function readInboxOptions(options: InboxOptions): InboxConfig {
     notify: createInboxNotify(options.observer),
   }
 }
-
-/** @throws {WebhookError} `config_invalid` */
-export const readNumber = (name: string, value: number, min: number, max?: number): number =>
-  requireValue(name, value, wholeNumber(min, max))

@@ -26,5 +26,4 @@ export {
   type MemoryRowsOptions,
 } from './memory/index.ts'
 export { type PackOptions, packDelivery, UnpackError, unpackDelivery } from './pack.ts'
-export type { KnownRow, NewRow, RowLayer, RowStore } from './rows.ts'
-export type { RowsOptions } from './rows-options.ts'
+export type { KnownRow, NewRow, RowLayer, RowStore, RowsOptions } from './rows.ts'

@@ -6,7 +6,7 @@ import { isHeaderName } from '../shared/headers.ts'
 import { isObject, type Json, tryJson } from '../shared/json.ts'
 import { isTenant } from '../signature/keyring.ts'
 import { serviceOf } from './group-key.ts'
-import { toAsciiJson } from './serialize.ts'
+import { copyDelivery, toAsciiJson } from './serialize.ts'
 
 /** Options of {@link packDelivery}. */
 export interface PackOptions {
@@ -160,12 +160,9 @@ export function unpackDelivery(text: string): StoredDelivery {
   requireMember('headers', isObject(headers) && Object.values(headers).every(isHeader))
   const rawBody = typeof body === 'string' ? decodeBody(body) : undefined
   requireMember('body', rawBody && rawBody.length === size)
-  const stored = { id, rawBody, contentType, headers, receivedAt: readTime(packed), profile }
-  return {
-    ...(stored as StoredDelivery),
-    ...(keyIndex !== undefined && { keyIndex: keyIndex as number }),
-    ...(tenant !== undefined && { tenant: tenant as string }),
-  }
+  const receivedAt = readTime(packed)
+  const stored = { id, rawBody, contentType, headers, receivedAt, profile, keyIndex, tenant }
+  return copyDelivery(stored as StoredDelivery)
 }
 
 function unknownVersion(v: unknown): UnpackError {

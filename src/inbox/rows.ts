@@ -1,3 +1,19 @@
+import { type OptionNames, wholeNumber } from '../options.ts'
+
+/** Options of every row store. */
+export interface RowsOptions {
+  /**
+   * Maximum number of rows, from 1. Above this number, the rows that were written the longest time ago are removed.
+   * Default 1,000,000.
+   */
+  maxRows?: number | undefined
+}
+
+/** The rules of the options of every row store. */
+export const ROWS_OPTIONS: OptionNames<RowsOptions> = { maxRows: /* @__PURE__ */ wholeNumber(1) }
+
+export const DEFAULT_MAX_ROWS = 1_000_000
+
 /** Maximum number of rows, keys or object ids in one call of a {@link RowStore}. */
 export const MAX_BATCH = 1_000
 
@@ -43,3 +59,18 @@ export interface RowStore {
   /** Releases the connections of the store. */
   close(): Promise<void>
 }
+
+/** A row as SQLite and PostgreSQL return it. */
+export interface SelectedRow {
+  key: string
+  objectId: string | null
+  generation: number
+  value: string | null
+}
+
+export const toKnownRow = ({ key, objectId, generation, value }: SelectedRow): KnownRow => ({
+  key,
+  objectId: objectId ?? undefined,
+  generation,
+  value: value ?? undefined,
+})

@@ -27,18 +27,10 @@ export function toHead(delivery: StoredDelivery): string {
  * @throws if the head is damaged
  */
 export function fromHead(head: string, id: string, rawBody: Uint8Array, receivedAt: number): StoredDelivery {
-  const { contentType, headers, profile, ...optional } = JSON.parse(head) as StoredDelivery
-  if (typeof contentType !== 'string' || !headers || typeof headers !== 'object')
+  const stored = JSON.parse(head) as StoredDelivery
+  if (typeof stored.contentType !== 'string' || !stored.headers || typeof stored.headers !== 'object')
     throw new Error('its content type or its headers are missing')
-  return copyDelivery({
-    ...optional,
-    id,
-    rawBody,
-    contentType,
-    headers,
-    receivedAt: new Date(receivedAt),
-    profile,
-  })
+  return copyDelivery({ ...stored, id, rawBody, receivedAt: new Date(receivedAt) })
 }
 
 /**

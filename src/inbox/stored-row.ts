@@ -1,6 +1,5 @@
-import type { StoredDelivery } from '../receiver/types.ts'
 import type { InboxEntry, InboxState } from './durable-inbox.ts'
-import type { Announcement, TakenDelivery } from './engine-port.ts'
+import type { Announcement, TakenDelivery, UnhandledEntry } from './engine-port.ts'
 import { fromHead, toAsciiJson } from './serialize.ts'
 
 /** The states of a task as stored: the index is the number in the column `state`. */
@@ -8,6 +7,10 @@ export const STATES: readonly InboxState[] = ['waiting', 'active', 'done', 'dead
 
 /** The number in the column `state`. */
 export const stateNumber = (state: InboxState): number => STATES.indexOf(state)
+
+/** Calls a function for each state. */
+export const forEachState = (count: (state: InboxState) => number): Record<InboxState, number> =>
+  Object.fromEntries(STATES.map((state) => [state, count(state)])) as Record<InboxState, number>
 
 /** A delivery and its task as SQLite and PostgreSQL return them. Times are in milliseconds since 1970. */
 export interface StoredRow {
@@ -57,6 +60,14 @@ export const readAnnouncement = ({ id, types }: { id: string; types: string | nu
   changeTypes: types === null ? undefined : readStrings(types),
 })
 
+/** Reads a row of an unhandled delivery. */
+export const readUnhandled = ({ types, ...entry }: UnhandledRow): UnhandledEntry => ({
+  ...entry,
+  changeTypes: readStrings(types),
+})
+
+export type UnhandledRow = Omit<UnhandledEntry, 'changeTypes'> & { types: string }
+
 /** Stores the error of an attempt. */
 export const toErrors = (error: string): string => toAsciiJson([{ error }])
 
@@ -78,25 +89,27 @@ export function readStrings(text: string): string[] {
   }
 }
 
-/** @throws if the row is damaged */
-function toDelivery({ id, received, head, body }: StoredContent): StoredDelivery {
-  if (head === null || !(body instanceof Uint8Array)) throw new Error('its bytes are missing')
-  // Convert the Buffer that some drivers return: the slice() of a Buffer does not copy.
-  return fromHead(head, id, new Uint8Array(body.buffer, body.byteOffset, body.length), received)
-}
-
 /**
  * Restores a delivery. If the row is damaged, the result is what is left of it: the id, the time of receipt and, if the
  * body is intact, the body.
  */
-export function readDelivery(row: StoredContent): Pick<TakenDelivery, 'delivery' | 'changeTypes' | 'damage'> {
-  const changeTypes = readStrings(row.types)
+export function readDelivery({
+  id,
+  types,
+  received,
+  head,
+  body,
+}: StoredContent): Pick<TakenDelivery, 'delivery' | 'changeTypes' | 'damage'> {
+  const changeTypes = readStrings(types)
+  const isBody = body instanceof Uint8Array
+  // Convert the Buffer that some drivers return: the slice() of a Buffer does not copy.
+  const rawBody = isBody ? new Uint8Array(body.buffer, body.byteOffset, body.length) : new Uint8Array()
   try {
-    return { delivery: toDelivery(row), changeTypes }
+    if (head === null || !isBody) throw new Error('its bytes are missing')
+    return { delivery: fromHead(head, id, rawBody, received), changeTypes }
   } catch (error) {
-    const head = JSON.stringify({ contentType: '', headers: {}, profile: '' })
-    const body = row.body instanceof Uint8Array ? row.body : new Uint8Array()
+    const rest = { contentType: '', headers: {}, profile: '' }
     const damage = new Error(`it cannot be read from the store: ${String(error)}`)
-    return { delivery: toDelivery({ ...row, head, body }), changeTypes, damage }
+    return { delivery: { id, rawBody, receivedAt: new Date(received), ...rest }, changeTypes, damage }
   }
 }

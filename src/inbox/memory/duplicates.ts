@@ -2,43 +2,39 @@ import type { DuplicatesTable } from '../duplicates.ts'
 
 /** Creates an in-memory table of claims. */
 export function createMemoryDuplicatesTable(maxEntries: number, clock: () => number): DuplicatesTable {
-  const claims = new Map<string, { owner: string; until: number }>()
-  /**
-   * Expiry time of each done delivery. Entries are in the order in which the deliveries were done, so the first entry
-   * expires next.
-   */
-  const done = new Map<string, number>()
+  /** Claims, and done deliveries, which have no owner and are in the order in which they were done. */
+  const kept = new Map<string, { owner?: string; until: number }>()
 
   /** Removes expired done deliveries. Then, while there is no space for one more, removes the oldest. */
   function evict(): void {
-    for (const [id, until] of done) {
-      if (until > clock() && done.size + claims.size < maxEntries) return
-      done.delete(id)
+    for (const [id, { owner, until }] of kept) {
+      if (owner !== undefined) continue
+      if (until > clock() && kept.size < maxEntries) return
+      kept.delete(id)
     }
   }
 
   return {
     async claim(id, owner, lease) {
-      if ((done.get(id) ?? 0) > clock()) return 'done'
-      if ((claims.get(id)?.until ?? 0) > clock()) return 'busy'
+      const known = kept.get(id)
+      if (known && known.until > clock()) return known.owner === undefined ? 'done' : 'busy'
       evict()
-      if (claims.size >= maxEntries) throw new Error(`${maxEntries} deliveries are in progress`)
-      claims.set(id, { owner, until: clock() + lease })
+      if (kept.size >= maxEntries) throw new Error(`${maxEntries} deliveries are in progress`)
+      kept.set(id, { owner, until: clock() + lease })
       return 'claimed'
     },
     async renew(ids, owner, lease) {
       for (const id of ids) {
-        const claim = claims.get(id)
+        const claim = kept.get(id)
         if (claim?.owner === owner) claim.until = clock() + lease
       }
     },
     async done(id, retention) {
-      claims.delete(id)
-      done.delete(id)
-      done.set(id, clock() + retention)
+      kept.delete(id)
+      kept.set(id, { until: clock() + retention })
     },
     async release(id, owner) {
-      if (claims.get(id)?.owner === owner) claims.delete(id)
+      if (kept.get(id)?.owner === owner) kept.delete(id)
     },
     async close() {},
   }

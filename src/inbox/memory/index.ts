@@ -7,8 +7,7 @@ import {
 } from '../duplicates.ts'
 import type { DurableInbox } from '../durable-inbox.ts'
 import { INBOX_OPTIONS, type InboxOptions, readInboxOptions } from '../inbox-options.ts'
-import type { RowStore } from '../rows.ts'
-import { ROWS_OPTIONS, type RowsOptions, readMaxRows } from '../rows-options.ts'
+import { DEFAULT_MAX_ROWS, ROWS_OPTIONS, type RowStore, type RowsOptions } from '../rows.ts'
 import { createTableInbox } from '../table-inbox.ts'
 import { createMemoryDuplicatesTable } from './duplicates.ts'
 import { createRowsInMemory } from './rows.ts'
@@ -94,5 +93,5 @@ export type MemoryRowsOptions = RowsOptions
  * ```
  */
 export function createMemoryRows(options: MemoryRowsOptions = {}): RowStore {
-  return createRowsInMemory(readMaxRows(checkOptions(options, ROWS_OPTIONS)))
+  return createRowsInMemory(checkOptions(options, ROWS_OPTIONS).maxRows ?? DEFAULT_MAX_ROWS)
 }

@@ -10,6 +10,7 @@ import {
   type UnhandledEntry,
 } from '../engine-port.ts'
 import { copyDelivery } from '../serialize.ts'
+import { forEachState } from '../stored-row.ts'
 import { createMemoryGenerations } from './generations.ts'
 
 /**
@@ -240,17 +241,10 @@ export function createMemoryTable(clock: () => number): DeliveriesTable {
     },
 
     async counts() {
-      const { waiting, active, done, dead, unhandled } = states
       let oldest: Row | undefined
-      for (const row of waiting) if (!oldest || row.seq < oldest.seq) oldest = row
-      return {
-        waiting: waiting.size,
-        active: active.size,
-        done: done.size,
-        dead: dead.size,
-        unhandled: unhandled.size,
-        ...(oldest && { oldest: oldest.entry.receivedAt }),
-      }
+      for (const row of states.waiting) if (!oldest || row.seq < oldest.seq) oldest = row
+      const counts = forEachState((state) => states[state].size)
+      return { ...counts, ...(oldest && { oldest: oldest.entry.receivedAt }) }
     },
 
     async list({ state, limit, order, after }) {

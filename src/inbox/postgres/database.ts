@@ -1,4 +1,5 @@
 import { driverError, preload } from '../driver.ts'
+import { answerWithin } from '../time-limit.ts'
 import type { PostgresLocation, PostgresPool } from './options.ts'
 import { isMissing, isRetryable } from './sqlstates.ts'
 
@@ -69,14 +70,17 @@ export function createDatabase(
   }
 
   async function connect(): Promise<PostgresPool> {
-    if (pool || !packages) return pool as PostgresPool
-    const { default: pg } = await packages()
-    own ??= new pg.Pool({
-      connectionString,
-      application_name: 'geohook',
-      connectionTimeoutMillis: CONNECT_TIMEOUT,
-    }).on('error', ignore)
-    return own
+    if (packages) {
+      const { default: pg } = await packages()
+      own ??= new pg.Pool({
+        connectionString,
+        application_name: 'geohook',
+        connectionTimeoutMillis: CONNECT_TIMEOUT,
+      }).on('error', ignore)
+    }
+    const connected = pool ?? (own as PostgresPool)
+    await ensureTables(connected)
+    return connected
   }
 
   async function ensureTables(connected: PostgresPool): Promise<void> {
@@ -95,15 +99,10 @@ export function createDatabase(
 
   async function open(): Promise<PostgresPool> {
     if (closed) throw new Error(`the store of ${contents} is closed`)
-    opening ??= connect()
-      .then(async (connected) => {
-        await ensureTables(connected)
-        return connected
-      })
-      .catch((error) => {
-        opening = undefined
-        throw error
-      })
+    opening ??= connect().catch((error) => {
+      opening = undefined
+      throw error
+    })
     return opening
   }
 
@@ -171,20 +170,8 @@ const PARSERS: Readonly<Record<number, (text: string) => unknown>> = {
 }
 const TYPES = { getTypeParser: (id: number) => PARSERS[id] ?? ((text: string) => text) }
 
-/** Rejects if `work` takes longer than `CALL_TIMEOUT`, because a server that hangs reports no error. */
-export async function withTimeout<T>(work: Promise<T>): Promise<T> {
-  let timer: ReturnType<typeof setTimeout> | undefined
-  const timeout = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => {
-      reject(new Error(`PostgreSQL has not answered for ${CALL_TIMEOUT} ms`))
-    }, CALL_TIMEOUT)
-  })
-  try {
-    return await Promise.race([work, timeout])
-  } finally {
-    clearTimeout(timer)
-  }
-}
+/** Rejects if `work` takes longer than `CALL_TIMEOUT`. */
+export const withTimeout = <T>(work: Promise<T>): Promise<T> => answerWithin(CALL_TIMEOUT, 'PostgreSQL', work)
 
 async function loadPg(purpose: string): Promise<typeof import('pg')> {
   try {

@@ -1,13 +1,5 @@
 import { configInvalid } from '../../errors.ts'
-import {
-  checkOptions,
-  describeMissing,
-  isBoolean,
-  isFilledText,
-  type OptionNames,
-  requireKnownOptions,
-  requireValue,
-} from '../../options.ts'
+import { checkOptions, describeMissing, isBoolean, isFilledText, type OptionNames } from '../../options.ts'
 import {
   type ClosableDuplicateStore,
   createDuplicates,
@@ -16,11 +8,17 @@ import {
 } from '../duplicates.ts'
 import type { DurableInbox } from '../durable-inbox.ts'
 import { INBOX_OPTIONS, type InboxOptions, readInboxOptions } from '../inbox-options.ts'
-import type { RowStore } from '../rows.ts'
-import { ROWS_OPTIONS, type RowsOptions, readMaxRows } from '../rows-options.ts'
+import { DEFAULT_MAX_ROWS, ROWS_OPTIONS, type RowStore, type RowsOptions } from '../rows.ts'
 import { createTableInbox } from '../table-inbox.ts'
 import { createPostgresDuplicatesTable } from './duplicates.ts'
-import { type PostgresOptions, readPostgresOptions, readQueue, readSchema } from './options.ts'
+import {
+  isQueue,
+  isSchema,
+  POSTGRES_OPTIONS,
+  type PostgresOptions,
+  quoteSchema,
+  readLocation,
+} from './options.ts'
 import { createPostgresRowsTable } from './rows.ts'
 import { createDuplicatesSql, createInboxSql, createRowsSql } from './schema.ts'
 import { createPostgresTable } from './table.ts'
@@ -44,13 +42,11 @@ export interface PostgresInboxOptions extends PostgresOptions, InboxOptions {
 /** Options of {@link createPostgresDuplicates}. */
 export interface PostgresDuplicatesOptions extends PostgresOptions, DuplicatesOptions {}
 
-const LOCATION_NAMES: OptionNames<PostgresOptions> = { connectionString: true, pool: true, schema: true }
-
 const INBOX_NAMES: OptionNames<PostgresInboxOptions> = {
   ...INBOX_OPTIONS,
-  ...LOCATION_NAMES,
-  queue: true,
-  listen: true,
+  ...POSTGRES_OPTIONS,
+  queue: isQueue,
+  listen: isBoolean,
 }
 
 /**
@@ -73,17 +69,14 @@ const INBOX_NAMES: OptionNames<PostgresInboxOptions> = {
  * ```
  */
 export function createPostgresInbox(options: PostgresInboxOptions): DurableInbox {
-  requireKnownOptions(options, INBOX_NAMES)
-  const location = readPostgresOptions(options)
-  const config = readInboxOptions(options)
-  const listen = requireValue('listen', options.listen ?? true, isBoolean)
-  const table = createPostgresTable(location, readQueue(options.queue), listen)
-  return createTableInbox(table, config, Date.now)
+  const { queue = 'inbox', listen = true, ...rest } = checkOptions(options, INBOX_NAMES)
+  const config = readInboxOptions(rest)
+  return createTableInbox(createPostgresTable(readLocation(rest), queue, listen), config, Date.now)
 }
 
 const DUPLICATES_NAMES: OptionNames<PostgresDuplicatesOptions> = {
   ...DUPLICATES_OPTIONS,
-  ...LOCATION_NAMES,
+  ...POSTGRES_OPTIONS,
 }
 
 /**
@@ -101,14 +94,14 @@ const DUPLICATES_NAMES: OptionNames<PostgresDuplicatesOptions> = {
  * ```
  */
 export function createPostgresDuplicates(options: PostgresDuplicatesOptions): ClosableDuplicateStore {
-  requireKnownOptions(options, DUPLICATES_NAMES)
-  return createDuplicates(createPostgresDuplicatesTable(readPostgresOptions(options)), options)
+  const location = readLocation(checkOptions(options, DUPLICATES_NAMES))
+  return createDuplicates(createPostgresDuplicatesTable(location), options)
 }
 
 /** Options of {@link createPostgresRows}. */
 export interface PostgresRowsOptions extends PostgresOptions, RowsOptions {}
 
-const ROWS_NAMES: OptionNames<PostgresRowsOptions> = { ...ROWS_OPTIONS, ...LOCATION_NAMES }
+const ROWS_NAMES: OptionNames<PostgresRowsOptions> = { ...ROWS_OPTIONS, ...POSTGRES_OPTIONS }
 
 /**
  * Creates a store of the last known rows of features in PostgreSQL, for all processes. Each process can exceed
@@ -126,8 +119,8 @@ const ROWS_NAMES: OptionNames<PostgresRowsOptions> = { ...ROWS_OPTIONS, ...LOCAT
  * ```
  */
 export function createPostgresRows(options: PostgresRowsOptions): RowStore {
-  requireKnownOptions(options, ROWS_NAMES)
-  return createPostgresRowsTable(readPostgresOptions(options), readMaxRows(options))
+  const { maxRows = DEFAULT_MAX_ROWS, ...rest } = checkOptions(options, ROWS_NAMES)
+  return createPostgresRowsTable(readLocation(rest), maxRows)
 }
 
 /** Options of {@link createSchemaSql}. */
@@ -149,9 +142,9 @@ export interface SchemaSqlOptions extends Pick<PostgresOptions, 'schema'> {
  * ```
  */
 export function createSchemaSql(options: SchemaSqlOptions): string {
-  const { role, schema: name } = checkOptions(options, { role: isFilledText, schema: true })
+  const { role, schema: name } = checkOptions(options, { role: isFilledText, schema: isSchema })
   if (role === undefined) throw configInvalid(describeMissing('role', role))
-  const schema = readSchema(name)
+  const schema = quoteSchema(name)
   const grantee = `"${role.replaceAll('"', '""')}"`
   return `create schema if not exists ${schema};
 ${createInboxSql(schema).trim()}

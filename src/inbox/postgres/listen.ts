@@ -40,29 +40,27 @@ export function createNotifier({ open, query }: Database, channel: string): Noti
     let client: Client | undefined
     let closed = false
     let retry: ReturnType<typeof setTimeout> | undefined
-    let counted: PostgresPool | undefined
+    /** Gives the place among the listening connections of the pool back. */
+    let leave = (): void => {}
 
     function disconnect(): void {
-      if (counted) listeners.set(counted, (listeners.get(counted) ?? 1) - 1)
-      counted = undefined
+      leave()
+      leave = () => {}
       client?.release(true)
       client = undefined
     }
 
     async function listen(): Promise<void> {
       const pool = await open()
-      if (closed) return
       const listening = listeners.get(pool) ?? 0
       // Half of the connections of a pool are for statements.
-      if (listening + 1 > maxOf(pool) / 2) return
+      if (closed || listening + 1 > maxOf(pool) / 2) return
       listeners.set(pool, listening + 1)
-      counted = pool
+      leave = () => listeners.set(pool, (listeners.get(pool) ?? 1) - 1)
       const connected = (await pool.connect()) as Client
       client = connected
       connected.on('error', () => {
-        if (client !== connected) return
-        disconnect()
-        again()
+        if (client === connected) startAgain()
       })
       const trial = crypto.randomUUID()
       let isHeard = false
@@ -80,16 +78,12 @@ export function createNotifier({ open, query }: Database, channel: string): Noti
     }
 
     /** Reports no error, because the workers poll anyway. */
-    function again(): void {
+    function startAgain(): void {
+      disconnect()
       if (!closed) retry = setTimeout(start, RETRY_DELAY).unref()
     }
 
-    function start(): void {
-      listen().catch(() => {
-        disconnect()
-        again()
-      })
-    }
+    const start = (): void => void listen().catch(startAgain)
 
     start()
     return {

@@ -1,5 +1,5 @@
 import { configInvalid } from '../../errors.ts'
-import { describeMissing } from '../../options.ts'
+import { describeMissing, must, type OptionNames, type Rule, requireValue } from '../../options.ts'
 
 /** The part of a `Pool` of the package `pg` that geohook uses. */
 export interface PostgresPool {
@@ -34,44 +34,46 @@ export interface PostgresLocation {
   schema: string
 }
 
+const isPool: Rule = (pool) => {
+  if (['query', 'connect', 'on'].some((name) => typeof Object(pool)[name] !== 'function'))
+    return 'must be a Pool of the package pg'
+  return Object(pool).options?.binary ? 'must not have the option binary' : undefined
+}
+
+/** Strict, because the name becomes part of SQL statements. */
+export const isSchema: Rule = (schema) => {
+  if (typeof schema !== 'string' || !/^[a-z_][a-z0-9_]{0,49}$/i.test(schema))
+    return 'must be letters, digits and _, at most 50, with no digit in front'
+  const isReserved = /^(pg_|information_schema$)/i.test(schema)
+  return isReserved ? `must not be ${schema.toLowerCase()}: PostgreSQL reserves such names` : undefined
+}
+
+const isPostgresUrl: Rule = /* @__PURE__ */ must(
+  'be a postgres:// URL',
+  (url) => typeof url === 'string' && /^postgres(ql)?:\/\//.test(url) && URL.canParse(url),
+)
+
+export const isQueue: Rule = /* @__PURE__ */ must(
+  'be letters, digits, _, - and ., at most 100',
+  (queue) => typeof queue === 'string' && /^[\w.-]{1,100}$/.test(queue),
+)
+
+/** The rules of the options of every store in PostgreSQL. {@link readLocation} checks `connectionString`. */
+export const POSTGRES_OPTIONS: OptionNames<PostgresOptions> = {
+  connectionString: true,
+  pool: isPool,
+  schema: isSchema,
+}
+
 /** @throws {WebhookError} `config_invalid`; its message omits the connection string, which may contain a password */
-export function readPostgresOptions(options: PostgresOptions): PostgresLocation {
-  const { connectionString, pool, schema } = options ?? {}
+export function readLocation({ connectionString, pool, schema }: PostgresOptions): PostgresLocation {
   if (pool !== undefined && connectionString !== undefined)
     throw configInvalid('give either connectionString or pool, not both')
-  if (pool !== undefined) requirePool(pool)
-  else if (!connectionString) throw configInvalid(describeMissing('connectionString', connectionString))
-  else if (typeof connectionString !== 'string' || !isPostgresUrl(connectionString))
-    throw configInvalid('connectionString must be a postgres:// URL')
-  return { connectionString, pool, schema: readSchema(schema) }
+  if (pool === undefined && !connectionString)
+    throw configInvalid(describeMissing('connectionString', connectionString))
+  if (pool === undefined) requireValue('connectionString', connectionString, isPostgresUrl)
+  return { connectionString, pool, schema: quoteSchema(schema) }
 }
 
-/**
- * @returns the name in quotes, because it may be an SQL keyword
- * @throws {WebhookError} `config_invalid`
- */
-export function readSchema(schema = 'geohook'): string {
-  // Check the name strictly, because it becomes part of SQL statements.
-  if (typeof schema !== 'string' || !/^[a-z_][a-z0-9_]{0,49}$/i.test(schema))
-    throw configInvalid('schema must be letters, digits and _, at most 50, with no digit in front')
-  const name = schema.toLowerCase()
-  if (name.startsWith('pg_') || name === 'information_schema')
-    throw configInvalid(`schema must not be ${name}: PostgreSQL reserves such names`)
-  return `"${name}"`
-}
-
-function requirePool(pool: PostgresPool & { options?: { binary?: unknown } }): void {
-  if (['query', 'connect', 'on'].some((name) => typeof Object(pool)[name] !== 'function'))
-    throw configInvalid('pool must be a Pool of the package pg')
-  if (pool.options?.binary) throw configInvalid('pool must not have the option binary')
-}
-
-/** @throws {WebhookError} `config_invalid` */
-export function readQueue(queue = 'inbox'): string {
-  if (typeof queue === 'string' && /^[\w.-]{1,100}$/.test(queue)) return queue
-  throw configInvalid('queue must be letters, digits, _, - and ., at most 100')
-}
-
-function isPostgresUrl(text: string): boolean {
-  return /^postgres(ql)?:\/\//.test(text) && URL.canParse(text)
-}
+/** In quotes, because the name may be an SQL keyword. */
+export const quoteSchema = (schema = 'geohook'): string => `"${schema.toLowerCase()}"`

@@ -1,4 +1,4 @@
-import type { KnownRow, RowStore } from '../rows.ts'
+import { type RowStore, type SelectedRow, toKnownRow } from '../rows.ts'
 import { createDatabase } from './database.ts'
 import type { PostgresLocation } from './options.ts'
 import { createRowsSql } from './schema.ts'
@@ -8,14 +8,6 @@ const REMOVED_PER_STATEMENT = 10_000
 
 /** The first parameter as a key of fixed length, because PostgreSQL limits the size of index entries. */
 const SERVICE = `substring(sha256(convert_to($1, 'UTF8')) for 16)`
-
-/** A row as stored. */
-interface Row {
-  key: string
-  objectId: string | null
-  generation: number
-  value: string | null
-}
 
 /** Creates a row store in PostgreSQL. The table is created if it is missing. */
 export function createPostgresRowsTable(location: PostgresLocation, maxRows: number): RowStore {
@@ -49,7 +41,7 @@ export function createPostgresRowsTable(location: PostgresLocation, maxRows: num
 
   return {
     async read(layer, keys, objectIds) {
-      const rows = await query<Row>(
+      const rows = await query<SelectedRow>(
         `select key, object_id as "objectId", generation, value from ${table}
         where service = ${SERVICE} and layer = $2 and key = any($3)
         union
@@ -86,10 +78,3 @@ export function createPostgresRowsTable(location: PostgresLocation, maxRows: num
     close,
   }
 }
-
-const toKnownRow = ({ key, objectId, generation, value }: Row): KnownRow => ({
-  key,
-  objectId: objectId ?? undefined,
-  generation,
-  value: value ?? undefined,
-})

@@ -1,23 +1,19 @@
 import { configInvalid } from '../../errors.ts'
 import type { InboxState } from '../durable-inbox.ts'
-import {
-  ANNOUNCED,
-  type DeliveriesTable,
-  type HeldDelivery,
-  type TakenDelivery,
-  type UnhandledEntry,
-} from '../engine-port.ts'
+import { ANNOUNCED, type DeliveriesTable, type HeldDelivery, type TakenDelivery } from '../engine-port.ts'
 import { toAsciiJson } from '../serialize.ts'
 import {
+  forEachState,
   readAnnouncement,
   readDelivery,
-  readStrings,
+  readUnhandled,
   STATES,
   type StoredContent,
   type StoredRow,
   stateNumber,
   toEntry,
   toErrors,
+  type UnhandledRow,
 } from '../stored-row.ts'
 import { createDatabase, type Query, withTimeout } from './database.ts'
 import { createPostgresGenerations } from './generations.ts'
@@ -129,7 +125,7 @@ export function createPostgresTable(
     },
 
     async unhandled({ within = MAX_INTERVAL, after = { endedAt: 0, seq: 0 }, limit }) {
-      const rows = await query<Omit<UnhandledEntry, 'changeTypes'> & { types: string }>(
+      const rows = await query<UnhandledRow>(
         `select seq, d.size, d.types, (extract(epoch from t.due) * 1000000)::bigint as "endedAt"
         from ${task} t join ${delivery} d using (seq)
         where t.queue = $1 and t.handler = '' and t.state = 4 and t.due >= now() - $2::float8 * interval '1 ms'
@@ -137,7 +133,7 @@ export function createPostgresTable(
         order by t.due, t.seq limit $5`,
         [queue, Math.min(MAX_INTERVAL, within), after.endedAt, after.seq, limit],
       )
-      return rows.map(({ types, ...entry }) => ({ ...entry, changeTypes: readStrings(types) }))
+      return rows.map(readUnhandled)
     },
 
     async take({ owner, lease, limit, maxBytes, seqs }) {
@@ -381,7 +377,7 @@ function createCounts(query: Query, schema: string, queue: string): DeliveriesTa
     (_, state) => `select ${state} as state, count(*) as number, null::float8 as oldest from (
       select from ${task} where queue = $1 and state = ${state} limit ${EXACT + 1}) as counted`,
   ).join(' union all ')
-  let complete: Counts = { waiting: 0, active: 0, done: 0, dead: 0, unhandled: 0 }
+  let complete: Counts = forEachState(() => 0)
   let completedAt = -Infinity
   let duration = 0
   let counting: Promise<Counts> | undefined
@@ -393,14 +389,7 @@ function createCounts(query: Query, schema: string, queue: string): DeliveriesTa
     )
     const number = (state: InboxState) => rows.find((row) => STATES[row.state] === state)?.number ?? 0
     const oldest = rows.find(({ state }) => state === -1)?.oldest
-    const counts = {
-      waiting: number('waiting'),
-      active: number('active'),
-      done: number('done'),
-      dead: number('dead'),
-      unhandled: number('unhandled'),
-    }
-    return { ...counts, ...(typeof oldest === 'number' && { oldest: new Date(oldest) }) }
+    return { ...forEachState(number), ...(typeof oldest === 'number' && { oldest: new Date(oldest) }) }
   }
 
   async function countAll(): Promise<Counts> {

@@ -4,10 +4,15 @@ import {
   createDuplicates,
   DUPLICATES_OPTIONS,
   type DuplicatesOptions,
+  type DuplicatesTable,
 } from '../duplicates.ts'
-import { createRedisDuplicatesTable, type RedisConnection } from './duplicates.ts'
+import { answerWithin } from '../time-limit.ts'
 
-export type { RedisConnection } from './duplicates.ts'
+/** The method of an ioredis client (`Redis` or `Cluster`) that the store calls. */
+export interface RedisConnection {
+  /** Runs a Lua script on the server, and resolves with its result. */
+  eval(script: string, numberOfKeys: number, ...keysAndValues: (string | number)[]): Promise<unknown>
+}
 
 /** Options of {@link createRedisDuplicates}. */
 export interface RedisDuplicatesOptions extends DuplicatesOptions {
@@ -57,5 +62,57 @@ const NAMES: OptionNames<RedisDuplicatesOptions> = {
 export function createRedisDuplicates(options: RedisDuplicatesOptions): ClosableDuplicateStore {
   const { connection, prefix = 'geohook' } = checkOptions(options, NAMES)
   requireValue('connection', connection, isConnection) // checkOptions() accepts undefined
-  return createDuplicates(createRedisDuplicatesTable(connection, prefix), options)
+  return createDuplicates(createTable(connection, prefix), options)
+}
+
+/**
+ * Milliseconds to wait for a reply. The limit is short, because an HTTP client is waiting for the response; the
+ * client's own limits are longer by default.
+ */
+const CALL_TIMEOUT = 3_000
+
+/** Value of a delivery's key after the delivery is done. Before that, the value is the owner of the claim. */
+const DONE = 'done'
+
+const CLAIM = `
+local owner = redis.call('GET', KEYS[1])
+if owner == '${DONE}' then return 'done' end
+if owner then return 'busy' end
+redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
+return 'claimed'`
+
+/**
+ * Renews a claim, even an expired one that no other process has taken: it may have expired because the event loop was
+ * blocked.
+ */
+const RENEW = `
+local owner = redis.call('GET', KEYS[1])
+if owner and owner ~= ARGV[1] then return 0 end
+redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
+return 1`
+
+const RECORD_DONE = `return redis.call('SET', KEYS[1], '${DONE}', 'PX', ARGV[1])`
+
+const RELEASE = `
+if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('DEL', KEYS[1]) end
+return 0`
+
+/** Creates a table of claims: one expiring key per delivery. The keys may be on different nodes of a cluster. */
+function createTable(connection: RedisConnection, prefix: string): DuplicatesTable {
+  const run = (script: string, id: string, ...values: (string | number)[]) =>
+    answerWithin(CALL_TIMEOUT, 'Redis', connection.eval(script, 1, `${prefix}:duplicates:${id}`, ...values))
+
+  return {
+    claim: async (id, owner, lease) => (await run(CLAIM, id, owner, lease)) as 'claimed' | 'busy' | 'done',
+    async renew(ids, owner, lease) {
+      await Promise.all(ids.map((id) => run(RENEW, id, owner, lease)))
+    },
+    async done(id, retention) {
+      await run(RECORD_DONE, id, retention)
+    },
+    async release(id, owner) {
+      await run(RELEASE, id, owner)
+    },
+    async close() {},
+  }
 }

@@ -12,7 +12,7 @@ import {
 } from 'node:fs'
 import { dirname } from 'node:path'
 import { configInvalid } from '../../errors.ts'
-import { toConfigInvalid } from './path-errors.node.ts'
+import { createEmptyFile, toConfigInvalid } from './path.node.ts'
 import { createTransactions } from './transactions.ts'
 
 /**
@@ -24,7 +24,7 @@ export async function backUp(path: string, to: string): Promise<void> {
   if (!existsSync(path)) throw configInvalid(`${path} does not exist`, 'Give the path of an inbox.')
   requireMissing(to)
   const part = `${to}-${randomBytes(8).toString('hex')}-part`
-  createEmptyFile(part, to)
+  if (!createEmptyFile(part, to)) throw alreadyExists(to)
   const transactions = createTransactions(path)
   try {
     await transactions.read((db) => {
@@ -51,15 +51,6 @@ function requireMissing(to: string): void {
   if (!isMissing) throw alreadyExists(to)
 }
 
-/** Creates an empty file that only its owner may read. */
-function createEmptyFile(file: string, to: string): void {
-  try {
-    closeSync(openSync(file, 'wx', 0o600))
-  } catch (error) {
-    throw isExisting(error) ? alreadyExists(to) : toConfigInvalid(to, error)
-  }
-}
-
 /**
  * Gives `part` the name `to` with a hard link, because a rename would replace a file that was created during the
  * backup.
@@ -67,17 +58,9 @@ function createEmptyFile(file: string, to: string): void {
 function moveTo(to: string, part: string): void {
   try {
     linkSync(part, to)
-  } catch {
-    renameWithoutLinks(to, part)
-  }
-}
-
-/**
- * Renames the file, but rejects a `to` that exists. Called after any error of `linkSync`, because file systems without
- * hard links report various error codes.
- */
-function renameWithoutLinks(to: string, part: string): void {
-  createEmptyFile(to, to)
+    return
+  } catch {} // of any code, because file systems without hard links report various ones
+  if (!createEmptyFile(to)) throw alreadyExists(to)
   try {
     renameSync(part, to)
   } catch (error) {
@@ -85,8 +68,6 @@ function renameWithoutLinks(to: string, part: string): void {
     throw error
   }
 }
-
-const isExisting = (error: unknown): boolean => (error as NodeJS.ErrnoException).code === 'EEXIST'
 
 const alreadyExists = (to: string): Error =>
   configInvalid(`${to} exists already`, 'Give another path: a backup replaces nothing.')

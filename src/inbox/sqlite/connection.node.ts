@@ -1,10 +1,8 @@
 import { configInvalid } from '../../errors.ts'
-import { createPrivateFile } from './create-file.node.ts'
 import { maxLogPages } from './disk-reserve.node.ts'
 import { type Database, isNotADatabase, type OpenDatabase } from './driver.node.ts'
 import { type OpenFiles, watchOpenFiles } from './open-files.node.ts'
-import { realPath } from './path.node.ts'
-import { notADatabase } from './path-errors.node.ts'
+import { createEmptyFile, notADatabase, realPath, requireUsable } from './path.node.ts'
 import { APPLICATION_ID, UPGRADES } from './schema.ts'
 
 /** An open inbox file. */
@@ -36,7 +34,7 @@ export interface Connection {
  */
 export function openFile(open: OpenDatabase, path: string): Connection {
   const real = realPath(path)
-  createPrivateFile(real)
+  if (!createEmptyFile(real)) requireUsable(real)
   const db = open(real)
   try {
     prepare(db, real)

@@ -1,5 +1,5 @@
 import type BetterSqlite from 'better-sqlite3'
-import { driverError, preload } from '../driver.ts'
+import { driverError } from '../driver.ts'
 
 /** A value of a column. */
 export type Value = string | number | Uint8Array | null
@@ -36,24 +36,12 @@ interface Driver {
   close(): unknown
 }
 
-/** Loads the driver in the background, and again for each call after a failure. */
-export function preloadDriver(): () => Promise<OpenDatabase> {
-  let loading: Promise<OpenDatabase> | undefined
-  return preload(() => {
-    loading ??= loadDriver().catch((error) => {
-      loading = undefined
-      throw error
-    })
-    return loading
-  })
-}
-
 /**
  * Loads `node:sqlite`, or `better-sqlite3` if this version of Node lacks `node:sqlite`.
  *
  * @throws {MissingDriver}
  */
-async function loadDriver(): Promise<OpenDatabase> {
+export async function loadDriver(): Promise<OpenDatabase> {
   const builtIn = process.getBuiltinModule('node:sqlite') as
     | { DatabaseSync: new (path: string) => Driver }
     | undefined
@@ -95,43 +83,48 @@ function toDatabase(driver: Driver): Database {
   }
 }
 
+/** The result codes of SQLite that matter here. */
+const RESULTS = {
+  BUSY: 5,
+  IOERR: 10,
+  FULL: 13,
+  CANTOPEN: 14,
+  TOOBIG: 18,
+  CONSTRAINT: 19,
+  MISMATCH: 20,
+  RANGE: 25,
+  NOTADB: 26,
+}
+
+/**
+ * Returns true if the error has one of these result codes, or one of their extended codes. `node:sqlite` reports the
+ * number of a code, and `better-sqlite3` its name.
+ */
+function hasResult(error: unknown, ...results: (keyof typeof RESULTS)[]): boolean {
+  const { code, errcode } = error as { code?: unknown; errcode?: unknown }
+  return results.some((name) =>
+    typeof errcode === 'number'
+      ? (errcode & 0xff) === RESULTS[name]
+      : String(code).startsWith(`SQLITE_${name}`),
+  )
+}
+
 /** True if another connection holds the lock. */
-export const isBusy = (error: unknown): boolean => isResult(error, 5, 'SQLITE_BUSY')
+export const isBusy = (error: unknown): boolean => hasResult(error, 'BUSY')
 
 /** True if the file is not a database. */
-export const isNotADatabase = (error: unknown): boolean => isResult(error, 26, 'SQLITE_NOTADB')
+export const isNotADatabase = (error: unknown): boolean => hasResult(error, 'NOTADB')
 
 /** True if SQLite reports a full disk. */
-export const isFull = (error: unknown): boolean => isResult(error, 13, 'SQLITE_FULL')
+export const isFull = (error: unknown): boolean => hasResult(error, 'FULL')
 
 /** True for errors that a full disk or a quota may have caused while a file was opened, created or extended. */
 export const mayBeFull = (error: unknown): boolean =>
-  isFull(error) ||
-  isResult(error, 10, 'SQLITE_IOERR') ||
-  isResult(error, 14, 'SQLITE_CANTOPEN') ||
-  (error as { code?: unknown }).code === 'ENOSPC'
-
-/** Result codes for values that SQLite cannot store. */
-const VALUE_ERRORS = [
-  [18, 'SQLITE_TOOBIG'],
-  [19, 'SQLITE_CONSTRAINT'],
-  [20, 'SQLITE_MISMATCH'],
-  [25, 'SQLITE_RANGE'],
-] as const
+  hasResult(error, 'FULL', 'IOERR', 'CANTOPEN') || (error as { code?: unknown }).code === 'ENOSPC'
 
 /** True if SQLite reported an error, except for values that it cannot store. False for errors in our own code. */
 export function isStoreError(error: unknown): boolean {
   const { code, errcode } = error as { code?: unknown; errcode?: unknown }
   const isSqliteError = typeof errcode === 'number' || String(code).startsWith('SQLITE_')
-  return isSqliteError && !VALUE_ERRORS.some(([number, name]) => isResult(error, number, name))
-}
-
-/**
- * True if the error has this result code or one of its extended codes. `node:sqlite` reports the number of a code, and
- * `better-sqlite3` its name.
- */
-function isResult(error: unknown, number: number, name: string): boolean {
-  const { code, errcode } = error as { code?: unknown; errcode?: unknown }
-  if (typeof errcode === 'number') return (errcode & 0xff) === number
-  return typeof code === 'string' && code.startsWith(name)
+  return isSqliteError && !hasResult(error, 'TOOBIG', 'CONSTRAINT', 'MISMATCH', 'RANGE')
 }

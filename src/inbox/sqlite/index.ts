@@ -7,8 +7,7 @@ import {
 } from '../duplicates.ts'
 import type { DurableInbox } from '../durable-inbox.ts'
 import { INBOX_OPTIONS, type InboxOptions, readInboxOptions } from '../inbox-options.ts'
-import type { RowStore } from '../rows.ts'
-import { ROWS_OPTIONS, type RowsOptions, readMaxRows } from '../rows-options.ts'
+import { DEFAULT_MAX_ROWS, ROWS_OPTIONS, type RowStore, type RowsOptions } from '../rows.ts'
 import { createTableInbox } from '../table-inbox.ts'
 import { backUp } from './backup.node.ts'
 import { createSqliteDuplicatesTable } from './duplicates.ts'
@@ -104,8 +103,7 @@ const DUPLICATES_NAMES: OptionNames<SqliteDuplicatesOptions> = { ...DUPLICATES_O
  */
 export function createSqliteDuplicates(options: SqliteDuplicatesOptions): ClosableDuplicateStore {
   const { path } = checkOptions(options, DUPLICATES_NAMES)
-  const transactions = createTransactions(readPath(path))
-  return createDuplicates(createSqliteDuplicatesTable(transactions), options)
+  return createDuplicates(createSqliteDuplicatesTable(createTransactions(readPath(path))), options)
 }
 
 /** Options of {@link createSqliteRows}. */
@@ -129,7 +127,6 @@ const ROWS_NAMES: OptionNames<SqliteRowsOptions> = { ...ROWS_OPTIONS, path: true
  * ```
  */
 export function createSqliteRows(options: SqliteRowsOptions): RowStore {
-  const { path } = checkOptions(options, ROWS_NAMES)
-  const transactions = createTransactions(readPath(path))
-  return createSqliteRowsTable(transactions, readMaxRows(options))
+  const { path, maxRows = DEFAULT_MAX_ROWS } = checkOptions(options, ROWS_NAMES)
+  return createSqliteRowsTable(createTransactions(readPath(path)), maxRows)
 }

@@ -1,17 +1,9 @@
-import type { KnownRow, RowLayer, RowStore } from '../rows.ts'
+import { type RowLayer, type RowStore, type SelectedRow, toKnownRow } from '../rows.ts'
 import type { Database } from './driver.node.ts'
 import type { Transactions } from './transactions.ts'
 
 /** Maximum number of rows removed in one transaction. It is limited because the transaction blocks the event loop. */
 const REMOVED_PER_TRANSACTION = 2_000
-
-/** A row as stored. */
-interface Row {
-  key: string
-  objectId: string | null
-  generation: number
-  value: string | null
-}
 
 const COLUMNS = 'key, object_id AS objectId, generation, value'
 
@@ -23,8 +15,8 @@ export function createSqliteRowsTable(transactions: Transactions, maxRows: numbe
       read((db) => {
         const number = find(db, layer)
         if (number === undefined) return []
-        const select = (column: string, ids: readonly string[]): Row[] =>
-          db.all<Row>(
+        const select = (column: string, ids: readonly string[]): SelectedRow[] =>
+          db.all<SelectedRow>(
             `SELECT ${COLUMNS} FROM known_row
              WHERE layer = ? AND ${column} IN (SELECT value FROM json_each(?))`,
             ...[number, JSON.stringify(ids)],
@@ -98,10 +90,3 @@ function evict(db: Database, added: number, maxRows: number): void {
       : 0
   if (added !== removed) db.run('UPDATE known_total SET number = ?', total - removed)
 }
-
-const toKnownRow = ({ key, objectId, generation, value }: Row): KnownRow => ({
-  key,
-  objectId: objectId ?? undefined,
-  generation,
-  value: value ?? undefined,
-})

@@ -4,20 +4,21 @@ import {
   type DeliveriesTable,
   type HeldDelivery,
   type TakenDelivery,
-  type UnhandledEntry,
 } from '../engine-port.ts'
 import { serviceKey, serviceOf } from '../group-key.ts'
 import { toAsciiJson, toHead } from '../serialize.ts'
 import {
+  forEachState,
   readAnnouncement,
   readDelivery,
-  readStrings,
+  readUnhandled,
   STATES,
   type StoredContent,
   type StoredRow,
   stateNumber,
   toEntry,
   toErrors,
+  type UnhandledRow,
 } from '../stored-row.ts'
 import { watchClock } from './clock.ts'
 import type { Database, Value } from './driver.node.ts'
@@ -139,12 +140,12 @@ export function createSqliteTable(
 
     unhandled: ({ within = Number.MAX_SAFE_INTEGER, after = { endedAt: 0, seq: 0 }, limit }) =>
       read((db) => {
-        const rows = db.all<Omit<UnhandledEntry, 'changeTypes'> & { types: string }>(
+        const rows = db.all<UnhandledRow>(
           `SELECT seq, due AS endedAt, size, types FROM task INDEXED BY task_ended JOIN delivery USING (seq)
            WHERE state = 4 AND state >= 2 AND due >= ? AND (due, seq) > (?, ?) ORDER BY due, seq LIMIT ?`,
           ...[Math.max(after.endedAt, clock() - within), after.endedAt, after.seq, limit],
         )
-        return rows.map(({ types, ...entry }) => ({ ...entry, changeTypes: readStrings(types) }))
+        return rows.map(readUnhandled)
       }),
 
     take: ({ owner, lease, limit, maxBytes, seqs }) =>
@@ -215,11 +216,8 @@ export function createSqliteTable(
 
     counts: () =>
       read((db) => {
-        const counts = { waiting: 0, active: 0, done: 0, dead: 0, unhandled: 0 }
-        for (const { state, number } of db.all<{ state: number; number: number }>('SELECT * FROM total')) {
-          const name = STATES[state]
-          if (name) counts[name] = number
-        }
+        const totals = db.all<{ state: number; number: number }>('SELECT * FROM total')
+        const counts = forEachState((name) => totals.find(({ state }) => STATES[state] === name)?.number ?? 0)
         const [oldest] = list(db, 0, 'true ORDER BY seq LIMIT 1')
         return { ...counts, ...(oldest && { oldest: new Date(oldest.received) }) }
       }),

@@ -1,7 +1,8 @@
+import { takeBatch } from '../batches.ts'
+import { preload } from '../driver.ts'
 import { type Connection, openFile } from './connection.node.ts'
 import { createDiskReserve, type DiskReserve } from './disk-reserve.node.ts'
-import { type Database, isBusy, isFull, isStoreError, mayBeFull, preloadDriver } from './driver.node.ts'
-import { memoize, type Operation, type OperationResult, runAll, takeBatch } from './transaction-batch.ts'
+import { type Database, isBusy, isFull, isStoreError, loadDriver, mayBeFull } from './driver.node.ts'
 
 /** Maximum milliseconds that an operation waits for a lock that another process holds. */
 const LOCK_TIMEOUT = 2_000
@@ -12,8 +13,27 @@ const LOCK_TIMEOUT = 2_000
  */
 const MAX_PAUSE = 20
 
+/** Maximum number of operations in one transaction. It is limited because the transaction blocks the event loop. */
+const MAX_OPERATIONS = 250
+
+/** Maximum bytes added in one transaction, unless a single delivery is larger. */
+const MAX_BYTES = 2 * 1024 ** 2
+
 /** Milliseconds between two checks of the files. The checks detect a deleted file even if nothing is written. */
 const CHECK_INTERVAL = 1_000
+
+/** An operation to run in a transaction, usually together with other operations. */
+interface Operation {
+  /** Number of bytes that the operation adds to the file. */
+  bytes: number
+  run(db: Database, requireSpace: () => void): unknown
+  resolve(value: unknown): void
+  reject(error: unknown): void
+  /** Time by `performance.now()` after which the operation no longer waits for a lock. */
+  deadline: number
+  /** True if its last transaction was rolled back, because an operation failed. */
+  isAgain?: boolean
+}
 
 /** Runs transactions on a file. The file is opened on first use, and reopened after a failure. */
 export interface Transactions {
@@ -32,7 +52,7 @@ export interface Transactions {
 }
 
 export function createTransactions(path: string): Transactions {
-  const [reserve, loadDriver] = [createDiskReserve(path), preloadDriver()]
+  const [reserve, openDriver] = [createDiskReserve(path), preload(loadDriver)]
   let connection: Connection | undefined
   let checking: ReturnType<typeof setInterval> | undefined
   let queue: Operation[] = []
@@ -43,7 +63,7 @@ export function createTransactions(path: string): Transactions {
 
   async function connect(): Promise<Connection> {
     if (connection) return connection
-    const open = await loadDriver()
+    const open = await openDriver()
     try {
       connection ??= openFile(open, path)
     } catch (error) {
@@ -92,7 +112,7 @@ export function createTransactions(path: string): Transactions {
         else recover(error)
         continue
       }
-      commit(takeBatch(queue))
+      commit(takeBatch(queue, MAX_OPERATIONS, MAX_BYTES))
     }
     isFlushing = false
   }
@@ -105,13 +125,13 @@ export function createTransactions(path: string): Transactions {
     const cutoff = isBusy(error) ? performance.now() : Infinity
     const rejected = queue.filter(({ deadline }) => deadline <= cutoff)
     queue = queue.filter(({ deadline }) => deadline > cutoff)
-    for (const { settle } of rejected) settle({ error })
+    for (const { reject } of rejected) reject(error)
   }
 
   function commit(batch: readonly Operation[]): void {
-    let results: OperationResult[]
     const bytes = batch.reduce((sum, operation) => sum + operation.bytes, 0)
     const requireSpace = memoize(() => reserve.require(bytes))
+    let settles: (() => void)[]
     try {
       const { db, requireFiles } = connection as Connection
       const ended = runAll(db, batch, requireSpace)
@@ -120,16 +140,14 @@ export function createTransactions(path: string): Transactions {
         queue.unshift(...batch.map((operation) => ({ ...operation, isAgain: true })))
         return
       }
+      settles = ended
       db.run('COMMIT')
       requireFiles()
-      results = ended
     } catch (error) {
-      results = batch.map(() => ({ error }))
+      settles = batch.map((operation) => () => operation.reject(error))
       recover(error)
     }
-    batch.forEach(({ settle }, index) => {
-      settle(results[index] as OperationResult)
-    })
+    for (const settle of settles) settle()
   }
 
   /** Ends a failed transaction, and frees disk space if the disk may be full. */
@@ -140,14 +158,11 @@ export function createTransactions(path: string): Transactions {
     disconnect()
   }
 
-  async function enqueue<Result>(operation: Omit<Operation, 'settle' | 'deadline'>): Promise<Result> {
+  async function enqueue<Result>(bytes: number, run: Operation['run']): Promise<Result> {
     requireOpen()
-    return new Promise<Result>((resolve, reject) => {
-      const settle = (result: OperationResult): void => {
-        if ('error' in result) reject(result.error)
-        else resolve(result.value as Result)
-      }
-      queue.push({ ...operation, settle, deadline: performance.now() + LOCK_TIMEOUT })
+    return new Promise((resolve, reject) => {
+      const deadline = performance.now() + LOCK_TIMEOUT
+      queue.push({ bytes, run, deadline, reject, resolve: resolve as Operation['resolve'] })
       if (!isFlushing) flushing = flush()
     })
   }
@@ -169,8 +184,8 @@ export function createTransactions(path: string): Transactions {
   }
 
   return {
-    write: (run) => enqueue({ run, bytes: 0 }),
-    add: (bytes, run) => enqueue({ run, bytes }),
+    write: (run) => enqueue(0, run),
+    add: enqueue,
 
     async read(run) {
       const ended = readNow(run)
@@ -190,3 +205,63 @@ export function createTransactions(path: string): Transactions {
 
 const pause = (): Promise<void> =>
   new Promise((resolve) => setTimeout(resolve, Math.ceil(Math.random() * MAX_PAUSE)))
+
+/**
+ * Runs the operations of a transaction, and returns functions that settle them. Returns undefined if one fails after it
+ * has changed rows: roll back, and run all of them again. They are then in savepoints, which are too slow for the usual
+ * case that none fails.
+ */
+function runAll(
+  db: Database,
+  batch: readonly Operation[],
+  requireSpace: () => void,
+): (() => void)[] | undefined {
+  if (batch.some(({ isAgain }) => isAgain))
+    return batch.map((operation) => runInSavepoint(db, operation, requireSpace))
+  const settles: (() => void)[] = []
+  for (const operation of batch) {
+    const before = db.changes()
+    try {
+      const value = operation.run(db, requireSpace)
+      settles.push(() => operation.resolve(value))
+    } catch (error) {
+      if (isStoreError(error)) throw error
+      if (db.changes() > before) return undefined
+      settles.push(() => operation.reject(error))
+    }
+  }
+  return settles
+}
+
+/**
+ * Runs an operation in a savepoint: if it fails, only its own changes are rolled back. Returns a function that settles it.
+ */
+function runInSavepoint(db: Database, operation: Operation, requireSpace: () => void): () => void {
+  db.run('SAVEPOINT job')
+  try {
+    const value = operation.run(db, requireSpace)
+    db.run('RELEASE job')
+    return () => operation.resolve(value)
+  } catch (error) {
+    if (isStoreError(error)) throw error
+    db.run('ROLLBACK TO job')
+    db.run('RELEASE job')
+    return () => operation.reject(error)
+  }
+}
+
+/** Runs a function on the first call only. If the function throws, every call throws the same error. */
+function memoize(run: () => void): () => void {
+  let result: { error?: unknown } | undefined
+  return () => {
+    if (!result) {
+      try {
+        run()
+        result = {}
+      } catch (error) {
+        result = { error }
+      }
+    }
+    if ('error' in result) throw result.error
+  }
+}
