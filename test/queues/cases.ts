@@ -180,7 +180,8 @@ export function testRecipe({ name, limit, duplicate, afterKill, server, start }:
     await subject.push(unreadable)
     await until(async () => (await newOnes()).length > 0)
     expect(await newOnes()).toEqual([unreadable])
-    if (subject.pending) expect(await subject.pending()).toBe(1)
+    // Recipes store a dead letter before they acknowledge its message.
+    if (subject.pending) await until(async () => (await subject.pending?.()) === 1)
     await until(async () => (await newOnes()).length === 2)
     expect(await newOnes()).toContain(unknown)
     expect(sync.calls).toEqual([])
@@ -222,7 +223,10 @@ export function testRecipe({ name, limit, duplicate, afterKill, server, start }:
         await subject.kill?.()
       }
       await died(body)
-      expect(sync.calls.map(({ attempt }) => attempt)).toEqual(afterKill === 1 ? [1, 1, 1] : [1, 2, 3])
+      const [id] = sync.calls.map((call) => call.id)
+      expect(sync.calls).toEqual(
+        (afterKill === 1 ? [1, 1, 1] : [1, 2, 3]).map((attempt) => ({ id, attempt })),
+      )
     })
 
   if (server === undefined) return
