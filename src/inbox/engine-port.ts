@@ -44,15 +44,15 @@ export interface SuspectRequest {
   attempts: number
   /** True if no other delivery is in progress in this process. */
   isAlone: boolean
-  /** Ids of the deliveries that this inbox object is handling: not suspects, even if their leases have expired. */
-  inProgress: ReadonlySet<string>
+  /** Ids of deliveries not to take, for example because this inbox object is handling them. */
+  except: ReadonlySet<string>
 }
 
 /** How an attempt ended. */
 export type AttemptEnd =
   | { state: 'done' }
-  /** The worker has no handler, so this attempt does not count. */
-  | { state: 'unhandled' }
+  /** The worker has no handler, so the number of attempts is that before this one. */
+  | { state: 'unhandled'; attempts: number }
   | { state: 'dead'; error: string }
   /** The next attempt is due in `delay` milliseconds. */
   | { state: 'waiting'; error: string; delay: number }

@@ -18,7 +18,7 @@ import type {
   WorkOptions,
 } from './durable-inbox.ts'
 import type { EndState, ListedEntry, ListQuery, RetriedState } from './engine-port.ts'
-import { handlesType } from './handover.ts'
+import { handlesType, toHandled } from './handover.ts'
 
 const WORK_OPTIONS: OptionNames<WorkOptions> = { concurrency: wholeNumber(1, 1_000), coalesce: true }
 const COALESCE_OPTIONS: OptionNames<CoalesceOptions> = { by: true, wait: true }
@@ -52,7 +52,7 @@ export function allHandle(receivers: Iterable<DeliveryHandler>, changeType: stri
   const all = [...receivers]
   return all.length === 0
     ? undefined
-    : all.every((receiver) => handlesType(receiverPort(receiver)?.changeTypes(), changeType))
+    : all.every((receiver) => handlesType(toHandled(receiverPort(receiver)?.changeTypes()), changeType))
 }
 
 function readWait(receiver: DeliveryHandler, coalesce: CoalesceOptions): number {

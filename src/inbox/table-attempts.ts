@@ -88,7 +88,9 @@ export function createTableAttempts(options: TableAttemptsOptions): TableAttempt
       const results = await handle(members, stop.signal)
       const unhandled = new Set(members.filter((_, index) => results[index] === 'unhandled'))
       const isKept = (member: Attempt) => config.unhandled === 'keep' && unhandled.has(member)
-      const errors = await recordEnds(members, (member) => ({ state: isKept(member) ? 'unhandled' : 'done' }))
+      const errors = await recordEnds(members, (member) =>
+        isKept(member) ? toUnhandled(member) : { state: 'done' },
+      )
       for (const member of members) {
         const error = errors.get(member)
         if (isKept(member)) handover.decline(member.taken.seq)
@@ -98,13 +100,18 @@ export function createTableAttempts(options: TableAttemptsOptions): TableAttempt
     } catch (error) {
       const text = toErrorText(error)
       const errors = await recordEnds(members, (member) =>
-        isLast(member)
-          ? { state: 'dead', error: text }
-          : { state: 'waiting', error: text, delay: backoff(member.taken.attempt, config) },
+        isForeign(member)
+          ? toUnhandled(member)
+          : isLast(member)
+            ? { state: 'dead', error: text }
+            : { state: 'waiting', error: text, delay: backoff(member.taken.attempt, config) },
       )
       for (const member of members) {
         const lost = errors.get(member)
-        notify(!lost && isLast(member) ? 'dead' : 'failed', { ...event(member), error: lost ?? error })
+        notify(!lost && isLast(member) && !isForeign(member) ? 'dead' : 'failed', {
+          ...event(member),
+          error: lost ?? error,
+        })
       }
     } finally {
       for (const member of members) member.end()
@@ -113,11 +120,13 @@ export function createTableAttempts(options: TableAttemptsOptions): TableAttempt
 
   /** Gives back the deliveries for which another worker has more handlers. Returns the others. */
   async function giveBack(members: readonly Attempt[]): Promise<readonly Attempt[]> {
-    const changeTypes = members.map(({ taken }) => (taken.damage ? [] : taken.changeTypes))
+    const changeTypes = members.map((member) => (isOver(member) ? [] : member.taken.changeTypes))
     const areOthers = await retryStore(() => handover.areOthers(changeTypes), retries)
     const given = members.filter((_, index) => areOthers?.[index])
     if (given.length === 0) return members
-    const errors = await recordEnds(given, () => ({ state: 'unhandled' }))
+    const [suspect] = given.filter(({ taken }) => taken.isSuspect)
+    if (suspect) await retryStore(() => handover.leave(suspect.taken), retries)
+    const errors = suspect ? new Map<Attempt, Error>() : await recordEnds(given, toUnhandled)
     for (const member of given) {
       const error = errors.get(member)
       if (error) endUnstarted(member, error)
@@ -158,6 +167,20 @@ export function createTableAttempts(options: TableAttemptsOptions): TableAttempt
     const deliveries = members.map(({ delivery }) => delivery)
     return runAttempt(receiver, deliveries, { attempt, timeout, stop, isTogether: work.wait !== undefined })
   }
+
+  /** True if the handlers must not run. */
+  const isOver = ({ taken: { attempt, damage } }: Attempt): boolean =>
+    damage !== undefined || attempt > config.attempts
+
+  /** True if an error is no reason for a dead letter, because no handler ran. */
+  const isForeign = (member: Attempt): boolean =>
+    !isOver(member) && handover.isForeign(member.taken.changeTypes)
+
+  /** The attempt of a suspect replaces an interrupted one, which counts. */
+  const toUnhandled = ({ taken: { attempt, isSuspect } }: Attempt): EndedAttempt['end'] => ({
+    state: 'unhandled',
+    attempts: isSuspect ? attempt : attempt - 1,
+  })
 
   const isLast = ({ taken: { attempt, damage } }: Attempt): boolean =>
     damage !== undefined || attempt >= config.attempts

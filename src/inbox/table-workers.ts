@@ -116,7 +116,8 @@ export function startTableWorkers(options: TableWorkersOptions): Workers & {
     let suspect: TakenDelivery | 'last' | undefined
     try {
       suspectsAt = performance.now() + POLL_INTERVAL
-      suspect = await table.takeSuspect({ owner, lease, attempts, inProgress, isAlone })
+      const except = new Set([...inProgress, ...handover.left])
+      suspect = await table.takeSuspect({ owner, lease, attempts, except, isAlone })
     } finally {
       if (suspect !== 'last') endWaiting()
       if (typeof suspect !== 'object') freeSlot()

@@ -107,7 +107,7 @@ it('moves a delivery to the dead letters if the process of its last attempt ende
     lease: 30_000,
     attempts: 1,
     isAlone: true,
-    inProgress: new Set<string>(),
+    except: new Set<string>(),
   }
   const taken = await killed.takeSuspect(suspect)
   expect(taken).toMatchObject({ attempt: 1 })

@@ -117,7 +117,7 @@ describe('workers of a table that fails', () => {
     })
     await until(() => runs === 1)
     time.now += LEASE
-    const other = { owner: 'other', inProgress: new Set<string>(), isAlone: true }
+    const other = { owner: 'other', except: new Set<string>(), isAlone: true }
     await table.takeSuspect({ ...other, lease: 2 * LEASE, attempts: 20 })
     release()
     await until(() => noted.length > 0)

@@ -40,7 +40,7 @@ describe.each(['memory', 'SQLite'])('the table in %s', (engine) => {
     (await table.take({ owner, lease: LEASE, limit, maxBytes })).taken
   const takeOne = async (owner: string) => (await take(owner))[0] as TakenDelivery
   const takeSuspect = (owner: string, options: Partial<SuspectRequest> = {}) =>
-    table.takeSuspect({ owner, lease: LEASE, attempts: 20, isAlone: true, inProgress: new Set(), ...options })
+    table.takeSuspect({ owner, lease: LEASE, attempts: 20, isAlone: true, except: new Set(), ...options })
   const summaryOf = ({ delivery: { id }, attempt, isSuspect }: TakenDelivery) => ({ id, attempt, isSuspect })
   const idsOf = (taken: readonly TakenDelivery[]) => taken.map(({ delivery }) => delivery.id)
 
@@ -119,7 +119,7 @@ describe.each(['memory', 'SQLite'])('the table in %s', (engine) => {
     expect(await takeSuspect('second')).toBeUndefined()
     now += 1
     expect(await take('second')).toEqual([])
-    expect(await takeSuspect('second', { inProgress: new Set([A]) })).toBeUndefined()
+    expect(await takeSuspect('second', { except: new Set([A]) })).toBeUndefined()
     await put(B)
     expect(idsOf(await take('second', 9))).toEqual([B])
     expect(summaryOf((await takeSuspect('second')) as TakenDelivery)).toMatchObject({
@@ -180,9 +180,9 @@ describe.each(['memory', 'SQLite'])('the table in %s', (engine) => {
     now += LEASE - 1
     expect(await table.renew('second', [again], LEASE)).toEqual([a.seq])
     now += LEASE - 1
-    expect(await takeSuspect('third', { inProgress: new Set([B]) })).toBeUndefined()
+    expect(await takeSuspect('third', { except: new Set([B]) })).toBeUndefined()
     now += 1
-    expect(await takeSuspect('third', { inProgress: new Set([B]) })).toMatchObject({ seq: a.seq })
+    expect(await takeSuspect('third', { except: new Set([B]) })).toMatchObject({ seq: a.seq })
   })
 
   it('ends only the attempts of the owner, and only the latest one', async () => {

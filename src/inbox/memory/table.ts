@@ -7,7 +7,6 @@ import {
   type DeliveriesTable,
   type HeldDelivery,
   type TakenDelivery,
-  type UnhandledEntry,
 } from '../engine-port.ts'
 import { copyDelivery } from '../serialize.ts'
 import { forEachState } from '../stored-row.ts'
@@ -59,7 +58,8 @@ export function createMemoryTable(clock: () => number): DeliveriesTable {
   function readTime(): number {
     const now = clock()
     if (now < latest)
-      for (const row of [...states.waiting, ...states.active]) setTime(row, row.at - (latest - now))
+      for (const row of [...states.waiting, ...states.active, ...states.unhandled])
+        setTime(row, row.at - (latest - now))
     latest = now
     return now
   }
@@ -101,8 +101,7 @@ export function createMemoryTable(clock: () => number): DeliveriesTable {
       move(row, 'waiting', { error: end.error })
       setTime(row, now + end.delay)
     } else {
-      const attempts = row.entry.attempts - Number(end.state === 'unhandled' && row.entry.attempts > 0)
-      move(row, end.state, { ...end, attempts, endedAt: new Date(now) })
+      move(row, end.state, { ...end, endedAt: new Date(now) })
       row.at = now
     }
   }
@@ -172,17 +171,15 @@ export function createMemoryTable(clock: () => number): DeliveriesTable {
 
     async unhandled({ within = Infinity, after, limit }) {
       const since = readTime() - within
-      const entries = [...states.unhandled].map(({ seq, at, entry: { size, changeTypes } }) => ({
+      const isListed = ({ at, seq }: Row): boolean =>
+        at >= since && (!after || at > after.endedAt || (at === after.endedAt && seq > after.seq))
+      const listed = [...states.unhandled].filter(isListed).sort((a, b) => a.at - b.at || a.seq - b.seq)
+      return listed.slice(0, limit).map(({ seq, at, entry: { size, changeTypes } }) => ({
         seq,
         endedAt: at,
         size,
         changeTypes,
       }))
-      const isAfter = (entry: UnhandledEntry): boolean => !after || compare(entry, after) > 0
-      return entries
-        .filter((entry) => entry.endedAt >= since && isAfter(entry))
-        .sort(compare)
-        .slice(0, limit)
     },
 
     async take({ owner, lease, limit, maxBytes, seqs }) {
@@ -202,10 +199,10 @@ export function createMemoryTable(clock: () => number): DeliveriesTable {
       return { taken, wait: next === Infinity ? undefined : next - now }
     },
 
-    async takeSuspect({ owner, lease, attempts, inProgress, isAlone }) {
+    async takeSuspect({ owner, lease, attempts, except, isAlone }) {
       const now = readTime()
       for (const row of states.active) {
-        if (row.at > now || inProgress.has(row.entry.id)) continue
+        if (row.at > now || except.has(row.entry.id)) continue
         const attempt = row.entry.attempts + Number(row.isAlone)
         if (attempt === attempts && !isAlone) return 'last'
         const taken = takeRow(row, Math.min(attempt, attempts), now + lease, { owner, isSuspect: true })
@@ -298,8 +295,3 @@ export function createMemoryTable(clock: () => number): DeliveriesTable {
     },
   }
 }
-
-const compare = (
-  one: Pick<UnhandledEntry, 'endedAt' | 'seq'>,
-  other: Pick<UnhandledEntry, 'endedAt' | 'seq'>,
-): number => one.endedAt - other.endedAt || one.seq - other.seq

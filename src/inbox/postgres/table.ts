@@ -165,7 +165,7 @@ export function createPostgresTable(
       return { taken: [], wait: next?.wait ?? undefined }
     },
 
-    async takeSuspect({ owner, lease, attempts, inProgress, isAlone }) {
+    async takeSuspect({ owner, lease, attempts, except, isAlone }) {
       const [row] = await queryPatiently<TakenRow & { isTaken: boolean }>(
         `with suspect as (
           select t.seq, t.handler, t.attempts + t.alone::int as attempt from ${task} t join ${delivery} d using (seq)
@@ -183,7 +183,7 @@ export function createPostgresTable(
         select seq, token, attempt, id, ${toMilliseconds('received')} as received, types, head, ${BODY},
           token is not null as "isTaken"
         from suspect left join taken using (seq) join ${delivery} using (seq)`,
-        [queue, owner, lease, attempts, [...inProgress], isAlone],
+        [queue, owner, lease, attempts, [...except], isAlone],
       )
       if (!row) return undefined
       return row.isTaken ? toTaken(row, true) : 'last'
@@ -213,15 +213,15 @@ export function createPostgresTable(
       const rows = await query<{ seq: number }>(
         // Rows are locked in the order of seq, so that two statements cannot deadlock.
         `with ended as (
-          select * from unnest($2::bigint[], $3::bigint[], $4::int[], $5::float8[], $6::text[])
-            as ended (seq, token, state, delay, errors)
+          select * from unnest($2::bigint[], $3::bigint[], $4::int[], $5::float8[], $6::text[], $7::int[])
+            as ended (seq, token, state, delay, errors, attempts)
         ), held as (
           select t.seq from ${task} t join ended using (seq, token)
           where t.handler = '' and t.owner = $1 order by t.seq for update of t
         ), recorded as (
           update ${task} t
           set state = ended.state, due = ${after('ended.delay')}, owner = null, alone = false,
-            attempts = case ended.state when 4 then greatest(attempts - 1, 0) else attempts end,
+            attempts = coalesce(ended.attempts, t.attempts),
             errors = coalesce(ended.errors, t.errors)
           from held join ended using (seq), ${DURABLE}
           where t.seq = held.seq and t.handler = ''
@@ -236,6 +236,7 @@ export function createPostgresTable(
           ends.map(({ end }) => stateNumber(end.state)),
           ends.map(({ end }) => (end.state === 'waiting' ? end.delay : 0)),
           ends.map(({ end }) => ('error' in end ? toErrors(end.error) : null)),
+          ends.map(({ end }) => ('attempts' in end ? end.attempts : null)),
         ],
       )
       return rows.map(({ seq }) => seq)
@@ -289,7 +290,7 @@ export function createPostgresTable(
           select seq from ${task} where queue = $1 and state = $4 and handler = '' and seq > $2
           order by seq limit $3 for update
         )
-        update ${task} t set state = 0, due = now(), attempts = 0 from ended
+        update ${task} t set state = 0, due = now(), attempts = case state when 3 then 0 else attempts end from ended
         where t.seq = ended.seq and t.handler = '' returning t.seq`,
         [queue, after, limit, stateNumber(state)],
       )

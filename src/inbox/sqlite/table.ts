@@ -170,13 +170,13 @@ export function createSqliteTable(
         return { taken, wait: next && next.due - now }
       }),
 
-    takeSuspect: ({ owner, lease, attempts, inProgress, isAlone }) =>
+    takeSuspect: ({ owner, lease, attempts, except, isAlone }) =>
       write((db) => {
         const now = readTime(db)
         const suspect = db.get<{ seq: number; attempt: number }>(
           `SELECT seq, attempts + alone AS attempt FROM task INDEXED BY task_active JOIN delivery USING (seq)
            WHERE state = 1 AND due <= ? AND id NOT IN (SELECT value FROM json_each(?)) ORDER BY due LIMIT 1`,
-          ...[now, JSON.stringify([...inProgress])],
+          ...[now, JSON.stringify([...except])],
         )
         if (!suspect) return undefined
         if (suspect.attempt === attempts && !isAlone) return 'last'
@@ -257,7 +257,8 @@ export function createSqliteTable(
           ...[stateNumber(state), after, limit],
         )
         db.run(
-          `UPDATE task SET state = 0, due = ?, attempts = 0 WHERE ${AMONG} AND handler = ''`,
+          `UPDATE task SET state = 0, due = ?, attempts = CASE state WHEN 3 THEN 0 ELSE attempts END
+           WHERE ${AMONG} AND handler = ''`,
           ...[readTime(db), seqsOf(ended)],
         )
         return ended.map(({ seq }) => seq)
@@ -301,9 +302,9 @@ function endAttempt(
   const errors = 'error' in end ? toErrors(end.error) : null
   const changed = db.run(
     `UPDATE task SET state = ?, due = ?, errors = coalesce(?, errors), owner = NULL, alone = 0,
-       attempts = max(attempts - ?, 0)
+       attempts = coalesce(?, attempts)
      WHERE seq = ? AND token = ? AND owner = ?`,
-    ...[stateNumber(end.state), due, errors, Number(end.state === 'unhandled'), seq, token, owner],
+    ...[stateNumber(end.state), due, errors, 'attempts' in end ? end.attempts : null, seq, token, owner],
   )
   return (
     changed > 0 ||
