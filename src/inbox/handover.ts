@@ -58,7 +58,7 @@ export interface Handover {
   take(room: Room): Promise<TakenDelivery[]>
   /** True if a scan has not ended, because there are many unhandled deliveries. */
   isScanning(): boolean
-  /** Returns true if this worker has no handler for any of the change types. */
+  /** Returns true if this worker has handlers, but none for any of the change types. */
   isForeign(changeTypes: readonly string[]): boolean
   /** Keeps this worker from taking a delivery again for which its receiver had no handler. */
   decline(seq: number): void
@@ -237,7 +237,7 @@ export function createHandover({ table, receiver, owner, lease, clock }: Handove
 
     isScanning: () => scan !== undefined && declined.size < MAX_DECLINED,
 
-    isForeign,
+    isForeign: (changeTypes) => own?.size !== 0 && isForeign(changeTypes),
 
     decline: (seq) => void declined.add(seq),
 

@@ -172,7 +172,7 @@ export function createTableAttempts(options: TableAttemptsOptions): TableAttempt
   const isOver = ({ taken: { attempt, damage } }: Attempt): boolean =>
     damage !== undefined || attempt > config.attempts
 
-  /** True if an error is no reason for a dead letter, because no handler ran. */
+  /** True if an error is no reason for a dead letter, because the handlers are for other deliveries. */
   const isForeign = (member: Attempt): boolean =>
     !isOver(member) && handover.isForeign(member.taken.changeTypes)
 
