@@ -109,7 +109,7 @@ export interface ListedEntry {
 /** States whose deliveries are removed when their retention has expired. */
 export type EndState = PurgeOptions['state']
 
-/** States whose deliveries are handled again only if somebody asks for it, or if another worker starts. */
+/** States whose deliveries can all be retried with one call. */
 export type RetriedState = Exclude<EndState, 'done'>
 
 /**
