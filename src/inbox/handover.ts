@@ -72,7 +72,7 @@ export interface Handover {
 
 type Room = Pick<TakeRequest, 'limit' | 'maxBytes'>
 
-/** The time on two clocks: a monotonic one stands still while the machine sleeps, and the other can be set back. */
+/** The time on two clocks. The monotonic one stops while the machine is suspended; the other one can be set back. */
 interface Times {
   monotonic: number
   clock: number

@@ -61,7 +61,7 @@ export function startTableWorkers(options: TableWorkersOptions): Workers & {
         await sleep(await takeNext())
         last = undefined
       } catch (error) {
-        // An error in the configuration stays, so it is told once.
+        // An error in the configuration stays, so it is reported once.
         const isKnown = isConfigInvalid(error) && isConfigInvalid(last)
         last = error
         if (!isKnown) notify('trouble', { error })

@@ -14,7 +14,7 @@ function createGate() {
   return { open, opened }
 }
 
-/** Lets everything run that waits for nothing outside. */
+/** Gives what must not happen time to happen. On a slow machine, a test can miss a fault by this, but not fail. */
 const settle = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 50))
 
 /** Decodes a stored delivery, so that it can be put into an inbox. */
@@ -219,7 +219,7 @@ it('waits no longer when a signal is aborted', async () => {
   expect(log).not.toContain('never')
 })
 
-it('lets handlers go on when a copy that ignores its signal is aborted', async () => {
+it('lets handlers begin when a copy that ignores its signal is aborted', async () => {
   const { send, gates, log, changes, url } = await start()
   const controller = new AbortController()
   const copying = changes.resync(url, () => new Promise(() => {}), controller)

@@ -11,8 +11,8 @@ export const CALL_TIMEOUT = 5_000
 
 /**
  * Maximum milliseconds that a statement may take. Without a limit, pg would wait forever on a dead connection. The limit
- * exceeds `CALL_TIMEOUT`, because the server keeps the connection of a statement that waits for a lock, even after the
- * client has closed it, and the pool would open another one.
+ * exceeds `CALL_TIMEOUT`: while a statement waits for a lock, the server keeps its connection, even if the client has
+ * closed it, and the pool would open another one.
  */
 const STATEMENT_TIMEOUT = 30_000
 
