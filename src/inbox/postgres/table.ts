@@ -211,24 +211,28 @@ export function createPostgresTable(
 
     async endAttempts(owner, ends) {
       const rows = await query<{ seq: number }>(
-        // Rows are locked in the order of seq, so that two statements cannot deadlock.
+        // Rows are locked in the order of seq, so that two statements cannot deadlock. The lateral part is looked up in the
+        // primary key for each of them. A join can read the whole table while PostgreSQL has no statistics.
         `with ended as (
-          select * from unnest($2::bigint[], $3::bigint[], $4::int[], $5::float8[], $6::text[], $7::int[])
-            as ended (seq, token, state, delay, errors, attempts)
-        ), held as (
-          select t.seq from ${task} t join ended using (seq, token)
-          where t.handler = '' and t.owner = $1 order by t.seq for update of t
+          select ended.*, t.handler, t.owner is null as "isRecorded"
+          from (
+            select * from unnest($2::bigint[], $3::bigint[], $4::int[], $5::float8[], $6::text[], $7::int[])
+              as ended (seq, token, state, delay, errors, attempts)
+            order by seq
+          ) ended, lateral (
+            select handler, owner from ${task}
+            where seq = ended.seq and handler = '' and token = ended.token and (owner = $1 or owner is null) for update
+          ) t
         ), recorded as (
           update ${task} t
           set state = ended.state, due = ${after('ended.delay')}, owner = null, alone = false,
             attempts = coalesce(ended.attempts, t.attempts),
             errors = coalesce(ended.errors, t.errors)
-          from held join ended using (seq), ${DURABLE}
-          where t.seq = held.seq and t.handler = ''
+          from ended, ${DURABLE}
+          where t.seq = ended.seq and t.handler = ended.handler and not "isRecorded"
           returning t.seq
         )
-        select seq from recorded union all
-        select t.seq from ${task} t join ended using (seq, token) where t.handler = '' and t.owner is null`,
+        select seq from recorded union all select seq from ended where "isRecorded"`,
         [
           owner,
           ends.map(({ seq }) => seq),

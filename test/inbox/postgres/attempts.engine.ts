@@ -5,7 +5,7 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import { until } from '../../contract/inbox/fixture.ts'
 import { createGate } from '../../helpers/gate.ts'
 import { describeWith, POSTGRES } from '../../helpers/services.ts'
-import { deliveryWithId, idOf } from '../deliveries.ts'
+import { deliveryOf, deliveryWithId, idOf } from '../deliveries.ts'
 import { useSchema } from './fixture.ts'
 
 await describeWith(POSTGRES, (connectionString) => {
@@ -15,15 +15,21 @@ await describeWith(POSTGRES, (connectionString) => {
 
     /** Creates a pool whose statements pass through a function, which can delay them or lose their results. */
     function createPool(
-      around: (text: string, run: () => Promise<pg.QueryResult>) => Promise<pg.QueryResult>,
+      around: (
+        text: string,
+        run: () => Promise<pg.QueryResult>,
+        values: readonly unknown[],
+      ) => Promise<pg.QueryResult>,
     ): PostgresPool {
       const pool = new pg.Pool({ connectionString })
       onTestFinished(() => pool.end())
       return {
         connect: () => pool.connect(),
         on: pool.on.bind(pool) as PostgresPool['on'],
-        query: (statement) =>
-          around((statement as { text: string }).text, () => pool.query(statement as never)),
+        query: (statement) => {
+          const { text, values = [] } = statement as { text: string; values?: unknown[] }
+          return around(text, () => pool.query(statement as never), values)
+        },
       }
     }
 
@@ -214,6 +220,31 @@ await describeWith(POSTGRES, (connectionString) => {
         ) insert into ${schema}.inbox_task (seq, queue, state, due) select seq, $1, 3, now() from added`,
         [queueName(), count],
       )
+
+    it('finds the deliveries to end by their key, also while PostgreSQL has no statistics', async () => {
+      let plan = ''
+      const pool = createPool(async (text, run, values) => {
+        if (text.includes('with ended as')) {
+          await client.query('begin')
+          const { rows } = await client.query(`explain (analyze, format json) ${text}`, values as unknown[])
+          await client.query('rollback')
+          plan ||= JSON.stringify(rows)
+        }
+        return run()
+      })
+      const inbox = open({ pool })
+      await inbox.ready()
+      await client.query(`alter table ${schema}.inbox_task set (autovacuum_enabled = false)`)
+      await addDead(5_000)
+      for (let i = 0; i < 50; i++) await inbox.put(deliveryOf())
+      inbox.work({ handle: async () => {} }, { concurrency: 50 })
+      await until(async () => (await inbox.stats()).done === 50)
+      const discarded = [...plan.matchAll(/"Rows Removed by [^"]+":\s*(\d+)/g)].map(([, rows]) =>
+        Number(rows),
+      )
+      expect(plan).toContain('"Actual Rows":')
+      expect(Math.max(0, ...discarded)).toBeLessThan(10_000)
+    })
 
     it('counts deliveries exactly, as long as counting is quick', async () => {
       const inbox = open()
