@@ -36,6 +36,8 @@ export interface Traits {
   duplicate?: 200 | 202
   /** The number of the attempt after one whose process was killed. Undefined if the test would take too long. */
   afterKill?: 1 | 2
+  /** True if the queue's server can deliver a message twice after a kill, and count wrong. */
+  miscounts?: true
   /** The URL of the queue's server, for a test that cuts the connection to it. */
   server?: string
   /**
@@ -106,7 +108,7 @@ const bodiesOf = (texts: readonly string[]): (string | undefined)[] =>
   })
 
 /** The tests of a recipe. They are not in a `describe`, because `contract/matrix.ts` prints each as a column. */
-export function testRecipe({ name, limit, duplicate, afterKill, server, start }: Traits): void {
+export function testRecipe({ name, limit, duplicate, afterKill, miscounts, server, start }: Traits): void {
   let sync: Sync
   let link: Link | undefined
   let subject: Subject
@@ -126,6 +128,13 @@ export function testRecipe({ name, limit, duplicate, afterKill, server, start }:
   const drained = () => until(async () => !(await subject.pending?.()))
   /** Waits until a message is in the dead letters. */
   const died = (body: string) => until(async () => bodiesOf(await subject.dead()).includes(body))
+  /** Requires these attempts of one delivery. */
+  function expectAttempts(attempts: number[]): void {
+    expect(new Set(sync.calls.map(({ id }) => id)).size).toBe(1)
+    const begun = sync.calls.map(({ attempt }) => attempt)
+    if (miscounts) expect([1, 2, 3]).toEqual(expect.arrayContaining(begun))
+    else expect(begun).toEqual(attempts)
+  }
   const reset = (mode: Sync['mode'] = 'succeed'): void => {
     sync.calls.length = 0
     sync.mode = mode
@@ -207,9 +216,9 @@ export function testRecipe({ name, limit, duplicate, afterKill, server, start }:
       await until(() => sync.calls.length === 1)
       sync.mode = 'succeed'
       await subject.kill?.()
-      await until(() => sync.calls.length === 2)
+      await until(() => sync.calls.length >= 2)
       await drained()
-      expect(sync.calls.map(({ attempt }) => attempt)).toEqual([1, afterKill])
+      expectAttempts([1, afterKill])
     })
 
   if (afterKill !== undefined)
@@ -217,15 +226,14 @@ export function testRecipe({ name, limit, duplicate, afterKill, server, start }:
       reset('hang')
       const body = unique('FeaturesEdited')
       expect(await send(subject.url, body)).toBe(202)
-      for (let attempt = 1; attempt <= ATTEMPTS; attempt++) {
-        await until(() => sync.calls.length === attempt)
+      let killed = 0
+      await until(async () => {
+        if (sync.calls.length === killed) return bodiesOf(await subject.dead()).includes(body)
+        killed = sync.calls.length
         await subject.kill?.()
-      }
-      await died(body)
-      const [id] = sync.calls.map((call) => call.id)
-      expect(sync.calls).toEqual(
-        (afterKill === 1 ? [1, 1, 1] : [1, 2, 3]).map((attempt) => ({ id, attempt })),
-      )
+        return false
+      })
+      expectAttempts(afterKill === 1 ? [1, 1, 1] : [1, 2, 3])
     })
 
   if (server === undefined) return
