@@ -154,14 +154,19 @@ async function waitFor(kill: Kill, { points, listening }: Process, load: Load): 
   await Promise.race(times).finally(removeListener)
 }
 
+/** Milliseconds by which numbers above 1,000 in the statistics can be old: the documented ten seconds, and a count. */
+const STATS_AGE = 15_000
+
 /** Waits until all deliveries have ended, and a worker has handled those that another one could not. */
 async function drain(url: string): Promise<InboxStats> {
   const until = Date.now() + DRAIN_TIMEOUT
+  let drainedAt = Number.POSITIVE_INFINITY
   for (;;) {
     const response = await fetch(url)
     if (!response.ok) throw new Error(`the statistics of the inbox are unavailable: ${response.status}`)
     const stats = (await response.json()) as InboxStats
-    if (stats.waiting + stats.active + stats.unhandled === 0) return stats
+    if (stats.waiting + stats.active + stats.unhandled === 0) drainedAt = Math.min(drainedAt, Date.now())
+    if (Date.now() >= drainedAt + (stats.done > 1_000 ? STATS_AGE : 0)) return stats
     if (Date.now() > until)
       throw new Error(`after ${DRAIN_TIMEOUT} ms there is still ${JSON.stringify(stats)}`)
     await setTimeout(100)
