@@ -1,5 +1,7 @@
 import { createHmac } from 'node:crypto'
+import { once } from 'node:events'
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
+import { setTimeout as wait } from 'node:timers/promises'
 import { createReceiver } from 'geohook'
 import { checkReceiver } from 'geohook/check'
 import { webhook } from 'geohook/node'
@@ -204,6 +206,24 @@ describe('undecided', () => {
     expect(resultOf(report, 'no-secret').verdict).toBe('undecided')
     expect(resultOf(report, 'signature-wrong-key').verdict).toBe('passed')
   })
+})
+
+it('finds that stalled requests block a receiver, even if it is slow', async () => {
+  const handle = receiverWith(60_000)
+  let last: Promise<unknown> = Promise.resolve()
+  const report = await checkListener(
+    (req, res) => {
+      const closed = once(res, 'close')
+      last = last.then(async () => {
+        if (req.socket.destroyed) return
+        await wait(1_000)
+        handle(req, res)
+        await closed
+      })
+    },
+    { only: ['stalled-uploads'], timeout: 10_000 },
+  )
+  expect(resultOf(report, 'stalled-uploads').verdict).toBe('failed')
 })
 
 it('reads at most 64 KiB of headers', async () => {

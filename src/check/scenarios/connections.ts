@@ -47,12 +47,12 @@ function judgeOrder(first: Reply, second: Reply | undefined): Finding {
 /** Number of requests that stall: two in the body, one in the head, and one before it. */
 const STALLED = 4
 
-/** Milliseconds to wait for a response while other requests are stalled. */
-const patience = ({ timeout }: Probe): number => Math.min(timeout, 3 * QUIET)
-
-/** Sends a valid delivery while other requests are stalled. Returns undefined if no response arrives meanwhile. */
-async function deliverWhileStalled(probe: Probe): Promise<Reply | undefined> {
-  const late = wait(patience(probe), undefined)
+/**
+ * Sends a valid delivery while other requests are stalled. Returns undefined if no response arrives within `patience`
+ * milliseconds.
+ */
+async function deliverWhileStalled(probe: Probe, patience: number): Promise<Reply | undefined> {
+  const late = wait(patience, undefined)
   const bytes = probe.bytes()
   const stalled = [-20, -1, 20, 0].map(async (end) => {
     const connection = await probe.connect()
@@ -85,13 +85,15 @@ export const CONNECTIONS: readonly Scenario[] = [
     async run(probe) {
       let evidence = ''
       let blocked = 0
+      let patience = Math.min(probe.timeout, 3 * QUIET)
       for (let round = 0; round < 3 && blocked < 2; round++) {
-        const reply = await deliverWhileStalled(probe)
+        const reply = await deliverWhileStalled(probe, patience)
         if (reply) return accepts(reply, `a valid delivery while ${STALLED} requests were stalled`)
         const free = await probe.deliver()
-        evidence = `sent a valid delivery: no response within ${patience(probe) / 1000} s while ${STALLED} requests were stalled; after their end: ${describe(free)}`
+        evidence = `sent a valid delivery: no response within ${patience / 1000} s while ${STALLED} requests were stalled; after their end: ${describe(free)}`
+        if (isSuccess(free) && free.milliseconds < patience / 2) blocked++
         // A busy receiver also responds late without stalled requests.
-        if (isSuccess(free) && free.milliseconds < patience(probe) / 2) blocked++
+        patience = Math.min(probe.timeout, Math.max(patience, 3 * Math.ceil(free.milliseconds)))
       }
       return blocked < 2 ? undecided(evidence) : failed(evidence)
     },
