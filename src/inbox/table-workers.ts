@@ -91,9 +91,11 @@ export function startTableWorkers(options: TableWorkersOptions): Workers & {
       // After this turn, the next suspect need not wait for a poll.
       const isSuspectsTurn = isOthersTurn
       isOthersTurn = false
-      // Skips deliveries whose handlers are still running in this process, because another process has taken them in the
-      // meantime and failed. They are suspects when their new lease expires.
-      for (const next of taken) if (!inProgress.has(next.delivery.id)) begun.begin(next, now, enter())
+      // Deliveries with an attempt in progress in this process become suspects at once: another process has taken them in
+      // the meantime and failed, or the answer to the record of that attempt is late.
+      const running = taken.filter(({ delivery }) => inProgress.has(delivery.id))
+      for (const next of taken) if (!running.includes(next)) begun.begin(next, now, enter())
+      if (running.length > 0) await table.renew(owner, running, 0)
       return taken.length > 0 || isSuspectsTurn || handover.isScanning()
         ? 0
         : Math.min(POLL_INTERVAL, Math.max(1, wait))

@@ -133,6 +133,27 @@ await describeWith(POSTGRES, (connectionString) => {
       expect(told).toEqual(['trouble', 'trouble', 'handled'])
     })
 
+    it('a delivery that is taken before the record of its failure is answered is retried at once', async () => {
+      let takes = 0
+      const pool = createPool(async (text, run) => {
+        const result = await run()
+        if (text.includes('with due as') && result.rows.length > 0) takes++
+        if (text.includes('with ended as') && takes === 1) await until(() => takes === 2)
+        return result
+      })
+      const inbox = open({ pool, lease: 3_600_000 })
+      await inbox.put(deliveryWithId(id))
+      const begun: unknown[] = []
+      inbox.work({
+        async handle(_, { attempt }) {
+          begun.push(attempt)
+          if (begun.length === 1) throw new Error('no')
+        },
+      })
+      await until(async () => (await inbox.get(id))?.state === 'done', 15_000)
+      expect(begun).toEqual([1, 2])
+    })
+
     it('a suspect whose take was not answered keeps its attempt', async () => {
       let lost = 0
       const pool = createPool(async (text, run) => {
