@@ -36,7 +36,7 @@ export const SIGNATURES: readonly Scenario[] = [
     run: each(refuses, (sender) => {
       const { body } = sender.create()
       return [
-        ['of one character', wrongStart(sender, body)],
+        ['of one character', wrongDigit(sender, body)],
         ['of 6,000 characters', 'a'.repeat(6000)],
         ['with characters outside ASCII', '\u00e9'.repeat(32)],
         ['of 64 letters that are not hex digits', 'z'.repeat(64)],
@@ -58,7 +58,7 @@ export const SIGNATURES: readonly Scenario[] = [
     run: each(refuses, (sender) =>
       [63, 65, 62, 66, 3, 128].map((length) => ({
         sent: `a signature of ${length} hex digits`,
-        credential: (body) => sender.prefix + wrongStart(sender, body).repeat(length),
+        credential: (body) => sender.prefix + wrongDigit(sender, body).repeat(length),
       })),
     ),
   },
@@ -237,10 +237,10 @@ function partlyRight({ credential, prefix }: Sender): Attempt[] {
 }
 
 /**
- * Returns a hex digit with which the right signature does not start. A receiver that compares only as many characters as
- * it gets would accept the right digit, and `signature-truncated` is about such receivers.
+ * Returns a hex digit with which the right signature neither starts nor ends. A receiver that compares only as many
+ * characters as it gets would accept the right digit, and `signature-truncated` is about such receivers.
  */
-function wrongStart(sender: Sender, body: Uint8Array): string {
-  const right = sender.credential(body, { prefix: '' })
-  return right.toLowerCase().startsWith('a') ? 'b' : 'a'
+function wrongDigit(sender: Sender, body: Uint8Array): string {
+  const right = sender.credential(body, { prefix: '' }).toLowerCase()
+  return [...'abc'].find((digit) => !right.startsWith(digit) && !right.endsWith(digit)) as string
 }
