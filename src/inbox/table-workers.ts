@@ -91,8 +91,9 @@ export function startTableWorkers(options: TableWorkersOptions): Workers & {
       // After this turn, the next suspect need not wait for a poll.
       const isSuspectsTurn = isOthersTurn
       isOthersTurn = false
-      // Deliveries with an attempt in progress in this process become suspects at once: another process has taken them in
-      // the meantime and failed, or the answer to the record of that attempt is late.
+      // If this process still has an attempt of a delivery in progress, the new lease ends at once, and the delivery is a
+      // suspect: another process took it in the meantime and failed, or the statement that recorded our attempt has not
+      // been answered yet.
       const running = taken.filter(({ delivery }) => inProgress.has(delivery.id))
       for (const next of taken) if (!running.includes(next)) begun.begin(next, now, enter())
       if (running.length > 0) await table.renew(owner, running, 0)

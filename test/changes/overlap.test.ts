@@ -14,7 +14,7 @@ function createGate() {
   return { open, opened }
 }
 
-/** Gives what must not happen time to happen. On a slow machine, a test can miss a fault by this, but not fail. */
+/** Waits, so that a call that must not come could come. On a slow machine, this can hide a fault, but causes none. */
 const settle = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 50))
 
 /** Decodes a stored delivery, so that it can be put into an inbox. */

@@ -211,8 +211,8 @@ export function createPostgresTable(
 
     async endAttempts(owner, ends) {
       const rows = await query<{ seq: number }>(
-        // Rows are locked in the order of seq, so that two statements cannot deadlock. The lateral part is looked up in the
-        // primary key for each of them. A join can read the whole table while PostgreSQL has no statistics.
+        // Locks rows in the order of seq, so that two statements cannot deadlock. The lateral subquery looks up each ended
+        // attempt by the primary key. A plain join can scan the whole table while PostgreSQL has no statistics.
         `with ended as (
           select ended.*, t.handler, t.owner is null as "isRecorded"
           from (

@@ -133,7 +133,7 @@ await describeWith(POSTGRES, (connectionString) => {
       expect(told).toEqual(['trouble', 'trouble', 'handled'])
     })
 
-    it('a delivery that is taken before the record of its failure is answered is retried at once', async () => {
+    it('retries a delivery at once if it is taken again before the statement that recorded its failure is answered', async () => {
       let takes = 0
       const pool = createPool(async (text, run) => {
         const result = await run()
