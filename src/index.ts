@@ -19,6 +19,7 @@ export type {
   OrganizationPayload,
   ServicePayload,
 } from './payload/types.ts'
+export { PermanentFailure, RetryAfter } from './receiver/failures.ts'
 export { createReceiver } from './receiver/receiver.ts'
 export { closeOnSignal, type ShutdownOptions } from './receiver/shutdown.ts'
 export type {

@@ -8,6 +8,16 @@ import type { GenerationStore } from './generations.ts'
  */
 export type InboxState = 'waiting' | 'active' | 'done' | 'dead' | 'unhandled'
 
+/** A failed attempt to handle a delivery. */
+export interface FailedAttempt {
+  /** What the handlers threw, with its causes, at most 2,000 characters. Of earlier attempts, at most 500. */
+  error: string
+  /** Number of the attempt. */
+  attempt?: number
+  /** When it ended, by the clock of its process. */
+  at?: Date
+}
+
 /** One delivery in an inbox, without its body and headers. */
 export interface InboxEntry {
   /** The delivery's id. */
@@ -19,12 +29,22 @@ export interface InboxEntry {
   /** Body size in bytes. */
   size: number
   receivedAt: Date
+  /** URL of the feature service, if all events have a `changesUrl` of the same one. */
+  service?: string
+  /** When the last attempt began. */
+  startedAt?: Date
+  /** Id of the worker that handles the delivery. Set only while it is active. */
+  worker?: string
+  /** When the lease of the worker ends, unless it renews it. Set only while the delivery is active. */
+  leaseEndsAt?: Date
   /** When the next attempt is due. Set only while the delivery is waiting. */
   dueAt?: Date
   /** When the delivery became done, dead or unhandled. */
   endedAt?: Date
-  /** Error of the last failed attempt, at most 2,000 characters. */
+  /** Error of the last failed attempt, with its causes, at most 2,000 characters. */
   error?: string
+  /** The last ten failed attempts, oldest first. */
+  errors?: FailedAttempt[]
 }
 
 /** One delivery in an inbox, with its body and headers. */

@@ -1,5 +1,5 @@
 import type { Delivery, StoredDelivery } from '../receiver/types.ts'
-import type { InboxEntry, InboxItem, InboxState, PurgeOptions } from './durable-inbox.ts'
+import type { FailedAttempt, InboxEntry, InboxItem, InboxState, PurgeOptions } from './durable-inbox.ts'
 import type { GenerationStore } from './generations.ts'
 
 /** A delivery that a worker holds. Each take of a delivery increases its token. */
@@ -16,6 +16,8 @@ export interface TakenDelivery extends HeldDelivery {
   changeTypes: readonly string[]
   /** Number of this attempt, from 1. */
   attempt: number
+  /** The last failed attempts. */
+  errors: readonly FailedAttempt[]
   /** True if the delivery was taken by {@link DeliveriesTable.takeSuspect}. */
   isSuspect: boolean
   /** Set if the stored row is damaged: handlers must not run, and `delivery` is what is left of it. */
@@ -53,9 +55,9 @@ export type AttemptEnd =
   | { state: 'done' }
   /** The worker has no handler, so the number of attempts is that before this one. */
   | { state: 'unhandled'; attempts: number }
-  | { state: 'dead'; error: string }
+  | { state: 'dead'; errors: readonly FailedAttempt[] }
   /** The next attempt is due in `delay` milliseconds. */
-  | { state: 'waiting'; error: string; delay: number }
+  | { state: 'waiting'; errors: readonly FailedAttempt[]; delay: number }
 
 /** The end of an attempt to handle one delivery. */
 export interface EndedAttempt extends HeldDelivery {

@@ -7,14 +7,14 @@ export interface InboxOptions {
    * Maximum number of waiting and active deliveries, from 1. Further deliveries are rejected with 503. Default 100,000.
    */
   maxPending?: number | undefined
-  /** Maximum number of attempts to handle a delivery, 1 to 1,000. Default 20. */
+  /** Maximum number of attempts to handle a delivery, 1 to 1,000. Default 25. */
   attempts?: number | undefined
   /**
    * Milliseconds between the first attempt and the second, 1 to 2^31 - 1. Each further delay is twice the previous one.
    * Default 1,000.
    */
   retryDelay?: number | undefined
-  /** Maximum delay between two attempts in milliseconds, 1 to 2^31 - 1. Default 600,000. */
+  /** Maximum delay between two attempts in milliseconds, 1 to 2^31 - 1. Default 7,200,000. */
   maxRetryDelay?: number | undefined
   /** Maximum duration of an attempt in milliseconds, 1 to 2^31 - 1. Default 60,000. */
   timeout?: number | undefined
@@ -63,9 +63,9 @@ export function readInboxOptions(options: InboxOptions): InboxConfig {
   requireValues(options, INBOX_OPTIONS)
   return {
     maxPending: options.maxPending ?? 100_000,
-    attempts: options.attempts ?? 20,
+    attempts: options.attempts ?? 25,
     retryDelay: options.retryDelay ?? 1_000,
-    maxRetryDelay: options.maxRetryDelay ?? 600_000,
+    maxRetryDelay: options.maxRetryDelay ?? 7_200_000,
     timeout: options.timeout ?? 60_000,
     lease: options.lease ?? 30_000,
     retention: options.retention ?? DAY,

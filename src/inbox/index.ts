@@ -4,6 +4,7 @@ export type {
   CoalesceOptions,
   DeliveryHandler,
   DurableInbox,
+  FailedAttempt,
   InboxEntry,
   InboxItem,
   InboxPage,

@@ -1,11 +1,13 @@
-import { receiverPort } from '../receiver/port.ts'
-import type { AttemptContext, HandleResult, StoredDelivery } from '../receiver/types.ts'
+import { type GroupContext, receiverPort } from '../receiver/port.ts'
+import type { HandleResult, StoredDelivery } from '../receiver/types.ts'
 import type { DeliveryHandler } from './durable-inbox.ts'
 
 /** Options of {@link runAttempt}. */
 export interface AttemptOptions {
   /** Number of the attempt, from 1. */
   attempt: number
+  /** The fencing token of each delivery. */
+  tokens: readonly number[]
   /** Maximum duration of the attempt in milliseconds. */
   timeout: number
   /** Aborts the attempt, for example because another process has taken the delivery. */
@@ -23,7 +25,7 @@ export interface AttemptOptions {
 export async function runAttempt(
   receiver: DeliveryHandler,
   deliveries: readonly StoredDelivery[],
-  { attempt, timeout, stop, isTogether = false }: AttemptOptions,
+  { attempt, tokens, timeout, stop, isTogether = false }: AttemptOptions,
 ): Promise<HandleResult[]> {
   const controller = new AbortController()
   const { signal } = controller
@@ -37,7 +39,7 @@ export async function runAttempt(
   if (stop?.aborted) onStop()
   stop?.addEventListener('abort', onStop, { once: true })
   try {
-    const handling = handle(receiver, deliveries, { signal, attempt }, isTogether)
+    const handling = handle(receiver, deliveries, { signal, attempt, tokens }, isTogether)
     const results = await Promise.race([aborted, handling])
     return deliveries.map((_, index) => (results[index] === 'unhandled' ? 'unhandled' : 'handled'))
   } finally {
@@ -49,10 +51,13 @@ export async function runAttempt(
 async function handle(
   receiver: DeliveryHandler,
   deliveries: readonly StoredDelivery[],
-  context: AttemptContext,
+  context: GroupContext & { tokens: readonly number[] },
   isTogether: boolean,
 ): Promise<readonly unknown[]> {
   const port = isTogether && receiverPort(receiver)
   if (port) return port.handleTogether(deliveries, context)
-  return Promise.all(deliveries.map((delivery) => receiver.handle(delivery, context)))
+  const { signal, attempt, tokens } = context
+  return Promise.all(
+    deliveries.map((delivery, index) => receiver.handle(delivery, { signal, attempt, token: tokens[index] })),
+  )
 }

@@ -1,4 +1,4 @@
-import type { InboxEntry, InboxState } from './durable-inbox.ts'
+import type { FailedAttempt, InboxEntry, InboxState } from './durable-inbox.ts'
 import type { Announcement, TakenDelivery, UnhandledEntry } from './engine-port.ts'
 import { fromHead, toAsciiJson } from './serialize.ts'
 
@@ -26,6 +26,9 @@ export interface StoredRow {
   size: number
   /** JSON array of change types. */
   types: string
+  service: string | null
+  started: number | null
+  owner: string | null
 }
 
 /** A row with the content of its delivery. */
@@ -33,24 +36,43 @@ export interface StoredContent {
   id: string
   types: string
   received: number
+  errors: string | null
   /** Null if the content is missing, because it was removed to free space or the file is damaged. */
   head: string | null
   body: Uint8Array | null
 }
 
-export function toEntry({ id, state, due, attempts, errors, received, size, types }: StoredRow): InboxEntry {
-  const name = STATES[state] ?? 'dead'
-  const error = readErrors(errors).at(-1)
+export const toEntry = ({ state, errors, types, ...row }: StoredRow): InboxEntry =>
+  describeRow({
+    ...row,
+    state: STATES[state] ?? 'dead',
+    errors: readErrors(errors),
+    changeTypes: readStrings(types),
+  })
+
+/** A row whose columns have been read. */
+export interface ReadRow extends Omit<StoredRow, 'seq' | 'state' | 'errors' | 'types'> {
+  state: InboxState
+  errors: readonly FailedAttempt[]
+  changeTypes: readonly string[]
+}
+
+/** Creates the entry that users see. */
+export function describeRow(row: ReadRow): InboxEntry {
+  const { id, state, due, attempts, received, size, service, started, owner, errors } = row
+  const last = errors.at(-1)
   return {
     id,
-    state: name,
+    state,
     attempts,
-    changeTypes: readStrings(types),
+    changeTypes: [...row.changeTypes],
     size,
     receivedAt: new Date(received),
-    ...(name === 'waiting' && { dueAt: new Date(due) }),
-    ...(name !== 'waiting' && name !== 'active' && { endedAt: new Date(due) }),
-    ...(error !== undefined && { error }),
+    ...(service !== null && { service }),
+    ...(started !== null && { startedAt: new Date(started) }),
+    ...(owner !== null && { worker: owner }),
+    [state === 'waiting' ? 'dueAt' : state === 'active' ? 'leaseEndsAt' : 'endedAt']: new Date(due),
+    ...(last && { error: last.error, errors: [...errors] }),
   }
 }
 
@@ -68,12 +90,26 @@ export const readUnhandled = ({ types, ...entry }: UnhandledRow): UnhandledEntry
 
 export type UnhandledRow = Omit<UnhandledEntry, 'changeTypes'> & { types: string }
 
-/** Stores the error of an attempt. */
-export const toErrors = (error: string): string => toAsciiJson([{ error }])
+/** Maximum number of failed attempts that are stored, and characters of each error but the last one. */
+const [MAX_ERRORS, MAX_EARLIER] = [10, 500]
 
-function readErrors(text: string | null): string[] {
+/** Adds a failed attempt to the stored ones. */
+export const addError = (errors: readonly FailedAttempt[], error: FailedAttempt): FailedAttempt[] => [
+  ...errors.slice(1 - MAX_ERRORS).map((one) => ({ ...one, error: one.error.slice(0, MAX_EARLIER) })),
+  error,
+]
+
+export const toErrors = (errors: readonly FailedAttempt[]): string =>
+  toAsciiJson(errors.map(({ error, attempt, at }) => ({ error, attempt, at: at?.getTime() })))
+
+export function readErrors(text: string | null): FailedAttempt[] {
   try {
-    return (JSON.parse(text ?? '[]') as { error: unknown }[]).map(({ error }) => String(error))
+    const errors = JSON.parse(text ?? '[]') as { error: unknown; attempt?: unknown; at?: unknown }[]
+    return errors.map(({ error, attempt, at }) => ({
+      error: String(error),
+      ...(typeof attempt === 'number' && { attempt }),
+      ...(typeof at === 'number' && { at: new Date(at) }),
+    }))
   } catch {
     return [] // the row is damaged
   }
@@ -97,19 +133,20 @@ export function readDelivery({
   id,
   types,
   received,
+  errors: failed,
   head,
   body,
-}: StoredContent): Pick<TakenDelivery, 'delivery' | 'changeTypes' | 'damage'> {
-  const changeTypes = readStrings(types)
+}: StoredContent): Pick<TakenDelivery, 'delivery' | 'changeTypes' | 'errors' | 'damage'> {
+  const [changeTypes, errors] = [readStrings(types), readErrors(failed)]
   const isBody = body instanceof Uint8Array
   // Convert the Buffer that some drivers return: the slice() of a Buffer does not copy.
   const rawBody = isBody ? new Uint8Array(body.buffer, body.byteOffset, body.length) : new Uint8Array()
   try {
     if (head === null || !isBody) throw new Error('its bytes are missing')
-    return { delivery: fromHead(head, id, rawBody, received), changeTypes }
+    return { delivery: fromHead(head, id, rawBody, received), changeTypes, errors }
   } catch (error) {
     const rest = { contentType: '', headers: {}, profile: '' }
     const damage = new Error(`it cannot be read from the store: ${String(error)}`)
-    return { delivery: { id, rawBody, receivedAt: new Date(received), ...rest }, changeTypes, damage }
+    return { delivery: { id, rawBody, receivedAt: new Date(received), ...rest }, changeTypes, errors, damage }
   }
 }

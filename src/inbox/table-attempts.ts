@@ -1,3 +1,4 @@
+import { isPermanent, requestedDelay } from '../receiver/failures.ts'
 import { createBatches } from './batches.ts'
 import { createCallQueue, type QueuedDelivery } from './call-queue.ts'
 import type { DeliveryHandler } from './durable-inbox.ts'
@@ -7,6 +8,7 @@ import type { Handover } from './handover.ts'
 import type { InboxConfig } from './inbox-options.ts'
 import type { WorkConfig } from './method-options.ts'
 import { runAttempt } from './run-attempt.ts'
+import { addError } from './stored-row.ts'
 
 /** Dependencies of {@link createTableAttempts}. */
 export interface TableAttemptsOptions {
@@ -29,6 +31,9 @@ const LOST = 'another process has taken the delivery over'
 
 /** Maximum number of calls whose ends are recorded at once. */
 const MAX_RECORDED = 100
+
+/** An estimate of the size of the errors of a failed attempt in bytes. */
+const MAX_ERROR_BYTES = 4_000
 
 /** The attempts in progress, from when a worker has taken a delivery until the end of the attempt is recorded. */
 export interface TableAttempts {
@@ -98,17 +103,21 @@ export function createTableAttempts(options: TableAttemptsOptions): TableAttempt
         else notify(unhandled.has(member) ? 'unhandled' : 'handled', event(member))
       }
     } catch (error) {
-      const text = toErrorText(error)
-      const errors = await recordEnds(members, (member) =>
-        isForeign(member)
-          ? toUnhandled(member)
-          : isLast(member)
-            ? { state: 'dead', error: text }
-            : { state: 'waiting', error: text, delay: backoff(member.taken.attempt, config) },
-      )
+      const failed = { error: toErrorText(error), at: new Date(clock()) }
+      const requested = requestedDelay(error, clock())
+      // In a group, the error may be about another delivery.
+      const isFinal = members.length === 1 && isPermanent(error)
+      const isDead = (member: Attempt) => !isForeign(member) && (isFinal || isLast(member))
+      const errors = await recordEnds(members, (member) => {
+        if (isForeign(member)) return toUnhandled(member)
+        const { attempt } = toEvent(member)
+        const errors = addError(member.taken.errors, { ...failed, attempt })
+        if (isDead(member)) return { state: 'dead', errors }
+        return { state: 'waiting', errors, delay: retryDelayOf(attempt, requested, config) }
+      })
       for (const member of members) {
         const lost = errors.get(member)
-        notify(!lost && isLast(member) && !isForeign(member) ? 'dead' : 'failed', {
+        notify(!lost && isDead(member) ? 'dead' : 'failed', {
           ...event(member),
           error: lost ?? error,
         })
@@ -165,7 +174,14 @@ export function createTableAttempts(options: TableAttemptsOptions): TableAttempt
     // process too.
     if (attempt > config.attempts) throw new Error('its process ended during the last attempt')
     const deliveries = members.map(({ delivery }) => delivery)
-    return runAttempt(receiver, deliveries, { attempt, timeout, stop, isTogether: work.wait !== undefined })
+    const tokens = members.map(({ taken }) => taken.token)
+    return runAttempt(receiver, deliveries, {
+      attempt,
+      tokens,
+      timeout,
+      stop,
+      isTogether: work.wait !== undefined,
+    })
   }
 
   /** True if the handlers must not run. */
@@ -200,7 +216,7 @@ export function createTableAttempts(options: TableAttemptsOptions): TableAttempt
       token: member.taken.token,
       end: toEnd(member),
     }))
-    const bytes = ends.reduce((sum, { end }) => sum + ('error' in end ? end.error.length : 0), 0)
+    const bytes = ends.reduce((sum, { end }) => sum + ('errors' in end ? MAX_ERROR_BYTES : 0), 0)
     const recorded = ends.length > 0 ? await record(ends, bytes) : new Set<number>()
     const isRecorded = (member: Attempt) => held.includes(member) && recorded?.has(member.taken.seq)
     const reason = recorded
@@ -319,16 +335,22 @@ async function retryStore<Result>(
   }
 }
 
+/** A handler can request at most this many times the maximum delay. */
+const MAX_REQUESTED = 4
+
 /**
  * Computes the milliseconds until the next attempt. The delay doubles with each attempt. A random part of it, at most
  * half, is subtracted, so that deliveries that failed together are not retried together.
  *
  * @param attempt number of the attempt that failed, from 1
+ * @param requested the delay that the handlers asked for
  */
-function backoff(
+function retryDelayOf(
   attempt: number,
+  requested: number | undefined,
   { retryDelay, maxRetryDelay }: { retryDelay: number; maxRetryDelay: number },
 ): number {
+  if (requested !== undefined) return Math.ceil(Math.min(requested, MAX_REQUESTED * maxRetryDelay))
   const delay = Math.min(retryDelay * 2 ** (attempt - 1), maxRetryDelay)
   return Math.ceil(delay * (1 - Math.random() / 2))
 }

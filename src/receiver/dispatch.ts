@@ -8,7 +8,7 @@ import {
   WILDCARD,
 } from '../payload/events.ts'
 import { printable, warn } from './log.ts'
-import { ATTEMPT_PORT, type AttemptPort, ENTER, type EnterAttempt } from './port.ts'
+import { ATTEMPT_PORT, type AttemptPort, ENTER, type EnterAttempt, type GroupContext } from './port.ts'
 import type {
   AttemptContext,
   Delivery,
@@ -24,6 +24,8 @@ interface Registration {
   handler: Handler
   /** Its names, with a number after the first registration of the same names. */
   key: string
+  /** True if the handler runs once for each delivery, whatever its events. */
+  isForDelivery?: true
 }
 
 const isName = (name: unknown): boolean => typeof name === 'string' && name !== ''
@@ -53,11 +55,20 @@ export class Dispatcher {
         'on(changeType, handler): changeType must be a string or a list of strings, handler a function',
       )
     }
-    this.#all.push({ names: [...names], handler, key: this.#createKey(names) })
-    for (const name of names) {
-      if (!this.#subscribed.has(name)) warnIfMisspelt(name)
-      this.#subscribed.add(name)
-    }
+    for (const name of names) if (!this.#subscribed.has(name)) warnIfMisspelt(name)
+    this.#register({ names: [...names], handler, key: this.#createKey(names) })
+  }
+
+  addForDelivery(handler: (delivery: Delivery, context: HandlerContext) => unknown): void {
+    if (typeof handler !== 'function') throw configInvalid('onDelivery(handler): handler must be a function')
+    const run: Handler = (_, delivery, context) => handler(delivery, context)
+    const key = this.#createKey(['onDelivery()'])
+    this.#register({ names: [WILDCARD], handler: run, key, isForDelivery: true })
+  }
+
+  #register(registration: Registration): void {
+    this.#all.push(registration)
+    for (const name of registration.names) this.#subscribed.add(name)
     this.#found.clear()
   }
 
@@ -75,8 +86,8 @@ export class Dispatcher {
   }
 
   /**
-   * Runs the handlers of every event, one after another, in the order of registration. If one fails, the others still
-   * run; when the signal is aborted, no further handler starts. If all succeed, runs the functions that they passed to
+   * Runs the handlers of every event, one after another, in the order of registration. Those for the whole delivery run
+   * with those of its first event. If one fails, the others still run; when the signal is aborted, no further handler starts. If all succeed, runs the functions that they passed to
    * `onSuccess`. Warns about change types without a handler.
    *
    * Throws what the failed handler threw; an `AggregateError` if several failed; the abort reason if the signal is
@@ -90,7 +101,8 @@ export class Dispatcher {
       const entering = given.enter(delivery.events)
       if (entering) await entering
       for (const event of delivery.events) {
-        for (const { handler, key } of this.#registrationsOf(event.changeType)) {
+        for (const { handler, key, isForDelivery } of this.#registrationsOf(event.changeType)) {
+          if (isForDelivery && event !== delivery.events[0]) continue
           result = 'handled'
           // After an abort, another attempt may already be running, so start no further handler.
           context?.signal.throwIfAborted()
@@ -112,11 +124,11 @@ export class Dispatcher {
 
   /**
    * Like `dispatch`, for several deliveries in one attempt. The handlers run in the order of registration, and each
-   * gets the joined events (see `joinEvents`) of all deliveries that it handles.
+   * gets the joined events (see `joinEvents`) of all deliveries that it handles, or each delivery.
    *
    * @returns one result per delivery, in their order
    */
-  async dispatchTogether(deliveries: readonly Delivery[], context?: AttemptContext): Promise<HandleResult[]> {
+  async dispatchTogether(deliveries: readonly Delivery[], context?: GroupContext): Promise<HandleResult[]> {
     // Loaded on demand: most receivers handle one delivery at a time.
     const { joinEvents } = await import('./join-events.ts')
     const errors: unknown[] = []
@@ -132,11 +144,14 @@ export class Dispatcher {
       await given.enter(arrived.map(({ event }) => event))
       for (const registration of [...this.#all]) {
         const handled = arrived.filter(({ registrations }) => registrations.includes(registration))
-        for (const { event, delivery, together } of joinEvents(handled)) {
+        for (const { event, delivery, together } of registration.isForDelivery
+          ? sorted.map((delivery) => ({ event: delivery.events[0], delivery, together: undefined }))
+          : joinEvents(handled)) {
           context?.signal.throwIfAborted()
           given.begin(registration.key)
+          const token = context?.tokens?.[deliveries.indexOf(delivery)]
           try {
-            await registration.handler(event as never, delivery, given.forCall(together))
+            await registration.handler(event as never, delivery, given.forCall(together, token))
           } catch (error) {
             errors.push(error)
           }
@@ -180,6 +195,7 @@ function requireNone(errors: readonly unknown[]): void {
  */
 class HandledAttempt implements HandlerContext, AttemptPort {
   readonly attempt: number
+  readonly token: number | undefined
   #signal: AbortSignal | undefined
   #functions: (() => unknown)[] | undefined
   #last: (() => unknown)[] | undefined
@@ -191,6 +207,7 @@ class HandledAttempt implements HandlerContext, AttemptPort {
   /** @param given default: the first attempt, which is never aborted */
   constructor(given: (AttemptContext & { [ENTER]?: EnterAttempt }) | undefined) {
     this.attempt = given?.attempt ?? 1
+    this.token = given?.token
     this.#signal = given?.signal
     this.#enter = given?.[ENTER]
   }
@@ -246,11 +263,12 @@ class HandledAttempt implements HandlerContext, AttemptPort {
   }
 
   /** Creates the context for one call of a handler, with the same signal and the same list of functions. */
-  forCall(together: JoinedDeliveries): HandlerContext {
+  forCall(together: JoinedDeliveries | undefined, token: number | undefined): HandlerContext {
     const { attempt, onSuccess } = this
     const readSignal = () => this.signal
     return {
       attempt,
+      token,
       onSuccess,
       together,
       get signal() {

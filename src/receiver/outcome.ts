@@ -1,4 +1,5 @@
 import { toTitle, UNAUTHORIZED, WebhookError } from '../errors.ts'
+import { requestedDelay } from './failures.ts'
 import type { Outcome } from './types.ts'
 
 /** Creates the outcome of a delivery that the sender need not send again. */
@@ -30,7 +31,7 @@ export function handshakeOutcome(body: Record<string, string>, error?: WebhookEr
  * @param allow the value of the `allow` header of a 405 response
  * @param isDelivery whether the delivery was accepted before the error
  */
-export function errorOutcome(error: WebhookError, allow: string, isDelivery: boolean): Outcome {
+export function errorOutcome(error: WebhookError, allow: string, isDelivery: boolean, now: number): Outcome {
   const { code, status } = error
   const publicCode = status === UNAUTHORIZED ? 'unauthorized' : code
   const kind = !isDelivery ? 'refused' : code === 'delivery_in_progress' ? 'duplicate' : 'failed'
@@ -41,6 +42,8 @@ export function errorOutcome(error: WebhookError, allow: string, isDelivery: boo
   if (status === 401) outcome.headers['www-authenticate'] = 'HMAC-SHA256' // required by RFC 9110 section 15.5.2
   if (status === 405) outcome.headers.allow = allow
   if (status === 409 || status === 503) outcome.headers['retry-after'] = '5' // seconds
+  const delay = code === 'handler_failed' ? requestedDelay(error.cause, now) : undefined
+  if (delay !== undefined) outcome.headers['retry-after'] = String(Math.ceil(delay / 1_000))
   return outcome
 }
 

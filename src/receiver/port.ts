@@ -34,7 +34,13 @@ export interface ReceiverPort {
    * @throws {WebhookError} like `Receiver.handle`
    * @throws what the failed handler threw, or an `AggregateError` if several handlers failed
    */
-  handleTogether(stored: readonly StoredDelivery[], context?: AttemptContext): Promise<HandleResult[]>
+  handleTogether(stored: readonly StoredDelivery[], context?: GroupContext): Promise<HandleResult[]>
+}
+
+/** One attempt to handle several deliveries. */
+export interface GroupContext extends Omit<AttemptContext, 'token'> {
+  /** The fencing token of each delivery. */
+  tokens?: readonly number[] | undefined
 }
 
 /**

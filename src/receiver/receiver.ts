@@ -22,6 +22,7 @@ import { createByteBudget, readBody, readHeader, redactSecrets, requireReadable 
 import type {
   Delivery,
   Handler,
+  HandlerContext,
   NextResult,
   Outcome,
   Receiver,
@@ -81,6 +82,7 @@ class HookReceiver<Payload> implements Receiver<Payload> {
     this.#config = config
     this.#countBytes = createByteBudget(config)
     this.on = this.on.bind(this)
+    this.onDelivery = this.onDelivery.bind(this)
     const port: ReceiverPort = {
       receive: this.#receive,
       changeTypes: () => this.#handlers.changeTypes(),
@@ -97,6 +99,11 @@ class HookReceiver<Payload> implements Receiver<Payload> {
 
   on<const T extends ChangeType>(changeTypes: T | readonly T[], handler: Handler<T, Payload>): this {
     this.#handlers.add(changeTypes, handler as Handler)
+    return this
+  }
+
+  onDelivery(handler: (delivery: Delivery<Payload>, context: HandlerContext) => unknown): this {
+    this.#handlers.addForDelivery(handler as (delivery: Delivery, context: HandlerContext) => unknown)
     return this
   }
 
@@ -243,7 +250,7 @@ class HookReceiver<Payload> implements Receiver<Payload> {
 
   #failure(thrown: unknown, isDelivery: boolean): Outcome {
     const allow = this.#config.profile.handshake ? 'GET, POST' : 'POST'
-    return errorOutcome(toWebhookError(thrown), allow, isDelivery)
+    return errorOutcome(toWebhookError(thrown), allow, isDelivery, this.#config.clock())
   }
 
   async #toDelivery(stored: StoredDelivery): Promise<Delivery> {

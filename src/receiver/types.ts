@@ -142,6 +142,12 @@ export interface AttemptContext {
   signal: AbortSignal
   /** Number of this attempt to handle the delivery, from 1. Without an inbox it is always 1. */
   attempt: number
+  /**
+   * The fencing token of the delivery: each attempt of an inbox has a higher one than the attempts before. A system that
+   * remembers the highest token of a delivery can reject writes of an attempt that comes too late. Undefined without an
+   * inbox.
+   */
+  token?: number | undefined
 }
 
 /** The deliveries that one handler call handles together. */
@@ -161,7 +167,9 @@ export interface HandlerContext extends AttemptContext {
    * function, and each attempt has its own.
    */
   readonly onSuccess: (run: () => unknown) => void
-  /** Present if the workers of an inbox use `coalesce`, also for a delivery that is handled alone. */
+  /**
+   * Present for handlers of `on` if the workers of an inbox use `coalesce`, also for a delivery that is handled alone.
+   */
   readonly together?: JoinedDeliveries | undefined
 }
 
@@ -321,6 +329,21 @@ export interface Receiver<Payload = unknown> {
    * @throws {WebhookError} `config_invalid`
    */
   on<const T extends ChangeType>(changeTypes: T | readonly T[], handler: Handler<T, Payload>): this
+  /**
+   * Registers a handler that runs once for each delivery, whatever its events, for example to forward `rawBody`. It runs
+   * in the order of registration among the handlers of the first event.
+   *
+   * @throws {WebhookError} `config_invalid`
+   * @example
+   * ```ts
+   * import { createReceiver } from 'geohook'
+   *
+   * createReceiver({ signatureKey: 'parcels2026' }).onDelivery(async (delivery, { signal }) => {
+   *   await fetch('https://archive.example', { method: 'POST', body: delivery.rawBody, signal })
+   * })
+   * ```
+   */
+  onDelivery(handler: (delivery: Delivery<Payload>, context: HandlerContext) => unknown): this
   /**
    * Handles a web `Request`, for Next.js, Workers, Deno, Bun and other platforms that use `Request` and `Response`.
    *

@@ -1,6 +1,13 @@
 import { expect, it } from 'vitest'
 import { toErrorText } from '../../src/inbox/error-text.ts'
 
+/** Two errors that are each other's cause. */
+function cycle(): Error {
+  const one = new Error('one')
+  one.cause = new Error('two', { cause: one })
+  return one
+}
+
 it.each([
   ['an error', new TypeError('no database'), 'TypeError: no database'],
   ['a text instead of an error', 'down', 'down'],
@@ -15,8 +22,50 @@ it.each([
     new AggregateError(Array.from({ length: 12 }, (_, index) => index)),
     '0; 1; 2; 3; 4; 5; 6; 7; 8; 9',
   ],
-  ['a long message', 'x'.repeat(5_000), 'x'.repeat(2_000)],
-  ['long messages', new AggregateError(['x'.repeat(5_000), 'y']), 'x'.repeat(2_000)],
+  ['a long message', 'x'.repeat(5_000), 'x'.repeat(1_000)],
+  [
+    'long messages',
+    new AggregateError(Array(5).fill('x'.repeat(999))),
+    `${'x'.repeat(999)}; `.repeat(2).slice(0, 2_000),
+  ],
+  [
+    'causes',
+    new Error('a', { cause: new TypeError('b', { cause: 'c' }) }),
+    'Error: a, caused by TypeError: b',
+  ],
+  ['a code', Object.assign(new Error('no unique key'), { code: '23505' }), 'Error: no unique key (23505)'],
+  [
+    'an address',
+    new TypeError('failed', {
+      cause: Object.assign(new Error('lookup'), { code: 'ENOTFOUND', hostname: 'a.test' }),
+    }),
+    'TypeError: failed, caused by Error: lookup (ENOTFOUND a.test)',
+  ],
+  [
+    'a code and an address that the message has',
+    Object.assign(new Error('connect EX 10.0.0.1:80'), { code: 'EX', address: '10.0.0.1', port: 80 }),
+    'Error: connect EX 10.0.0.1:80',
+  ],
+  [
+    'members of other types',
+    Object.assign(new Error('a'), { code: { toString: () => 'secret' }, address: ['secret'] }),
+    'Error: a',
+  ],
+  [
+    'secrets in URLs',
+    new Error('GET https://u:pw@a.test/?token=abc', { cause: new Error('https://b.test/?sig=abc&f=json') }),
+    'Error: GET https://u:***@a.test/?token=***, caused by Error: https://b.test/?sig=***&f=json',
+  ],
+  ['a cycle of causes', cycle(), 'Error: one, caused by Error: two'],
+  [
+    'a cause that cannot be read',
+    Object.defineProperty(new Error('a'), 'cause', {
+      get: () => {
+        throw new Error('b')
+      },
+    }),
+    'Error: a',
+  ],
   ['a value without text', Object.create(null), 'an unprintable error'],
 ])('describes %s', (_, error, text) => {
   expect(toErrorText(error)).toBe(text)

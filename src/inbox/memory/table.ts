@@ -1,5 +1,5 @@
 import type { StoredDelivery } from '../../receiver/types.ts'
-import type { InboxEntry, InboxState } from '../durable-inbox.ts'
+import type { InboxState } from '../durable-inbox.ts'
 import {
   ANNOUNCED,
   type Announcement,
@@ -8,8 +8,9 @@ import {
   type HeldDelivery,
   type TakenDelivery,
 } from '../engine-port.ts'
+import { serviceOf } from '../group-key.ts'
 import { copyDelivery } from '../serialize.ts'
-import { forEachState } from '../stored-row.ts'
+import { describeRow, forEachState, type ReadRow } from '../stored-row.ts'
 import { createMemoryGenerations } from './generations.ts'
 
 /**
@@ -18,13 +19,9 @@ import { createMemoryGenerations } from './generations.ts'
  */
 const YIELD_INTERVAL = 10
 
-/** An entry, with fields that only this table uses. */
-interface Row extends HeldDelivery {
-  entry: InboxEntry
+/** A row of the table. */
+interface Row extends HeldDelivery, ReadRow {
   delivery: StoredDelivery
-  /** Due time of a waiting delivery, expiry of the lease of an active one, or end time of another. */
-  at: number
-  owner?: string
   /** True if the current attempt is made alone. */
   isAlone: boolean
 }
@@ -58,37 +55,35 @@ export function createMemoryTable(clock: () => number): DeliveriesTable {
   function readTime(): number {
     const now = clock()
     if (now < latest)
-      for (const row of [...states.waiting, ...states.active, ...states.unhandled])
-        setTime(row, row.at - (latest - now))
+      for (const row of [...states.waiting, ...states.active, ...states.unhandled]) row.due -= latest - now
     latest = now
     return now
   }
 
-  function setTime(row: Row, at: number): void {
-    row.at = at
-    if (row.entry.state === 'waiting') row.entry = { ...row.entry, dueAt: new Date(at) }
-  }
-
-  function move(row: Row, state: InboxState, changes: Partial<InboxEntry> = {}): void {
-    const { dueAt: _, endedAt: __, ...entry } = row.entry
-    states[entry.state].delete(row)
+  function move(row: Row, state: InboxState, changes: Partial<Row>): void {
+    states[row.state].delete(row)
     states[state].add(row)
-    row.entry = { ...entry, state, ...changes }
-    delete row.owner
+    Object.assign(row, { owner: null, ...changes, state })
   }
 
   function takeRow(
     row: Row,
     attempts: number,
-    until: number,
-    { owner, isSuspect }: { owner: string; isSuspect: boolean },
+    now: number,
+    { owner, lease, isSuspect }: { owner: string; lease: number; isSuspect: boolean },
   ): TakenDelivery {
-    const { seq } = row
-    move(row, 'active', { attempts })
-    const token = ++row.token
-    Object.assign(row, { owner, isAlone: false, at: until })
-    const { changeTypes } = row.entry
-    return { seq, token, delivery: copyDelivery(row.delivery), changeTypes, attempt: attempts, isSuspect }
+    const token = row.token + 1
+    move(row, 'active', { attempts, token, owner, started: now, due: now + lease, isAlone: false })
+    const { seq, changeTypes, errors } = row
+    return {
+      seq,
+      token,
+      delivery: copyDelivery(row.delivery),
+      changeTypes,
+      errors,
+      attempt: attempts,
+      isSuspect,
+    }
   }
 
   const heldBy = (owner: string, { seq, token }: HeldDelivery): Row | undefined => {
@@ -97,28 +92,25 @@ export function createMemoryTable(clock: () => number): DeliveriesTable {
   }
 
   function endAttempt(row: Row, end: AttemptEnd, now: number): void {
-    if (end.state === 'waiting') {
-      move(row, 'waiting', { error: end.error })
-      setTime(row, now + end.delay)
-    } else {
-      move(row, end.state, { ...end, endedAt: new Date(now) })
-      row.at = now
-    }
+    move(row, end.state, {
+      due: now + (end.state === 'waiting' ? end.delay : 0),
+      ...('errors' in end && { errors: end.errors }),
+      ...('attempts' in end && { attempts: end.attempts }),
+    })
   }
 
   function retryRow(row: Row): void {
-    move(row, 'waiting', { attempts: row.entry.state === 'dead' ? 0 : row.entry.attempts })
-    setTime(row, readTime())
+    move(row, 'waiting', { attempts: row.state === 'dead' ? 0 : row.attempts, due: readTime() })
   }
 
   function remove(row: Row): true {
-    states[row.entry.state].delete(row)
+    states[row.state].delete(row)
     bySeq.delete(row.seq)
-    rows.delete(row.entry.id)
+    rows.delete(row.id)
     return true
   }
 
-  const isChangeable = ({ entry: { state } }: Row): boolean => state !== 'active' && state !== 'done'
+  const isChangeable = ({ state }: Row): boolean => state !== 'active' && state !== 'done'
 
   function requireOpen(): void {
     if (closed) throw new Error('the inbox is closed')
@@ -133,23 +125,29 @@ export function createMemoryTable(clock: () => number): DeliveriesTable {
 
     async put(delivery, { maxPending }) {
       requireOpen()
-      const { id, changeTypes, receivedAt, rawBody } = delivery
+      const { id, changeTypes, events, receivedAt, rawBody } = delivery
       if (rows.has(id)) return 'duplicate'
       if (states.waiting.size + states.active.size >= maxPending) return 'full'
       const now = readTime()
-      const entry: InboxEntry = {
+      const row: Row = {
+        seq: ++lastSeq,
+        token: 0,
         id,
         state: 'waiting',
+        due: now,
         attempts: 0,
-        dueAt: new Date(now),
-        changeTypes: [...changeTypes],
+        errors: [],
+        received: receivedAt.getTime(),
         size: rawBody.length,
-        receivedAt,
+        changeTypes: [...changeTypes],
+        service: serviceOf(events) ?? null,
+        started: null,
+        owner: null,
+        isAlone: false,
+        delivery: copyDelivery(delivery),
       }
-      const seq = ++lastSeq
-      const row: Row = { seq, token: 0, entry, delivery: copyDelivery(delivery), at: now, isAlone: false }
       rows.set(id, row)
-      bySeq.set(seq, row)
+      bySeq.set(row.seq, row)
       states.waiting.add(row)
       return 'stored'
     },
@@ -171,15 +169,12 @@ export function createMemoryTable(clock: () => number): DeliveriesTable {
 
     async unhandled({ within = Infinity, after, limit }) {
       const since = readTime() - within
-      const isListed = ({ at, seq }: Row): boolean =>
-        at >= since && (!after || at > after.endedAt || (at === after.endedAt && seq > after.seq))
-      const listed = [...states.unhandled].filter(isListed).sort((a, b) => a.at - b.at || a.seq - b.seq)
-      return listed.slice(0, limit).map(({ seq, at, entry: { size, changeTypes } }) => ({
-        seq,
-        endedAt: at,
-        size,
-        changeTypes,
-      }))
+      const isListed = ({ due, seq }: Row): boolean =>
+        due >= since && (!after || due > after.endedAt || (due === after.endedAt && seq > after.seq))
+      const listed = [...states.unhandled].filter(isListed).sort((a, b) => a.due - b.due || a.seq - b.seq)
+      return listed
+        .slice(0, limit)
+        .map(({ seq, due, size, changeTypes }) => ({ seq, endedAt: due, size, changeTypes }))
     },
 
     async take({ owner, lease, limit, maxBytes, seqs }) {
@@ -189,11 +184,11 @@ export function createMemoryTable(clock: () => number): DeliveriesTable {
       let [bytes, next] = [0, Infinity]
       const given = (seqs ?? []).flatMap((seq) => bySeq.get(seq) ?? [])
       for (const row of seqs ? given.filter((row) => states.unhandled.has(row)) : states.waiting) {
-        if (!seqs) next = Math.min(next, row.at)
-        if (!seqs && row.at > now) continue
-        bytes += row.entry.size
+        if (!seqs) next = Math.min(next, row.due)
+        if (!seqs && row.due > now) continue
+        bytes += row.size
         if (taken.length > 0 && bytes > maxBytes) break
-        taken.push(takeRow(row, row.entry.attempts + 1, now + lease, { owner, isSuspect: false }))
+        taken.push(takeRow(row, row.attempts + 1, now, { owner, lease, isSuspect: false }))
         if (taken.length === limit) break
       }
       return { taken, wait: next === Infinity ? undefined : next - now }
@@ -202,10 +197,10 @@ export function createMemoryTable(clock: () => number): DeliveriesTable {
     async takeSuspect({ owner, lease, attempts, except, isAlone }) {
       const now = readTime()
       for (const row of states.active) {
-        if (row.at > now || except.has(row.entry.id)) continue
-        const attempt = row.entry.attempts + Number(row.isAlone)
+        if (row.due > now || except.has(row.id)) continue
+        const attempt = row.attempts + Number(row.isAlone)
         if (attempt === attempts && !isAlone) return 'last'
-        const taken = takeRow(row, Math.min(attempt, attempts), now + lease, { owner, isSuspect: true })
+        const taken = takeRow(row, Math.min(attempt, attempts), now, { owner, lease, isSuspect: true })
         row.isAlone = attempt > attempts
         return { ...taken, attempt }
       }
@@ -214,15 +209,15 @@ export function createMemoryTable(clock: () => number): DeliveriesTable {
 
     async startAlone(owner, held, lease) {
       const row = heldBy(owner, held)
-      if (row) Object.assign(row, { isAlone: true, at: readTime() + lease })
+      if (row) Object.assign(row, { isAlone: true, due: readTime() + lease })
       return row !== undefined
     },
 
     async renew(owner, held, lease) {
-      const at = readTime() + lease
+      const due = readTime() + lease
       return held.flatMap((delivery) => {
         const row = heldBy(owner, delivery)
-        if (row) row.at = at
+        if (row) row.due = due
         return row ? row.seq : []
       })
     },
@@ -233,7 +228,7 @@ export function createMemoryTable(clock: () => number): DeliveriesTable {
         const row = heldBy(owner, ended)
         if (row) endAttempt(row, ended.end, now)
         const known = bySeq.get(ended.seq)
-        return known?.token === ended.token && known.owner === undefined ? known.seq : []
+        return known?.token === ended.token && known.owner === null ? known.seq : []
       })
     },
 
@@ -241,16 +236,17 @@ export function createMemoryTable(clock: () => number): DeliveriesTable {
       let oldest: Row | undefined
       for (const row of states.waiting) if (!oldest || row.seq < oldest.seq) oldest = row
       const counts = forEachState((state) => states[state].size)
-      return { ...counts, ...(oldest && { oldest: oldest.entry.receivedAt }) }
+      return { ...counts, ...(oldest && { oldest: new Date(oldest.received) }) }
     },
 
     async list({ state, limit, order, after }) {
       const listed = []
       const all = order === 'oldest' ? rows.values() : [...rows.values()].reverse()
-      for (const { seq, entry } of all) {
-        if (state && entry.state !== state) continue
+      for (const row of all) {
+        const { seq } = row
+        if (state && row.state !== state) continue
         if (after !== undefined && (order === 'oldest' ? seq <= after : seq >= after)) continue
-        listed.push({ seq, entry: { ...entry } })
+        listed.push({ seq, entry: describeRow(row) })
         if (listed.length > limit) break
       }
       return listed
@@ -258,7 +254,7 @@ export function createMemoryTable(clock: () => number): DeliveriesTable {
 
     async get(id) {
       const row = rows.get(id)
-      return row && { ...row.entry, delivery: copyDelivery(row.delivery) }
+      return row && { ...describeRow(row), delivery: copyDelivery(row.delivery) }
     },
 
     async retry(id) {
@@ -285,7 +281,7 @@ export function createMemoryTable(clock: () => number): DeliveriesTable {
       let removed = 0
       for (const row of states[state]) {
         if (removed === limit) break
-        if (row.at <= before && remove(row)) removed++
+        if (row.due <= before && remove(row)) removed++
       }
       return removed
     },

@@ -31,7 +31,8 @@ const BODY = "encode(body, 'hex') as body"
 const toMilliseconds = (time: string): string => `(extract(epoch from ${time}) * 1000)::float8`
 
 const ROW = `t.seq, d.id, t.state, ${toMilliseconds('t.due')} as due, t.attempts, t.errors,
-  ${toMilliseconds('d.received')} as received, d.size, d.types`
+  ${toMilliseconds('d.received')} as received, d.size, d.types, d.service, ${toMilliseconds('t.started')} as started,
+  t.owner::text`
 
 /** SQL for the time of a third parameter in microseconds since 1970. */
 const MICROSECONDS = "(timestamptz 'epoch' + $3::float8 * interval '1 us')"
@@ -150,9 +151,9 @@ export function createPostgresTable(
             due = ${after('$4')}
           from sized, ${DURABLE}
           where t.seq = sized.seq and t.handler = '' and sized.before <= $5
-          returning t.seq, t.token, t.attempts
+          returning t.seq, t.token, t.attempts, t.errors
         )
-        select seq, token, attempts as attempt, id, ${toMilliseconds('received')} as received, types, head, ${BODY}
+        select seq, token, attempts as attempt, id, ${toMilliseconds('received')} as received, types, errors, head, ${BODY}
         from taken join ${delivery} using (seq) order by seq`,
         [queue, limit, owner, lease, maxBytes, ...(seqs ? [seqs] : [])],
       )
@@ -178,9 +179,9 @@ export function createPostgresTable(
             due = ${after('$3')}
           from suspect, ${DURABLE}
           where t.seq = suspect.seq and t.handler = suspect.handler and (suspect.attempt <> $4 or $6)
-          returning t.seq, t.token
+          returning t.seq, t.token, t.errors
         )
-        select seq, token, attempt, id, ${toMilliseconds('received')} as received, types, head, ${BODY},
+        select seq, token, attempt, id, ${toMilliseconds('received')} as received, types, errors, head, ${BODY},
           token is not null as "isTaken"
         from suspect left join taken using (seq) join ${delivery} using (seq)`,
         [queue, owner, lease, attempts, [...except], isAlone],
@@ -239,7 +240,7 @@ export function createPostgresTable(
           ends.map(({ token }) => token),
           ends.map(({ end }) => stateNumber(end.state)),
           ends.map(({ end }) => (end.state === 'waiting' ? end.delay : 0)),
-          ends.map(({ end }) => ('error' in end ? toErrors(end.error) : null)),
+          ends.map(({ end }) => ('errors' in end ? toErrors(end.errors) : null)),
           ends.map(({ end }) => ('attempts' in end ? end.attempts : null)),
         ],
       )

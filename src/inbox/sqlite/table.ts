@@ -36,10 +36,10 @@ import type { Transactions } from './transactions.ts'
 /** Maximum number of transactions that shrink the file after each purge. SQLite reuses the free pages that remain. */
 const VACUUMS_PER_PURGE = 4
 
-const ROW = 'seq, id, state, due, attempts, errors, received, size, types'
+const ROW = 'seq, id, state, due, attempts, errors, received, size, types, delivery.service, started, owner'
 
 /** Columns of a task that a worker takes, with its content. `+ 0` turns a damaged value into a number. */
-const TAKEN = `SELECT seq, id, received, types, attempts + 0 AS attempts, token + 0 AS token, alone + 0 AS alone, head, body
+const TAKEN = `SELECT seq, id, received, types, attempts + 0 AS attempts, token + 0 AS token, alone + 0 AS alone, errors, head, body
   FROM task JOIN delivery USING (seq) LEFT JOIN content USING (seq)`
 
 /**
@@ -299,7 +299,7 @@ function endAttempt(
   now: number,
 ): boolean {
   const due = now + (end.state === 'waiting' ? end.delay : 0)
-  const errors = 'error' in end ? toErrors(end.error) : null
+  const errors = 'errors' in end ? toErrors(end.errors) : null
   const changed = db.run(
     `UPDATE task SET state = ?, due = ?, errors = coalesce(?, errors), owner = NULL, alone = 0,
        attempts = coalesce(?, attempts)

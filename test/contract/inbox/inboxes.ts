@@ -1,6 +1,7 @@
 import { describe } from 'vitest'
 import { describeCoalescing } from './coalescing.ts'
 import type { InboxEngineKind } from './engine.ts'
+import { describeFailing } from './failing.ts'
 import { describeGenerations } from './generations.ts'
 import { describeHandling } from './handling.ts'
 import { describeLimits } from './limits.ts'
@@ -17,6 +18,7 @@ export function describeInbox(kind: InboxEngineKind): void {
     describeGenerations(kind)
     describeValidation(kind)
     describeHandling(kind)
+    describeFailing(kind)
     describeUnhandled(kind)
     describeTiming(kind)
     describeLimits(kind)
