@@ -113,19 +113,23 @@ function createInboxShowCommand(io: Io): Command {
     })
 }
 
-const COLUMNS = ['id', 'state', 'attempts', 'received', 'next or end', 'change types', 'size']
+const COLUMNS = ['id', 'state', 'attempts', 'received', 'next or end', 'service', 'change types', 'size']
 
-const CHANGE_TYPES_LENGTH = 60
+const [SERVICE_LENGTH, CHANGE_TYPES_LENGTH] = [40, 60]
+
+/** The part of a service's URL that tells it from others: `Parcels/FeatureServer`. */
+const toServicePath = (url = ''): string => url.replace(/^.*\/services\//, '')
 
 function printEntries(io: Io, entries: readonly InboxEntry[]): void {
-  const rows = entries.map(({ id, state, attempts, receivedAt, dueAt, endedAt, changeTypes, size }) => [
+  const rows = entries.map(({ id, state, attempts, receivedAt, dueAt, endedAt, ...entry }) => [
     io.shortened(id),
     state,
     String(attempts),
     receivedAt.toISOString(),
     (dueAt ?? endedAt)?.toISOString() ?? '',
-    io.shortened(changeTypes.join(','), CHANGE_TYPES_LENGTH),
-    String(size),
+    io.shortened(toServicePath(entry.service), SERVICE_LENGTH),
+    io.shortened(entry.changeTypes.join(','), CHANGE_TYPES_LENGTH),
+    String(entry.size),
   ])
   const errors = entries.map(({ error = '' }) => error.replace(/\s+/g, ' ').trim())
   io.printTable(COLUMNS, rows, { head: 'error', cells: errors })
@@ -158,15 +162,20 @@ function toItemJson(io: Io, item: InboxItem): object {
 }
 
 function printItem(io: Io, item: InboxItem): void {
-  const { id, state, attempts, changeTypes, receivedAt, dueAt, endedAt, error, size, delivery } = item
+  const { id, state, attempts, changeTypes, receivedAt, startedAt, dueAt, endedAt, size, delivery } = item
+  const { worker, leaseEndsAt, errors = [] } = item
   const members: [string, string | undefined][] = [
     ['id', id],
     ['state', state],
     ['attempts', String(attempts)],
     ['received', receivedAt.toISOString()],
+    ['started', startedAt?.toISOString()],
+    ['worker', worker],
+    ['lease ends', leaseEndsAt?.toISOString()],
     ['next', dueAt?.toISOString()],
     ['ended', endedAt?.toISOString()],
     ['change types', changeTypes.join(',')],
+    ['service', item.service],
     ['profile', delivery.profile],
     ['tenant', delivery.tenant],
     ['key', delivery.keyIndex === undefined ? 'none: it was not signed' : `number ${delivery.keyIndex + 1}`],
@@ -175,7 +184,12 @@ function printItem(io: Io, item: InboxItem): void {
   ]
   for (const [name, value] of members)
     if (value !== undefined) io.print(`${name.padEnd(12)}  ${printable(value)}`)
-  if (error !== undefined) printSection(io, 'error', printableLines(error))
+  for (const { error, attempt, at } of errors)
+    printSection(
+      io,
+      ['error', attempt && `of attempt ${attempt}`, at?.toISOString()].filter(Boolean).join(' '),
+      printableLines(error),
+    )
   printSection(
     io,
     'headers',

@@ -61,7 +61,7 @@ export function toItem(stored: InboxItem): Item {
       body: rawBody.length === 0 && size > 0 ? undefined : rawBody,
       contentType,
     },
-    attemptLog: lastAttempt(entry),
+    attemptLog: attemptsOf(entry),
     facts: factsOf(entry),
     signature,
     error: state === 'done' ? undefined : error,
@@ -75,12 +75,23 @@ function serviceOf({ delivery }: InboxItem, signatureHeader: string): Pick<Row, 
   return event ? { service: serviceText(event.service), webhook: event.webhook.name ?? event.webhook.id } : {}
 }
 
-const factsOf = ({ state, attempts, dueAt, endedAt, error, delivery }: InboxItem): Item['facts'] => [
+const factsOf = ({
+  state,
+  attempts,
+  dueAt,
+  endedAt,
+  leaseEndsAt,
+  error,
+  delivery,
+  ...item
+}: InboxItem): Item['facts'] => [
   ['State', state],
   ['Next attempt', dueAt && describeDue(dueAt)],
   ['Ended', endedAt && `${toText(endedAt)}, ${toDuration(Date.now() - +endedAt)} ago`],
   ['Last error', state === 'done' ? error : undefined],
-  ['Earlier attempts', attempts > 1 ? 'An inbox stores only the last error.' : undefined],
+  ['Earlier attempts', attempts > 10 ? 'An inbox stores the last ten errors.' : undefined],
+  ['Worker', item.worker],
+  ['Lease ends', leaseEndsAt && toText(leaseEndsAt)],
   ['Profile', delivery.profile],
   ['Tenant', delivery.tenant],
 ]
@@ -92,18 +103,25 @@ function describeDue(dueAt: Date): string {
 
 const toText = (time: Date): string => (Number.isNaN(+time) ? 'unknown time' : time.toISOString())
 
-/** The last attempt; an inbox keeps no log of the earlier ones, and no times of attempts. */
-function lastAttempt({ state, attempts, endedAt, error }: InboxEntry): AttemptEntry[] {
-  if (attempts === 0) return []
-  const failed = { tone: 'bad', result: 'failed', note: error } as const
-  const results: Record<InboxState, Pick<AttemptEntry, 'tone' | 'result' | 'note'>> = {
-    waiting: failed,
-    active: { tone: 'pending', result: 'in progress' },
-    done: { tone: 'good', result: 'handled' },
-    dead: failed,
-    unhandled: { tone: 'bad', result: 'unhandled' },
-  }
-  return [{ number: attempts, time: endedAt ?? new Date(Number.NaN), ...results[state] }]
+/** The failed attempts that the inbox has stored, and the last one. */
+function attemptsOf({ state, attempts, startedAt, endedAt, errors = [] }: InboxEntry): AttemptEntry[] {
+  const unknown = new Date(Number.NaN)
+  const log = errors.map(
+    ({ error, attempt = attempts, at = unknown }): AttemptEntry => ({
+      ...{ number: attempt, time: at, tone: 'bad', result: 'failed' },
+      note: redactor.text(error),
+    }),
+  )
+  const [tone, result] = LAST[state] ?? []
+  if (attempts === 0 || !tone || !result) return log
+  return [...log, { number: attempts, time: endedAt ?? startedAt ?? unknown, tone, result }]
+}
+
+/** How the last attempt went, if it has not failed. */
+const LAST: Partial<Record<InboxState, readonly [AttemptEntry['tone'], string]>> = {
+  active: ['pending', 'in progress'],
+  done: ['good', 'handled'],
+  unhandled: ['bad', 'unhandled'],
 }
 
 /** Matches the value of a signature, with an optional prefix such as `sha256=`. */

@@ -51,7 +51,7 @@ describe.concurrent('geohook inbox list', () => {
     withInbox({ done: 1, dead: 1, unhandled: 1, waiting: 1 }, async (filled) => {
       const { run, done, dead, unhandled, waiting } = filled
       const [head, ...rows] = linesOf(await run('list'))
-      expect(head).toMatch(/^id +state +attempts +received +next or end +change types +size +error$/)
+      expect(head).toMatch(/^id +state +attempts +received +next or end +service +change types +size +error$/)
       expect(rows.map((row) => row.split(/ {2,}/).slice(0, 3))).toEqual([
         [...done, 'done', '1'],
         [...dead, 'dead', '1'],
@@ -96,7 +96,7 @@ describe.concurrent('geohook inbox show', () => {
       expect(code).toBe(0)
       expect(stdout).toMatch(new RegExp(`^id +${id}\nstate +dead\nattempts +1\nreceived +${TIME.source}\n`))
       expect(stdout).toMatch(/\nprofile +service\nkey +number 1\ncontent type +application\/json\nsize +\d+ /)
-      expect(stdout).toContain('error\n  ')
+      expect(stdout).toMatch(new RegExp(`\nerror of attempt 1 ${TIME.source}\n  `))
       expect(stdout).toContain('the map is away\n    at line 2\nheaders\n')
       expect(stdout).toContain(`\n  x-service: ${signatureOf(body)}\n`)
       expect(stdout.endsWith(`\nbody\n  ${body}\n`)).toBe(true)
