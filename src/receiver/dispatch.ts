@@ -1,28 +1,35 @@
 import { configInvalid } from '../errors.ts'
-import { nearest } from '../options.ts'
+import { checkOptions, milliseconds, must, type OptionNames, wholeNumber } from '../options.ts'
+import { type ChangeType, subscriptionsOf, type WebhookEvent, WILDCARD } from '../payload/events.ts'
+import { createUnhandledWarning, warnIfMisspelt } from './change-type-warnings.ts'
 import {
-  type ChangeType,
-  KNOWN_CHANGE_TYPES,
-  subscriptionsOf,
-  type WebhookEvent,
-  WILDCARD,
-} from '../payload/events.ts'
-import { printable, warn } from './log.ts'
-import { ATTEMPT_PORT, type AttemptPort, ENTER, type EnterAttempt, type GroupContext } from './port.ts'
+  ATTEMPT_PORT,
+  type AttemptPort,
+  ENTER,
+  type EnterAttempt,
+  type GroupContext,
+  type HandlerFate,
+} from './port.ts'
 import type {
   AttemptContext,
   Delivery,
+  HandleOptions,
   HandleResult,
   Handler,
   HandlerContext,
+  HandlerOptions,
   JoinedDeliveries,
 } from './types.ts'
 
-/** One call of `on`. */
+type ForDelivery = (delivery: Delivery, context: HandlerContext) => unknown
+
+/** One call of `on` or `onDelivery`. */
 interface Registration {
   names: readonly string[]
   handler: Handler
-  /** Its names, with a number after the first registration of the same names. */
+  /** The name of its fate; empty without a name. */
+  fate: string
+  /** Its fate and names, with a number after the first registration of the same ones. */
   key: string
   /** True if the handler runs once for each delivery, whatever its events. */
   isForDelivery?: true
@@ -30,10 +37,22 @@ interface Registration {
 
 const isName = (name: unknown): boolean => typeof name === 'string' && name !== ''
 
+const HANDLER_OPTIONS: OptionNames<HandlerOptions> = {
+  name: must(
+    'be letters, digits, _, -, . and :, at most 100',
+    (name) => typeof name === 'string' && /^[\w.:-]{1,100}$/.test(name),
+  ),
+  attempts: wholeNumber(1, 1_000),
+  timeout: milliseconds(),
+  concurrency: wholeNumber(1, 1_000),
+}
+
 /** The handlers of a receiver, by change type. */
 export class Dispatcher {
   readonly #all: Registration[] = []
   readonly #subscribed = new Set<string>()
+  readonly #fates = new Map<string, HandlerFate>()
+  readonly #hasInbox: boolean
   readonly #warnUnhandled = createUnhandledWarning()
   /**
    * Cached registrations, by subscribed change type or wildcard. Change types without a subscription are not
@@ -41,11 +60,15 @@ export class Dispatcher {
    */
   readonly #found = new Map<string, readonly Registration[]>()
 
+  constructor(hasInbox: boolean) {
+    this.#hasInbox = hasInbox
+  }
+
   get size(): number {
     return this.#all.length
   }
 
-  add(changeTypes: ChangeType | readonly ChangeType[], handler: Handler): void {
+  add(changeTypes: ChangeType | readonly ChangeType[], handler: Handler, options?: HandlerOptions): void {
     const names = typeof changeTypes === 'string' ? [changeTypes] : changeTypes
     // every() skips holes, includes() does not.
     const areNames =
@@ -55,21 +78,47 @@ export class Dispatcher {
         'on(changeType, handler): changeType must be a string or a list of strings, handler a function',
       )
     }
-    for (const name of names) if (!this.#subscribed.has(name)) warnIfMisspelt(name)
-    this.#register({ names: [...names], handler, key: this.#createKey(names) })
+    const fate = this.#readFate(options)
+    this.#register({ names: [...names], handler, fate, key: this.#createKey(names, fate) })
   }
 
-  addForDelivery(handler: (delivery: Delivery, context: HandlerContext) => unknown): void {
+  addForDelivery(handler: ForDelivery, options?: HandlerOptions): void {
     if (typeof handler !== 'function') throw configInvalid('onDelivery(handler): handler must be a function')
+    const fate = this.#readFate(options)
     const run: Handler = (_, delivery, context) => handler(delivery, context)
-    const key = this.#createKey(['onDelivery()'])
-    this.#register({ names: [WILDCARD], handler: run, key, isForDelivery: true })
+    const key = this.#createKey(['onDelivery()'], fate)
+    this.#register({ names: [WILDCARD], handler: run, fate, key, isForDelivery: true })
   }
 
   #register(registration: Registration): void {
     this.#all.push(registration)
-    for (const name of registration.names) this.#subscribed.add(name)
+    for (const name of registration.names) {
+      if (!this.#subscribed.has(name)) warnIfMisspelt(name)
+      this.#subscribed.add(name)
+      this.#fates.get(registration.fate)?.changeTypes.add(name)
+    }
     this.#found.clear()
+  }
+
+  /** Adds the options to those of other handlers with the same name. Returns the name. */
+  #readFate(given: HandlerOptions | undefined): string {
+    const { name = '', ...options } = checkOptions(given, HANDLER_OPTIONS)
+    const known = this.#fates.get(name)
+    for (const [option, value] of Object.entries(options) as ['attempts', number | undefined][]) {
+      if (value === undefined) continue
+      if (name === '') throw configInvalid(`${option} needs the option name`)
+      if (!this.#hasInbox)
+        throw configInvalid(`${option} needs an inbox`, 'Pass the inbox to createReceiver({ inbox }).')
+      if (known?.[option] !== undefined && known[option] !== value)
+        throw configInvalid(`the handlers named ${name} have different values of ${option}`)
+    }
+    this.#fates.set(name, { changeTypes: new Set(), ...known, ...options })
+    return name
+  }
+
+  /** The handlers with each name, and those without a name under the empty one. */
+  get fates(): ReadonlyMap<string, HandlerFate> {
+    return this.#fates
   }
 
   /** The change types with a handler, as passed to `on`. */
@@ -77,8 +126,8 @@ export class Dispatcher {
     return [...this.#subscribed]
   }
 
-  #createKey(names: readonly string[]): string {
-    const joined = [...names].sort().join()
+  #createKey(names: readonly string[], fate: string): string {
+    const joined = `${fate && `${fate}: `}${[...names].sort().join()}`
     for (let number = 1; ; number++) {
       const key = number === 1 ? joined : `${joined}#${number}`
       if (this.#all.every((registration) => registration.key !== key)) return key
@@ -93,7 +142,7 @@ export class Dispatcher {
    * Throws what the failed handler threw; an `AggregateError` if several failed; the abort reason if the signal is
    * aborted.
    */
-  async dispatch(delivery: Delivery, context?: AttemptContext): Promise<HandleResult> {
+  async dispatch(delivery: Delivery, context?: HandleOptions): Promise<HandleResult> {
     const errors: unknown[] = []
     const given = new HandledAttempt(context)
     let result: HandleResult = 'unhandled'
@@ -101,11 +150,12 @@ export class Dispatcher {
       const entering = given.enter(delivery.events)
       if (entering) await entering
       for (const event of delivery.events) {
-        for (const { handler, key, isForDelivery } of this.#registrationsOf(event.changeType)) {
+        for (const { handler, fate, key, isForDelivery } of this.#registrationsOf(event.changeType)) {
           if (isForDelivery && event !== delivery.events[0]) continue
+          if (context?.handler !== undefined && context.handler !== fate) continue
           result = 'handled'
           // After an abort, another attempt may already be running, so start no further handler.
-          context?.signal.throwIfAborted()
+          context?.signal?.throwIfAborted()
           given.begin(key)
           try {
             await handler(event as never, delivery, given)
@@ -136,7 +186,8 @@ export class Dispatcher {
     const sorted = [...deliveries].sort((a, b) => a.receivedAt.getTime() - b.receivedAt.getTime())
     const arrived = sorted.flatMap((delivery) =>
       delivery.events.map((event) => {
-        const registrations = this.#registrationsOf(event.changeType)
+        const all = this.#registrationsOf(event.changeType)
+        const registrations = all.filter(({ fate }) => (context?.handler ?? fate) === fate)
         return { event, delivery, registrations }
       }),
     )
@@ -144,8 +195,9 @@ export class Dispatcher {
       await given.enter(arrived.map(({ event }) => event))
       for (const registration of [...this.#all]) {
         const handled = arrived.filter(({ registrations }) => registrations.includes(registration))
+        const own = new Set(handled.map(({ delivery }) => delivery))
         for (const { event, delivery, together } of registration.isForDelivery
-          ? sorted.map((delivery) => ({ event: delivery.events[0], delivery, together: undefined }))
+          ? [...own].map((delivery) => ({ event: delivery.events[0], delivery, together: undefined }))
           : joinEvents(handled)) {
           context?.signal.throwIfAborted()
           given.begin(registration.key)
@@ -205,7 +257,7 @@ class HandledAttempt implements HandlerContext, AttemptPort {
   readonly #enter: EnterAttempt | undefined
 
   /** @param given default: the first attempt, which is never aborted */
-  constructor(given: (AttemptContext & { [ENTER]?: EnterAttempt }) | undefined) {
+  constructor(given: (Partial<AttemptContext> & { [ENTER]?: EnterAttempt }) | undefined) {
     this.attempt = given?.attempt ?? 1
     this.token = given?.token
     this.#signal = given?.signal
@@ -295,56 +347,3 @@ class HandledAttempt implements HandlerContext, AttemptPort {
 function runEach(functions: (() => void)[]): void {
   for (const run of functions.splice(0)) run()
 }
-
-/** Maximum number of change types to warn about. It is limited because senders choose the names. */
-const MAX_WARNED = 32
-
-/** Maximum length of a change type in a warning, and of the list of registered names, in characters. */
-const MAX_LENGTH = 64
-const MAX_LIST = 500
-
-/** Warns about a name that is not a known change type, but nearly one: its handler would never run. */
-function warnIfMisspelt(name: string): void {
-  if (name === WILDCARD || KNOWN_CHANGE_TYPES.includes(name)) return
-  const meant = nearest(name, KNOWN_CHANGE_TYPES)
-  if (meant) {
-    warn(
-      `on(${quote(name)}): did you mean ${quote(meant)}? The names are case-sensitive.`,
-      'change_type_misspelt',
-    )
-  }
-}
-
-/**
- * Returns a function that warns about an event without a handler, once for each change type: senders choose which
- * change types they send, and a misspelt name in `on` would otherwise lose its events without a word.
- */
-function createUnhandledWarning(): (changeType: string, registered: ReadonlySet<string>) => void {
-  const warned = new Set<string>()
-  return (changeType, registered) => {
-    if (warned.size >= MAX_WARNED) return
-    const name = quote(changeType)
-    if (warned.has(name)) return
-    warned.add(name)
-    const message = describe(changeType, name, registered)
-    const isLast = warned.size === MAX_WARNED
-    warn(isLast ? `${message} Further change types are not reported.` : message, 'change_type_unhandled')
-  }
-}
-
-function describe(changeType: string, name: string, registered: ReadonlySet<string>): string {
-  if (registered.size === 0) {
-    return `No handler ran for the change type ${name}, because the receiver has none: call receiver.on(changeType, handler).`
-  }
-  const names = [...registered].map(quote).join(', ').slice(0, MAX_LIST)
-  if (changeType === '')
-    return `No handler ran for an event without a change type: only on("*") receives it. Registered: ${names}.`
-  const meant = nearest(changeType, registered)
-  const fix = meant
-    ? `Did you mean on(${name}) instead of on(${quote(meant)})?`
-    : `Call receiver.on(${name}, handler), with an empty handler to ignore it.`
-  return `No handler ran for the change type ${name}. Registered: ${names}. ${fix}`
-}
-
-/** Quotes a name. The result is a new string: a substring would keep the whole name in memory. */
-const quote = (name: string): string => JSON.stringify(printable(name.slice(0, MAX_LENGTH)))

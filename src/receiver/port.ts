@@ -2,6 +2,7 @@ import type { WebhookEvent } from '../payload/events.ts'
 import type {
   AttemptContext,
   HandleResult,
+  HandlerOptions,
   Outcome,
   Receiver,
   ReceiverRequest,
@@ -24,6 +25,8 @@ export interface ReceiverPort {
   receive(request: ReceiverRequest, respond?: (outcome: Outcome) => unknown): Promise<Outcome>
   /** The change types with a handler, as passed to `on`. */
   changeTypes(): string[]
+  /** The handlers with each name, and those without a name under the empty one. */
+  readonly fates: ReadonlyMap<string, HandlerFate>
   /**
    * Decodes several stored deliveries and runs the handlers once for all of them. Each handler gets one event for each
    * feature service: the newest of the events, with a `changesUrl` that covers all of them. Events without a
@@ -37,8 +40,16 @@ export interface ReceiverPort {
   handleTogether(stored: readonly StoredDelivery[], context?: GroupContext): Promise<HandleResult[]>
 }
 
+/** What a receiver handles under one name. */
+export interface HandlerFate extends Omit<HandlerOptions, 'name'> {
+  /** The change types with a handler, as passed to `on`. */
+  readonly changeTypes: Set<string>
+}
+
 /** One attempt to handle several deliveries. */
 export interface GroupContext extends Omit<AttemptContext, 'token'> {
+  /** Runs only the handlers with this name. */
+  handler?: string | undefined
   /** The fencing token of each delivery. */
   tokens?: readonly number[] | undefined
 }

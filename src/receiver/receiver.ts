@@ -23,6 +23,7 @@ import type {
   Delivery,
   Handler,
   HandlerContext,
+  HandlerOptions,
   NextResult,
   Outcome,
   Receiver,
@@ -62,7 +63,7 @@ export const createQuietReceiver = (options: ReceiverOptions): Receiver =>
 /** Its public members are functions of their own, so that `receiver.fetch` can be passed alone. */
 class HookReceiver<Payload> implements Receiver<Payload> {
   readonly #config: Config
-  readonly #handlers = new Dispatcher()
+  readonly #handlers: Dispatcher
   readonly #countBytes: ReturnType<typeof createByteBudget>
   readonly #outcomes: ReceiverStats['outcomes'] = {
     handled: 0,
@@ -80,12 +81,14 @@ class HookReceiver<Payload> implements Receiver<Payload> {
 
   constructor(config: Config) {
     this.#config = config
+    this.#handlers = new Dispatcher(config.inbox !== undefined)
     this.#countBytes = createByteBudget(config)
     this.on = this.on.bind(this)
     this.onDelivery = this.onDelivery.bind(this)
     const port: ReceiverPort = {
       receive: this.#receive,
       changeTypes: () => this.#handlers.changeTypes(),
+      fates: this.#handlers.fates,
       handleTogether: async (stored, context) => {
         stored.forEach(requireStored)
         this.#requireHandlers()
@@ -97,13 +100,20 @@ class HookReceiver<Payload> implements Receiver<Payload> {
     Object.assign(this, { [RECEIVER_PORT]: port })
   }
 
-  on<const T extends ChangeType>(changeTypes: T | readonly T[], handler: Handler<T, Payload>): this {
-    this.#handlers.add(changeTypes, handler as Handler)
+  on<const T extends ChangeType>(
+    changeTypes: T | readonly T[],
+    handler: Handler<T, Payload>,
+    options?: HandlerOptions,
+  ): this {
+    this.#handlers.add(changeTypes, handler as Handler, options)
     return this
   }
 
-  onDelivery(handler: (delivery: Delivery<Payload>, context: HandlerContext) => unknown): this {
-    this.#handlers.addForDelivery(handler as (delivery: Delivery, context: HandlerContext) => unknown)
+  onDelivery(
+    handler: (delivery: Delivery<Payload>, context: HandlerContext) => unknown,
+    options?: HandlerOptions,
+  ): this {
+    this.#handlers.addForDelivery(handler as Parameters<Dispatcher['addForDelivery']>[0], options)
     return this
   }
 

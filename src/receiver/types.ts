@@ -150,6 +150,33 @@ export interface AttemptContext {
   token?: number | undefined
 }
 
+/** Options of {@link Receiver.handle}. */
+export interface HandleOptions extends Partial<AttemptContext> {
+  /** Runs only the handlers with this name; `''` those without a name. Default: all. */
+  handler?: string | undefined
+}
+
+/**
+ * Options of a handler. Handlers with the same name share their fate, and their options. Handlers without a name are one
+ * more fate.
+ */
+export interface HandlerOptions {
+  /**
+   * With an inbox, gives the handler a fate of its own: own attempts and dead letters, so that its failures do not make
+   * the other handlers run again. At most 100 letters, digits, `_`, `-`, `.` and `:`. Default: no name.
+   */
+  name?: string | undefined
+  /** Like the option of the inbox, for this name; 1 to 1,000. */
+  attempts?: number | undefined
+  /** Like the option of the inbox, for this name: milliseconds, 1 to 2^31 - 1. */
+  timeout?: number | undefined
+  /**
+   * Maximum number of deliveries that each process handles at the same time under this name, next to those of other
+   * names; 1 to 1,000. Default: the handlers share the `concurrency` of the workers.
+   */
+  concurrency?: number | undefined
+}
+
 /** The deliveries that one handler call handles together. */
 export interface JoinedDeliveries {
   /** The deliveries that contain these events, oldest first. */
@@ -326,9 +353,14 @@ export interface Receiver<Payload = unknown> {
    * and deleted features. Handlers run one after another, in the order of registration. Emits a process warning for a
    * name that is nearly that of a known change type, and later for each received change type without a handler.
    *
+   * @param options a name, which gives the handler a fate of its own in an inbox
    * @throws {WebhookError} `config_invalid`
    */
-  on<const T extends ChangeType>(changeTypes: T | readonly T[], handler: Handler<T, Payload>): this
+  on<const T extends ChangeType>(
+    changeTypes: T | readonly T[],
+    handler: Handler<T, Payload>,
+    options?: HandlerOptions,
+  ): this
   /**
    * Registers a handler that runs once for each delivery, whatever its events, for example to forward `rawBody`. It runs
    * in the order of registration among the handlers of the first event.
@@ -343,7 +375,10 @@ export interface Receiver<Payload = unknown> {
    * })
    * ```
    */
-  onDelivery(handler: (delivery: Delivery<Payload>, context: HandlerContext) => unknown): this
+  onDelivery(
+    handler: (delivery: Delivery<Payload>, context: HandlerContext) => unknown,
+    options?: HandlerOptions,
+  ): this
   /**
    * Handles a web `Request`, for Next.js, Workers, Deno, Bun and other platforms that use `Request` and `Response`.
    *
@@ -353,13 +388,14 @@ export interface Receiver<Payload = unknown> {
   fetch(request: Request, context?: unknown): Promise<Response>
   /**
    * Decodes a stored delivery from its bytes and runs its handlers. For queues of your own; with an inbox of geohook, call
-   * `inbox.work(receiver)`. Resolves with `'unhandled'` if the receiver has no handler for any event of the delivery.
+   * `inbox.work(receiver)`. Resolves with `'unhandled'` if the receiver has no handler for any event of the delivery, or
+   * none with the name `handler`.
    *
    * @throws {WebhookError} `payload_malformed`, `payload_invalid` if the delivery cannot be decoded; `config_invalid`
    *   if `stored` is not a stored delivery or the receiver has no handlers
    * @throws what the failed handler threw, or an `AggregateError` if several handlers failed
    */
-  handle(stored: StoredDelivery, context?: AttemptContext): Promise<HandleResult>
+  handle(stored: StoredDelivery, options?: HandleOptions): Promise<HandleResult>
   /**
    * Returns counters for a health endpoint. Calls are cheap.
    *
