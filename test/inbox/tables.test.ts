@@ -47,7 +47,9 @@ describe.each(['memory', 'SQLite'])('the table in %s', (engine) => {
   const list = async (state?: 'waiting') =>
     (await table.list({ state, limit: 10, order: 'oldest', after: undefined })).map(({ entry }) => entry.id)
   const end = (owner: string, { seq, token }: HeldDelivery, state: 'done' | 'dead') =>
-    table.endAttempts(owner, [{ seq, token, end: state === 'done' ? { state } : { state, error: 'bad' } }])
+    table.endAttempts(owner, [
+      { seq, token, end: state === 'done' ? { state } : { state, errors: [{ error: 'bad' }] } },
+    ])
 
   it('lists entries in the order of receipt, whatever their state', async () => {
     await put(A, B, C)
@@ -101,7 +103,9 @@ describe.each(['memory', 'SQLite'])('the table in %s', (engine) => {
   it('says when the next delivery is due', async () => {
     await put(A, B)
     const { seq, token } = await takeOne('first')
-    await table.endAttempts('first', [{ seq, token, end: { state: 'waiting', error: 'bad', delay: 7 } }])
+    await table.endAttempts('first', [
+      { seq, token, end: { state: 'waiting', errors: [{ error: 'bad' }], delay: 7 } },
+    ])
     await take('first')
     const request = { owner: 'first', lease: LEASE, limit: 1, maxBytes: 1_000 }
     expect(await table.take(request)).toEqual({ taken: [], wait: 7 })
