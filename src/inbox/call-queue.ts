@@ -1,5 +1,6 @@
 import type { StoredDelivery } from '../receiver/types.ts'
 import { groupOf } from './group-key.ts'
+import type { WorkConfig } from './method-options.ts'
 
 /** Maximum number of deliveries in a group. */
 const MAX_MEMBERS = 1_000
@@ -32,10 +33,7 @@ interface Call<Member> {
 
 /** Options of {@link createCallQueue}. */
 export interface CallQueueOptions<Member> {
-  /** Maximum number of calls at a time. */
-  concurrency: number
-  /** Milliseconds for which a group waits for further deliveries; undefined to call the handlers for each delivery. */
-  wait: number | undefined
+  work: Readonly<WorkConfig>
   /** Handles deliveries. Must not reject. */
   run(members: readonly Member[]): Promise<void>
   /** Called after each call. */
@@ -56,7 +54,8 @@ export interface CallQueue<Member> {
 export function createCallQueue<Member extends QueuedDelivery>(
   options: CallQueueOptions<Member>,
 ): CallQueue<Member> {
-  const { concurrency, wait, run, onEnd } = options
+  const { work, run, onEnd } = options
+  const { wait } = work
   /** Groups that accept further deliveries, by service. */
   const open = new Map<string, Call<Member>>()
   /** Calls that may begin, in order. Groups among them can still be open. */
@@ -97,7 +96,7 @@ export function createCallQueue<Member extends QueuedDelivery>(
 
   function beginCalls(): void {
     for (const call of ready) {
-      if (total.calls >= concurrency) return
+      if (total.calls >= work.concurrency) return
       const { service } = call
       if (service !== undefined && busyServices.has(service)) continue
       ready.delete(call)
@@ -129,6 +128,8 @@ export function createCallQueue<Member extends QueuedDelivery>(
 
   return {
     room() {
+      beginCalls() // the concurrency may have been raised
+      const { concurrency } = work
       const free = wait === undefined ? concurrency - total.calls - ready.size : MAX_TAKEN - total.members
       const maxBytes = MAX_TAKEN_BYTES - total.bytes
       // While all calls are in use, a group takes only a few deliveries in advance. Otherwise, every call in `ready`

@@ -52,12 +52,16 @@ export interface InboxItem extends InboxEntry {
   delivery: StoredDelivery
 }
 
-/** Number of deliveries in each state, and the limit on pending ones. */
+/** Number of deliveries in each state, the limit on pending ones, and the settings for the workers. */
 export interface InboxStats extends Record<InboxState, number> {
   /** Maximum number of waiting and active deliveries. At this limit, the inbox rejects new deliveries. */
   maxPending: number
   /** When the oldest waiting delivery was received. */
   oldest?: Date
+  /** True between {@link DurableInbox.pause} and {@link DurableInbox.resume}. */
+  paused: boolean
+  /** The value of {@link DurableInbox.setConcurrency}. Absent if there is none. */
+  concurrency?: number
 }
 
 /** Options of {@link DurableInbox.list}. */
@@ -156,6 +160,23 @@ export interface DurableInbox extends Inbox {
   work(receiver: DeliveryHandler, options?: WorkOptions): Workers
   /** Returns true if the receivers of all workers in this process handle the change type; `undefined` without workers. */
   handles?(changeType: string): boolean | undefined
+  /**
+   * Keeps the workers of all processes from taking deliveries, until {@link DurableInbox.resume}. Attempts in progress
+   * and deliveries that a worker has already taken continue, and `put` still stores deliveries. The store keeps this
+   * setting when processes restart.
+   */
+  pause(): Promise<void>
+  /** Ends a pause. The workers of all processes take deliveries again. */
+  resume(): Promise<void>
+  /**
+   * Replaces the `concurrency` of {@link DurableInbox.work} in all processes, within about a second. It limits each call
+   * of `work`, not their total. Attempts in progress continue. The store keeps this setting when processes restart.
+   *
+   * @param concurrency maximum number of deliveries handled at the same time, or of groups with `coalesce`; 1 to 1,000.
+   *   `undefined` restores the `concurrency` of each `work`
+   * @throws {WebhookError} `config_invalid`
+   */
+  setConcurrency(concurrency: number | undefined): Promise<void>
   /**
    * Counts the deliveries in each state. In PostgreSQL, if counting takes longer than 20 ms, numbers above 1,000 can be
    * up to ten seconds old.

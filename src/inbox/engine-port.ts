@@ -108,6 +108,14 @@ export interface ListedEntry {
   entry: InboxEntry
 }
 
+/** Settings of the queue, which workers of all processes follow. */
+export interface QueueSettings {
+  /** True if {@link DeliveriesTable.take} and {@link DeliveriesTable.takeSuspect} take nothing. */
+  paused: boolean
+  /** Used in place of the `concurrency` of each worker. */
+  concurrency: number | undefined
+}
+
 /** States whose deliveries are removed when their retention has expired. */
 export type EndState = PurgeOptions['state']
 
@@ -167,6 +175,9 @@ export interface DeliveriesTable {
    * among the others: the caller repeats a call whose answer it did not get.
    */
   endAttempts(owner: string, ends: readonly EndedAttempt[]): Promise<number[]>
+  settings(): Promise<QueueSettings>
+  /** Changes a setting. A take that begins after this has resolved follows it. */
+  set<Name extends keyof QueueSettings>(name: Name, value: QueueSettings[Name]): Promise<void>
   /** Counts the deliveries in each state. If counting is slow, numbers above 1,000 may be up to ten seconds old. */
   counts(): Promise<Record<InboxState, number> & { oldest?: Date }>
   /** Returns entries by their number in the table: `limit` + 1 entries if there are that many. */
@@ -181,7 +192,7 @@ export interface DeliveriesTable {
    * deliveries, which is 0 if none is left.
    */
   purge(state: EndState, age: number, limit: number): Promise<number>
-  /** Calls `wake` whenever another process may have stored a delivery. Tables without this method are polled. */
+  /** Calls `wake` whenever another process may have stored a delivery or changed a setting. Tables without this method are polled. */
   watch?(wake: () => void): { close(): void }
   close(): Promise<void>
 }

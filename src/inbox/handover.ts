@@ -228,7 +228,9 @@ export function createHandover({ table, receiver, owner, lease, clock }: Handove
       }
       if (seqs.length === 0) return []
       try {
-        return (await table.take({ owner, lease, ...room, seqs })).taken
+        const { taken } = await table.take({ owner, lease, ...room, seqs })
+        if (taken.length === 0 && (await table.settings()).paused) scanAll()
+        return taken
       } catch (error) {
         scanAll()
         throw error

@@ -20,7 +20,8 @@ import type {
 import type { EndState, ListedEntry, ListQuery, RetriedState } from './engine-port.ts'
 import { handlesType, toHandled } from './handover.ts'
 
-const WORK_OPTIONS: OptionNames<WorkOptions> = { concurrency: wholeNumber(1, 1_000), coalesce: true }
+const CONCURRENCY = wholeNumber(1, 1_000)
+const WORK_OPTIONS: OptionNames<WorkOptions> = { concurrency: CONCURRENCY, coalesce: true }
 const COALESCE_OPTIONS: OptionNames<CoalesceOptions> = { by: true, wait: true }
 const LIST_OPTIONS: OptionNames<ListOptions> = {
   state: oneOf('waiting', 'active', 'done', 'dead', 'unhandled'),
@@ -35,6 +36,7 @@ const PURGE_OPTIONS: OptionNames<PurgeOptions> = {
 
 /** The validated options of `work`. */
 export interface WorkConfig {
+  /** Changes while the workers run, if the queue has a setting for it. */
   concurrency: number
   /** Milliseconds for which a group waits for further deliveries. Undefined if deliveries are handled one by one. */
   wait: number | undefined
@@ -65,6 +67,10 @@ function readWait(receiver: DeliveryHandler, coalesce: CoalesceOptions): number 
   import('../receiver/join-events.ts').catch(() => {})
   return requireValue('coalesce.wait', wait, milliseconds(1, 60_000))
 }
+
+/** @throws {WebhookError} `config_invalid` */
+export const readConcurrency = (concurrency: number | undefined): number | undefined =>
+  checkOptions({ concurrency }, { concurrency: CONCURRENCY }).concurrency
 
 /** @throws {WebhookError} `config_invalid` */
 export function readListOptions(options?: ListOptions): ListQuery {

@@ -55,7 +55,7 @@ export function createTableAttempts(options: TableAttemptsOptions): TableAttempt
   const { lease, timeout, notify } = config
   const attempts = new Map<string, Attempt>()
   let closed = false
-  const calls = createCallQueue<Attempt>({ ...work, run, onEnd })
+  const calls = createCallQueue<Attempt>({ work, run, onEnd })
   const retries: RetryStoreOptions = {
     onError: (error) => notify('trouble', { error }),
     isClosed: () => closed,

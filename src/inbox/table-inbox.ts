@@ -6,6 +6,7 @@ import { createGenerations } from './generations.ts'
 import type { InboxConfig } from './inbox-options.ts'
 import {
   allHandle,
+  readConcurrency,
   readListOptions,
   readPurgeOptions,
   readRetriedState,
@@ -94,7 +95,17 @@ export function createTableInbox(
 
     handles: (changeType) => allHandle(running.values(), changeType),
 
-    stats: async () => ({ ...(await table.counts()), maxPending: config.maxPending }),
+    pause: () => table.set('paused', true),
+
+    resume: () => table.set('paused', false).then(wakeWorkers),
+
+    setConcurrency: async (concurrency) => table.set('concurrency', readConcurrency(concurrency)),
+
+    async stats() {
+      const [counts, { paused, concurrency }] = await Promise.all([table.counts(), table.settings()])
+      const { maxPending } = config
+      return { ...counts, maxPending, paused, ...(concurrency !== undefined && { concurrency }) }
+    },
     async list(options) {
       const query = readListOptions(options)
       return toPage(await table.list(query), query.limit)

@@ -23,7 +23,8 @@ export function startTableWorkers(options: TableWorkersOptions): Workers & {
   /** Polls the table immediately. Call it when there may be a delivery to take. */
   wake(): void
 } {
-  const { table, receiver, config, clock, inProgress } = options
+  const { table, receiver, work, config, clock, inProgress } = options
+  const { concurrency } = work
   const { lease, attempts, notify } = config
   const owner = crypto.randomUUID()
   let closed = false
@@ -78,6 +79,16 @@ export function startTableWorkers(options: TableWorkersOptions): Workers & {
     if (now - lastHeartbeat > lease / 2) heartbeat()
     await renewing
     await handover.announce()
+    if (isPaused || performance.now() > settingsAt) {
+      settingsAt = performance.now() + POLL_INTERVAL
+      const settings = await table.settings()
+      isPaused = settings.paused
+      work.concurrency = settings.concurrency ?? concurrency
+    }
+    if (isPaused) {
+      endWaiting()
+      return POLL_INTERVAL
+    }
     if (begun.room().limit > 0) await takeSuspect(now)
     const room = begun.room()
     if (isReserved()) return RESERVED_INTERVAL
@@ -144,6 +155,8 @@ export function startTableWorkers(options: TableWorkersOptions): Workers & {
     endWait = undefined
   }
 
+  let settingsAt = -Infinity
+  let isPaused = false
   let suspectsAt = 0
   /** True after a suspect has run alone, until other deliveries were taken. */
   let isOthersTurn = false

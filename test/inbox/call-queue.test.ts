@@ -15,12 +15,12 @@ const tick = () => new Promise((resolve) => setTimeout(resolve))
 
 /** Creates a queue whose calls run until `endAll` is called. */
 function useQueue({ concurrency = 4, isTogether = true } = {}) {
+  const work = { concurrency, wait: isTogether ? LONG : undefined }
   const calls: (readonly QueuedDelivery[])[] = []
   const ends: (() => void)[] = []
   let ended = 0
   const queue = createCallQueue<QueuedDelivery>({
-    concurrency,
-    wait: isTogether ? LONG : undefined,
+    work,
     async run(members) {
       calls.push(members)
       await new Promise<void>((resolve) => ends.push(resolve))
@@ -31,7 +31,7 @@ function useQueue({ concurrency = 4, isTogether = true } = {}) {
     for (const end of ends.splice(0)) end()
     await tick()
   }
-  return { queue, calls, endAll, ended: () => ended }
+  return { queue, work, calls, endAll, ended: () => ended }
 }
 
 describe('the queue of calls', () => {
@@ -46,6 +46,19 @@ describe('the queue of calls', () => {
     expect(calls).toEqual(members.map((member) => [member]))
     await endAll()
     expect([queue.room().limit, ended()]).toEqual([2, 2])
+  })
+
+  it('begins waiting calls when it is asked for its room after the concurrency was raised', async () => {
+    const { queue, work, calls, endAll } = useQueue({ concurrency: 1 })
+    for (const service of ['A', 'B', 'C']) queue.add({ ...memberOf(service), isAlone: true })
+    expect([calls.length, queue.room().limit]).toEqual([1, 0])
+    work.concurrency = 2
+    expect([queue.room().limit, calls.length]).toEqual([50, 2])
+    work.concurrency = 1
+    expect(queue.room().limit).toBe(0)
+    await endAll()
+    expect(calls).toHaveLength(3)
+    await endAll()
   })
 
   it('calls a group when it has 1,000 deliveries, or 16 MiB', async () => {

@@ -133,6 +133,29 @@ describe.each(['memory', 'SQLite'])('the table in %s', (engine) => {
     expect(await takeSuspect('second')).toBeUndefined()
   })
 
+  it('takes nothing while it is paused, and records attempts in progress', async () => {
+    await put(A, B, C)
+    const [a, b] = (await take('first', 2)) as [TakenDelivery, TakenDelivery]
+    await table.endAttempts('first', [{ ...b, end: { state: 'unhandled', attempts: 0 } }])
+    now += LEASE
+    await table.set('paused', true)
+    expect(await table.settings()).toEqual({ paused: true, concurrency: undefined })
+    const request = { owner: 'second', lease: LEASE, limit: 9, maxBytes: 1_000 }
+    expect((await table.take(request)).taken).toEqual([])
+    expect((await table.take({ ...request, seqs: [b.seq] })).taken).toEqual([])
+    expect(await takeSuspect('second')).toBeUndefined()
+    expect(await takeSuspect('second', { attempts: 1, isAlone: false })).toBeUndefined()
+    expect(await table.renew('first', [a], LEASE)).toEqual([a.seq])
+    expect(await end('first', a, 'done')).toEqual([a.seq])
+    await table.set('concurrency', 7)
+    await table.set('paused', false)
+    expect(await table.settings()).toEqual({ paused: false, concurrency: 7 })
+    expect(idsOf((await table.take({ ...request, seqs: [b.seq] })).taken)).toEqual([B])
+    expect(idsOf(await take('second', 9))).toEqual([C])
+    await table.set('concurrency', undefined)
+    expect(await table.settings()).toEqual({ paused: false, concurrency: undefined })
+  })
+
   it('counts an interrupted attempt only if it began with startAlone, up to the maximum', async () => {
     await put(A)
     await take('first')

@@ -6,6 +6,7 @@ import {
   type AttemptEnd,
   type DeliveriesTable,
   type HeldDelivery,
+  type QueueSettings,
   type TakenDelivery,
 } from '../engine-port.ts'
 import { serviceOf } from '../group-key.ts'
@@ -40,6 +41,7 @@ export function createMemoryTable(clock: () => number): DeliveriesTable {
     unhandled: new Set(),
   }
   const workers = new Map<string, Announcement & { seen: number }>()
+  let settings: QueueSettings = { paused: false, concurrency: undefined }
   let closed = false
   let lastSeq = 0
   let latest = -Infinity
@@ -179,6 +181,7 @@ export function createMemoryTable(clock: () => number): DeliveriesTable {
 
     async take({ owner, lease, limit, maxBytes, seqs }) {
       await yieldIfLong()
+      if (settings.paused) return { taken: [] }
       const now = readTime()
       const taken: TakenDelivery[] = []
       let [bytes, next] = [0, Infinity]
@@ -195,6 +198,7 @@ export function createMemoryTable(clock: () => number): DeliveriesTable {
     },
 
     async takeSuspect({ owner, lease, attempts, except, isAlone }) {
+      if (settings.paused) return undefined
       const now = readTime()
       for (const row of states.active) {
         if (row.due > now || except.has(row.id)) continue
@@ -230,6 +234,13 @@ export function createMemoryTable(clock: () => number): DeliveriesTable {
         const known = bySeq.get(ended.seq)
         return known?.token === ended.token && known.owner === null ? known.seq : []
       })
+    },
+
+    settings: async () => settings,
+
+    async set(name, value) {
+      requireOpen()
+      settings = { ...settings, [name]: value }
     },
 
     async counts() {

@@ -11,9 +11,8 @@ export const VERSION = 1
  * for each name of a handler. `task.state` is the index in `STATES`. `task.due` depends on it: due time, expiry of the
  * lease, or end time. `compatible` is the oldest version of the tables whose processes may use them.
  *
- * Version 1 does not use all of it: names of handlers, the columns `service`, `routed` and `passed`, which keep the order
- * of a service's deliveries, and the tables `worker` and `queue` are for later versions, whose processes can then
- * share the tables with older ones.
+ * Version 1 does not use all of it: names of handlers, and the columns `service`, `routed` and `passed`, which keep the order
+ * of a service's deliveries, are for later versions, whose processes can then share the tables with older ones.
  */
 export const createInboxSql = (schema: string): string => `
 create table if not exists ${schema}.inbox_queue (

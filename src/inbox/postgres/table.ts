@@ -61,6 +61,8 @@ export function createPostgresTable(
 ): DeliveriesTable {
   const { schema } = location
   const [task, delivery, worker] = ['task', 'delivery', 'worker'].map((name) => `${schema}.inbox_${name}`)
+  const queues = `${schema}.inbox_queue`
+  const notPaused = `not exists (select from ${queues} where name = $1 and paused)`
   const database = createDatabase(location, {
     contents: 'deliveries',
     table: `${schema}.inbox_meta`,
@@ -68,8 +70,7 @@ export function createPostgresTable(
     async check(query, isStart) {
       await requireCompatible(query, schema)
       if (isStart) await requireRights(query, schema)
-      if (isStart)
-        await query(`insert into ${schema}.inbox_queue (name) values ($1) on conflict do nothing`, [queue])
+      if (isStart) await query(`insert into ${queues} (name) values ($1) on conflict do nothing`, [queue])
     },
   })
   const { query, queryPatiently } = database
@@ -141,7 +142,7 @@ export function createPostgresTable(
       const rows = await queryPatiently<TakenRow>(
         `with due as (
           select seq, due from ${task}
-          where queue = $1 and handler = '' and ${seqs ? 'state = 4 and seq = any($6)' : 'state = 0 and due <= now()'}
+          where queue = $1 and ${notPaused} and handler = '' and ${seqs ? 'state = 4 and seq = any($6)' : 'state = 0 and due <= now()'}
           order by due, seq limit $2 for update skip locked
         ), sized as (
           select seq, sum(size) over (order by due, seq) - size as before from due join ${delivery} using (seq)
@@ -170,7 +171,7 @@ export function createPostgresTable(
       const [row] = await queryPatiently<TakenRow & { isTaken: boolean }>(
         `with suspect as (
           select t.seq, t.handler, t.attempts + t.alone::int as attempt from ${task} t join ${delivery} d using (seq)
-          where t.queue = $1 and t.state = 1 and t.due <= now() and d.id <> all($5)
+          where t.queue = $1 and ${notPaused} and t.state = 1 and t.due <= now() and d.id <> all($5)
           order by t.due limit 1 for update of t skip locked
         ), taken as (
           update ${task} t
@@ -245,6 +246,23 @@ export function createPostgresTable(
         ],
       )
       return rows.map(({ seq }) => seq)
+    },
+
+    async settings() {
+      const [row] = await query<{ paused: boolean; concurrency: number | null }>(
+        `select paused, concurrency from ${queues} where name = $1`,
+        [queue],
+      )
+      return { paused: row?.paused ?? false, concurrency: row?.concurrency ?? undefined }
+    },
+
+    async set(name, value) {
+      await query(
+        `insert into ${queues} (name, ${name}) values ($1, $2)
+        on conflict (name) do update set ${name} = excluded.${name} returning ${DURABLE}`,
+        [queue, value ?? null],
+      )
+      notifier?.notify()
     },
 
     counts,

@@ -107,9 +107,8 @@ const VERSION_4 = `
  * `task.due` depends on it: due time, expiry of the lease, or end time. `total` counts tasks. `compatible` is the oldest
  * version of the tables whose processes may use this file.
  *
- * Version 5 does not use all of it: names of handlers, the columns `service`, `routed` and `passed`, which keep the order
- * of a service's deliveries, and the tables `worker` and `queue` are for later versions, whose processes can then
- * share the file with older ones.
+ * Version 5 does not use all of it: names of handlers, and the columns `service`, `routed` and `passed`, which keep the order
+ * of a service's deliveries, are for later versions, whose processes can then share the file with older ones.
  */
 const VERSION_5 = `
   DROP TRIGGER delivery_added;

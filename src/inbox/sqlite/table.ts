@@ -3,6 +3,7 @@ import {
   type AttemptEnd,
   type DeliveriesTable,
   type HeldDelivery,
+  type QueueSettings,
   type TakenDelivery,
 } from '../engine-port.ts'
 import { serviceKey, serviceOf } from '../group-key.ts'
@@ -150,6 +151,7 @@ export function createSqliteTable(
 
     take: ({ owner, lease, limit, maxBytes, seqs }) =>
       write((db) => {
+        if (readSettings(db).paused) return { taken: [] }
         const now = readTime(db)
         if (seqs) {
           const unhandled = "SELECT 1 FROM task WHERE seq = ? AND handler = '' AND state = 4"
@@ -172,6 +174,7 @@ export function createSqliteTable(
 
     takeSuspect: ({ owner, lease, attempts, except, isAlone }) =>
       write((db) => {
+        if (readSettings(db).paused) return undefined
         const now = readTime(db)
         const suspect = db.get<{ seq: number; attempt: number }>(
           `SELECT seq, attempts + alone AS attempt FROM task INDEXED BY task_active JOIN delivery USING (seq)
@@ -212,6 +215,13 @@ export function createSqliteTable(
       write((db) => {
         const now = readTime(db)
         return ends.flatMap((ended) => (endAttempt(db, owner, ended, ended.end, now) ? ended.seq : []))
+      }),
+
+    settings: () => read(readSettings),
+
+    set: (name, value) =>
+      write((db) => {
+        db.run(`UPDATE queue SET ${name} = ?`, value === undefined ? null : Number(value))
       }),
 
     counts: () =>
@@ -288,6 +298,12 @@ export function createSqliteTable(
 
     close,
   }
+}
+
+function readSettings(db: Database): QueueSettings {
+  const query = 'SELECT paused, concurrency FROM queue'
+  const { paused, concurrency } = db.getOne<{ paused: number; concurrency: number | null }>(query)
+  return { paused: paused !== 0, concurrency: concurrency ?? undefined }
 }
 
 /** @returns false if the owner has lost the delivery */

@@ -5,6 +5,7 @@ import { describeFailing } from './failing.ts'
 import { describeGenerations } from './generations.ts'
 import { describeHandling } from './handling.ts'
 import { describeLimits } from './limits.ts'
+import { describeOperating } from './operating.ts'
 import { describePages } from './pages.ts'
 import { describeStoring } from './storing.ts'
 import { describeTiming } from './timing.ts'
@@ -22,6 +23,7 @@ export function describeInbox(kind: InboxEngineKind): void {
     describeUnhandled(kind)
     describeTiming(kind)
     describeLimits(kind)
+    describeOperating(kind)
     describePages(kind)
     describeCoalescing(kind)
   })

@@ -175,6 +175,32 @@ await describeWith(POSTGRES, (connectionString) => {
       expect(lost).toBeGreaterThanOrEqual(2)
     })
 
+    it.each([
+      ['waiting', 0, 'state = 0 and due <= now()'],
+      ['interrupted', 1, 'with suspect as'],
+      ['unhandled', 4, 'state = 4 and seq = any'],
+    ])('workers that have not seen a pause yet take no %s delivery', async (_, state, part) => {
+      const operator = open()
+      const taken: unknown[] = []
+      const pool = createPool(async (text, run) => {
+        if (!text.includes(part) || taken.length > 0) return run()
+        await operator.pause()
+        const { rows } = await run()
+        taken.push(...rows, 'none')
+        return { rows } as pg.QueryResult
+      })
+      await operator.put(deliveryWithId(id))
+      await client.query(
+        `update ${schema}.inbox_task set state = $1, due = now() where seq = (select max(seq) from ${schema}.inbox_task)`,
+        [state],
+      )
+      open({ pool }).work({ handle: async () => {} })
+      await until(() => taken.length > 0)
+      expect(taken).toEqual(['none'])
+      await operator.resume()
+      await until(async () => (await operator.get(id))?.state === 'done', 20_000)
+    })
+
     it('discard() waits for a take, and then refuses', async () => {
       const inbox = open()
       await inbox.put(deliveryWithId(id))
