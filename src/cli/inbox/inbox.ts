@@ -2,11 +2,11 @@ import { isUtf8 } from 'node:buffer'
 import type { Command } from 'commander'
 import type { DurableInbox, InboxEntry, InboxItem, InboxState } from '../../inbox/index.ts'
 import { count, toDuration } from '../../shared/words.ts'
-import { usageError } from '../errors.ts'
+import { EXIT, usageError } from '../errors.ts'
 import { startServer } from '../io/server.ts'
 import { CliCommand } from '../options/command.ts'
 import { addInspectorTokenOptions, readInspectorToken, type TokenOptions } from '../options/secrets.ts'
-import { port, wholeNumber } from '../options/values.ts'
+import { commaList, duration, port, wholeNumber } from '../options/values.ts'
 import { type Io, printable, printableLines } from '../terminal/io.ts'
 import {
   createInboxDiscardCommand,
@@ -33,6 +33,9 @@ export function createInboxCommand(io: Io): Command {
       'geohook inbox ui --store inbox.db',
     )
     .addCommand(createInboxStatsCommand(io))
+    .addCommand(createInboxPauseCommand(io, 'pause'))
+    .addCommand(createInboxPauseCommand(io, 'resume'))
+    .addCommand(createInboxConcurrencyCommand(io))
     .addCommand(createInboxListCommand(io))
     .addCommand(createInboxShowCommand(io))
     .addCommand(createInboxRetryCommand(io))
@@ -48,22 +51,102 @@ function createInboxStatsCommand(io: Io): Command {
   return new CliCommand('stats')
     .summary('count the deliveries of an inbox by state')
     .description(
-      'Counts the deliveries of an inbox by state, and prints how long the oldest has been waiting.',
+      'Counts the deliveries of an inbox by state, and prints how long the oldest has been waiting. ' +
+        'The exit code is 1 if a condition of --fail-on is met.',
+    )
+    .option(
+      '--fail-on <conditions>',
+      'exit with 1 if a count or the age of the oldest waiting delivery has reached a limit, for example ' +
+        'dead=1,oldest=5m; plain numbers of oldest are seconds',
+      failConditions,
     )
     .with(addStoreOptions)
-    .examples('geohook inbox stats --store inbox.db')
-    .action(async (options: StoreOptions) => {
+    .examples(
+      'geohook inbox stats --store inbox.db',
+      'geohook inbox stats --fail-on dead=1,oldest=300 --store inbox.db',
+    )
+    .action(async (options: StoreOptions & { failOn?: FailCondition[] }) => {
       const stats = await withInbox(io, options, (inbox) => inbox.stats())
-      const { waiting, active, done, dead, unhandled, oldest } = stats
+      const { waiting, active, done, dead, unhandled, oldest, paused, concurrency } = stats
       const counts = { waiting, active, done, dead, unhandled }
       const age = oldest && Math.max(0, Date.now() - oldest.getTime())
-      if (io.json) return io.printJson({ ...counts, oldest, age })
+      const measured = { ...counts, oldest: age ?? 0 }
+      const met = options.failOn?.filter(({ name, limit }) => measured[name] >= limit)
+      if (met && met.length > 0) io.exitCode = EXIT.failure
+      const failed = met?.map(({ text }) => text)
+      if (io.json) return io.printJson({ ...counts, oldest, age, paused, concurrency, failed })
       const rows = Object.entries(counts).map(([state, number]) => [state, String(number)])
       io.printTable(['state', 'deliveries'], rows)
       if (oldest && age !== undefined)
         io.print(`oldest waiting: ${oldest.toISOString()}, ${toDuration(age)} ago`)
+      if (paused) io.print('paused: workers take no deliveries')
+      if (concurrency !== undefined) io.print(`concurrency: ${concurrency}`)
+      for (const { text, name } of met ?? []) {
+        const value = name === 'oldest' ? toDuration(measured.oldest) : measured[name]
+        io.print(`${io.colours.red('failed')} ${text}: it is ${value}`)
+      }
     })
 }
+
+/** A condition of `--fail-on`. */
+interface FailCondition {
+  /** As the user wrote it. */
+  text: string
+  name: InboxState | 'oldest'
+  /** Milliseconds for `oldest`. */
+  limit: number
+}
+
+const failConditions = commaList(
+  /^(?:(?:waiting|active|done|dead|unhandled)=[1-9]\d{0,8}|oldest=[1-9]\d{0,5}[smhd]?)$/,
+  'conditions like dead=1,oldest=5m: a state and a number from 1, or oldest and a duration',
+  (text): FailCondition => {
+    const [name, limit = ''] = text.split('=') as [FailCondition['name'], string]
+    const toLimit = name === 'oldest' ? duration : Number
+    return { text, name, limit: toLimit(name === 'oldest' && /\d$/.test(limit) ? `${limit}s` : limit) }
+  },
+)
+
+function createInboxPauseCommand(io: Io, name: 'pause' | 'resume'): Command {
+  const paused = name === 'pause'
+  return new CliCommand(name)
+    .summary(paused ? 'keep all workers from taking deliveries' : 'end a pause')
+    .description(
+      paused
+        ? 'Keeps the workers of all processes from taking deliveries, also after restarts. Attempts in progress ' +
+            'continue, and receivers still store new deliveries. "geohook inbox resume" ends the pause.'
+        : 'Ends a pause: the workers of all processes take deliveries again.',
+    )
+    .with(addStoreOptions)
+    .examples(`geohook inbox ${name} --store inbox.db`)
+    .action(async (options: StoreOptions) => {
+      await withInbox(io, options, (inbox) => inbox[name]())
+      io.printResult({ paused }, paused ? 'paused; "geohook inbox resume" ends the pause' : 'resumed')
+    })
+}
+
+function createInboxConcurrencyCommand(io: Io): Command {
+  return new CliCommand('concurrency')
+    .summary('change how many deliveries workers handle at a time')
+    .description(
+      'Replaces the concurrency of the workers in all processes while they run, also after restarts. It limits each ' +
+        'worker, not their total. "default" restores the concurrency that each worker was started with.',
+    )
+    .argument('<n>', 'maximum number of deliveries at a time, 1 to 1000, or default', concurrencyOf)
+    .with(addStoreOptions)
+    .examples(
+      'geohook inbox concurrency 16 --store inbox.db',
+      'geohook inbox concurrency default --store inbox.db',
+    )
+    .action(async (given: number | 'default', options: StoreOptions) => {
+      const concurrency = given === 'default' ? undefined : given
+      await withInbox(io, options, (inbox) => inbox.setConcurrency(concurrency))
+      io.printResult({ concurrency: concurrency ?? null }, `concurrency: ${given}`)
+    })
+}
+
+const concurrencyOf = (value: string): number | 'default' =>
+  value === 'default' ? value : wholeNumber(1, 1_000)(value)
 
 const STATES: readonly InboxState[] = ['waiting', 'active', 'done', 'dead', 'unhandled']
 

@@ -35,12 +35,13 @@ describe.concurrent('geohook inbox stats', () => {
         unhandled: 1,
         oldest: oldest?.toISOString(),
         age: expect.any(Number),
+        paused: false,
       })
     }))
 
   it('prints no age for an empty inbox', () =>
     withInbox({}, async ({ run }) => {
-      const counts = { waiting: 0, active: 0, done: 0, dead: 0, unhandled: 0 }
+      const counts = { waiting: 0, active: 0, done: 0, dead: 0, unhandled: 0, paused: false }
       expect(parseStdout(await run('stats', '--json'))).toEqual(counts)
       expect((await run('stats')).stdout).not.toContain('oldest')
     }))
