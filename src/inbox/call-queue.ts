@@ -18,13 +18,15 @@ const MAX_TAKEN_BYTES = 4 * MAX_BYTES
 /** A delivery taken from the store, before its handlers are called. */
 export interface QueuedDelivery {
   delivery: StoredDelivery
+  /** Name of the handlers. Deliveries share a call only if they have the same one. */
+  handler: string
   /** True if the delivery must not share a call, for example because an earlier attempt failed. */
   isAlone: boolean
 }
 
 /** Deliveries that one call of the handlers handles. */
 interface Call<Member> {
-  /** The tenant and service whose calls run one at a time; undefined if the call can run at any time. */
+  /** The handler, tenant and service whose calls run one at a time; undefined if the call can run at any time. */
   service: string | undefined
   members: Member[]
   bytes: number
@@ -142,7 +144,8 @@ export function createCallQueue<Member extends QueuedDelivery>(
       const bytes = member.delivery.rawBody.length
       total.members++
       total.bytes += bytes
-      const service = wait === undefined ? undefined : groupOf(member.delivery)
+      const group = wait === undefined ? undefined : groupOf(member.delivery)
+      const service = group && `${member.handler} ${group}`
       if (service === undefined || member.isAlone) makeReady({ service, members: [member], bytes })
       else addToGroup(member, service)
     },

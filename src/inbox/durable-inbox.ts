@@ -1,4 +1,4 @@
-import type { AttemptContext, Delivery, Inbox, StoredDelivery } from '../receiver/types.ts'
+import type { AttemptContext, Delivery, HandleOptions, Inbox, StoredDelivery } from '../receiver/types.ts'
 import type { GenerationStore } from './generations.ts'
 
 /**
@@ -18,10 +18,12 @@ export interface FailedAttempt {
   at?: Date
 }
 
-/** One delivery in an inbox, without its body and headers. */
+/** The fate of a delivery with the handlers of one name, without its body and headers. */
 export interface InboxEntry {
   /** The delivery's id. */
   id: string
+  /** Name of the handlers whose fate this is. Absent for handlers without a name. */
+  handler?: string
   state: InboxState
   /** Number of attempts that have begun. Attempts of workers without a handler do not count. */
   attempts: number
@@ -47,9 +49,14 @@ export interface InboxEntry {
   errors?: FailedAttempt[]
 }
 
-/** One delivery in an inbox, with its body and headers. */
+/**
+ * One delivery in an inbox, with its body and headers. Its other members are those of the fate in the worst state: dead,
+ * unhandled, waiting, active, done.
+ */
 export interface InboxItem extends InboxEntry {
   delivery: StoredDelivery
+  /** One entry for each name of handlers: a single one if none has a name. */
+  fates: InboxEntry[]
 }
 
 /** Number of deliveries in each state, the limit on pending ones, and the settings for the workers. */
@@ -128,7 +135,7 @@ export interface Workers {
 /** The part of a receiver that workers use. */
 export interface DeliveryHandler {
   /** Runs the handlers of a delivery. Resolves with `'unhandled'` if none of its events has a handler. */
-  handle(stored: StoredDelivery, context: AttemptContext): Promise<unknown>
+  handle(stored: StoredDelivery, context: AttemptContext & HandleOptions): Promise<unknown>
 }
 
 /**
@@ -193,9 +200,10 @@ export interface DurableInbox extends Inbox {
   /**
    * Makes a delivery due now. A dead letter gets its full number of attempts again.
    *
+   * @param handler only for the handlers with this name; `''` for those without a name. Default: for all
    * @returns true if the delivery was waiting, dead or unhandled; otherwise false
    */
-  retry(id: string): Promise<boolean>
+  retry(id: string, handler?: string): Promise<boolean>
   /**
    * Makes all dead letters due now, with their full number of attempts, or all unhandled deliveries, a thousand in each
    * step. Resolves with their number.
@@ -206,9 +214,10 @@ export interface DurableInbox extends Inbox {
   /**
    * Removes a delivery.
    *
+   * @param handler only for the handlers with this name; `''` for those without a name. Default: for all
    * @returns true if the delivery was waiting, dead or unhandled; otherwise false
    */
-  discard(id: string): Promise<boolean>
+  discard(id: string, handler?: string): Promise<boolean>
   /**
    * Removes done deliveries, dead letters or unhandled deliveries. Resolves with the number of removed deliveries. The
    * inbox no longer recognizes a removed delivery as a duplicate.

@@ -2,16 +2,22 @@ import type { Delivery, StoredDelivery } from '../receiver/types.ts'
 import type { FailedAttempt, InboxEntry, InboxItem, InboxState, PurgeOptions } from './durable-inbox.ts'
 import type { GenerationStore } from './generations.ts'
 
-/** A delivery that a worker holds. Each take of a delivery increases its token. */
-export interface HeldDelivery {
+/** A task: the fate of a delivery with the handlers of one name. Tasks are in the order of `seq`, then of `handler`. */
+export interface TaskKey {
   /** Number of the delivery in its table. */
   seq: number
+  /** Name of the handlers; empty for those without a name. */
+  handler: string
+}
+
+/** A task that a worker holds. Each take of a task increases its token. */
+export interface HeldTask extends TaskKey {
   /** Fencing token: the table records nothing for an attempt whose token is not the latest one. */
   token: number
 }
 
 /** A delivery that a worker took from the table. */
-export interface TakenDelivery extends HeldDelivery {
+export interface TakenDelivery extends HeldTask {
   delivery: StoredDelivery
   changeTypes: readonly string[]
   /** Number of this attempt, from 1. */
@@ -27,6 +33,7 @@ export interface TakenDelivery extends HeldDelivery {
 /** Parameters of {@link DeliveriesTable.take}. */
 export interface TakeRequest {
   owner: string
+  handler: string
   /** Lease of the taken deliveries in milliseconds. */
   lease: number
   /** Maximum number of deliveries, from 1. */
@@ -42,11 +49,11 @@ export interface SuspectRequest {
   owner: string
   /** Lease of the taken delivery in milliseconds. */
   lease: number
-  /** Maximum number of attempts. No higher count is stored. */
-  attempts: number
+  /** The names of the worker, each with its maximum number of attempts. No higher count is stored. */
+  attempts: ReadonlyMap<string, number>
   /** True if no other delivery is in progress in this process. */
   isAlone: boolean
-  /** Ids of deliveries not to take, for example because this inbox object is handling them. */
+  /** Tasks not to take, as {@link taskName} returns them, for example because this inbox object is handling them. */
   except: ReadonlySet<string>
 }
 
@@ -60,7 +67,7 @@ export type AttemptEnd =
   | { state: 'waiting'; errors: readonly FailedAttempt[]; delay: number }
 
 /** The end of an attempt to handle one delivery. */
-export interface EndedAttempt extends HeldDelivery {
+export interface EndedAttempt extends HeldTask {
   end: AttemptEnd
 }
 
@@ -68,20 +75,26 @@ export interface EndedAttempt extends HeldDelivery {
 export interface Announcement {
   /** The owner of its leases. */
   id: string
-  /** The change types of its handlers, as passed to `on`. Undefined if it handles everything. */
+  /** The change types of its handlers without a name, as passed to `on`. Undefined if it handles everything. */
   changeTypes: readonly string[] | undefined
+  /** The change types of its other handlers, by name. */
+  names: ReadonlyMap<string, readonly string[]>
 }
+
+/** Names a task in this process. */
+export const taskName = (id: string, handler: string): string => `${id} ${handler}`
 
 /** Milliseconds for which an announcement counts. */
 export const ANNOUNCED = 30_000
 
-/** An unhandled delivery. */
-export interface UnhandledEntry {
-  seq: number
+/** An unhandled task. */
+export interface UnhandledEntry extends TaskKey {
   /** When it became unhandled, in a unit of the engine. */
   endedAt: number
   size: number
   changeTypes: readonly string[]
+  /** True if other tasks of the delivery exist, or did: it must not be routed again. */
+  isRouted: boolean
 }
 
 /** Parameters of {@link DeliveriesTable.unhandled}. */
@@ -89,7 +102,7 @@ export interface UnhandledQuery {
   /** Only deliveries that became unhandled within these milliseconds. Undefined for all. */
   within: number | undefined
   /** The last entry of the previous page. */
-  after: Pick<UnhandledEntry, 'seq' | 'endedAt'> | undefined
+  after: Pick<UnhandledEntry, 'seq' | 'handler' | 'endedAt'> | undefined
   limit: number
 }
 
@@ -98,13 +111,12 @@ export interface ListQuery {
   state: InboxState | undefined
   limit: number
   order: 'oldest' | 'newest'
-  /** The entry before the page, by its number in the table. Undefined for the first page. */
-  after: number | undefined
+  /** The task before the page. Undefined for the first page. */
+  after: TaskKey | undefined
 }
 
-/** An entry with its number in the table. */
-export interface ListedEntry {
-  seq: number
+/** An entry with the key of its task. */
+export interface ListedEntry extends TaskKey {
   entry: InboxEntry
 }
 
@@ -145,10 +157,19 @@ export interface DeliveriesTable {
   withdraw(worker: string): Promise<void>
   /** Returns the announcements that count. */
   workers(): Promise<Announcement[]>
-  /** Returns unhandled deliveries, in the order in which they became unhandled, then by number. */
+  /** Returns unhandled tasks, in the order in which they became unhandled, then in their own. */
   unhandled(query: UnhandledQuery): Promise<UnhandledEntry[]>
   /**
-   * Takes deliveries that are due, and counts an attempt for each.
+   * Routes at most `limit` deliveries that are due and have not been routed, if a worker has announced names: creates a
+   * task for each name that handles the delivery ({@link createRouting}), and removes the one without a name if no worker has
+   * such handlers for it. Resolves with their number.
+   */
+  route(limit: number): Promise<number>
+  /** Makes unhandled deliveries that have not been routed wait for {@link route}. */
+  reroute(seqs: readonly number[]): Promise<void>
+  /**
+   * Takes tasks that are due, and counts an attempt for each. If a worker has announced names, takes no delivery that
+   * has not been routed.
    *
    * @returns `wait`: milliseconds until the next delivery is due, if fewer than `limit` were taken and the time is known
    */
@@ -166,33 +187,38 @@ export interface DeliveriesTable {
    * Called before the handlers of a suspect: if this attempt is interrupted, it counts. A call of its own, because the
    * answer of `takeSuspect` can be lost. Also renews the lease. Resolves with false if the owner has lost the delivery.
    */
-  startAlone(owner: string, held: HeldDelivery, lease: number): Promise<boolean>
-  /** Renews leases. Resolves with the `seq` of those that the owner still holds. */
-  renew(owner: string, held: readonly HeldDelivery[], lease: number): Promise<number[]>
+  startAlone(owner: string, held: HeldTask, lease: number): Promise<boolean>
+  /** Renews leases. Resolves with true for each that the owner still holds. */
+  renew(owner: string, held: readonly HeldTask[], lease: number): Promise<boolean[]>
   /**
-   * Records the ends of attempts, all or none. Skips deliveries that the owner has lost. Resolves with the `seq` of the
-   * others. A lease that has expired is not lost until the delivery is taken again. Ends that were recorded before are
-   * among the others: the caller repeats a call whose answer it did not get.
+   * Records the ends of attempts, all or none. Skips tasks that the owner has lost. Resolves with true for each of the
+   * others. A lease that has expired is not lost until the task is taken again. Ends that were recorded before are among
+   * the others: the caller repeats a call whose answer it did not get.
    */
-  endAttempts(owner: string, ends: readonly EndedAttempt[]): Promise<number[]>
+  endAttempts(owner: string, ends: readonly EndedAttempt[]): Promise<boolean[]>
   settings(): Promise<QueueSettings>
   /** Changes a setting. A take that begins after this has resolved follows it. */
   set<Name extends keyof QueueSettings>(name: Name, value: QueueSettings[Name]): Promise<void>
   /** Counts the deliveries in each state. If counting is slow, numbers above 1,000 may be up to ten seconds old. */
   counts(): Promise<Record<InboxState, number> & { oldest?: Date }>
-  /** Returns entries by their number in the table: `limit` + 1 entries if there are that many. */
+  /** Returns entries in the order of the tasks: `limit` + 1 entries if there are that many. */
   list(query: ListQuery): Promise<ListedEntry[]>
   get(id: string): Promise<InboxItem | undefined>
-  retry(id: string): Promise<boolean>
-  /** Retries at most `limit` deliveries with a higher number, in order. Resolves with their numbers. */
-  retryAll(state: RetriedState, after: number, limit: number): Promise<number[]>
-  discard(id: string): Promise<boolean>
+  /** @param handler default: all tasks of the delivery */
+  retry(id: string, handler?: string): Promise<boolean>
+  /** Retries at most `limit` tasks after another one, in order. Resolves with their keys. */
+  retryAll(state: RetriedState, after: TaskKey, limit: number): Promise<TaskKey[]>
+  /** @param handler default: all tasks of the delivery. The delivery is removed with its last one */
+  discard(id: string, handler?: string): Promise<boolean>
   /**
-   * Removes at most `limit` deliveries that ended at least `age` milliseconds ago. Resolves with the number of removed
-   * deliveries, which is 0 if none is left.
+   * Removes at most `limit` tasks that ended at least `age` milliseconds ago, and deliveries with their last one. Resolves
+   * with the number of removed tasks, which is 0 if none is left.
    */
   purge(state: EndState, age: number, limit: number): Promise<number>
-  /** Calls `wake` whenever another process may have stored a delivery or changed a setting. Tables without this method are polled. */
+  /**
+   * Calls `wake` whenever another process may have stored a delivery or changed a setting. Tables without this method are
+   * polled.
+   */
   watch?(wake: () => void): { close(): void }
   close(): Promise<void>
 }

@@ -1,7 +1,23 @@
-import { subscriptionsOf } from '../payload/events.ts'
 import { receiverPort } from '../receiver/port.ts'
 import type { DeliveryHandler } from './durable-inbox.ts'
-import type { DeliveriesTable, TakenDelivery, TakeRequest, UnhandledEntry } from './engine-port.ts'
+import {
+  type Announcement,
+  type DeliveriesTable,
+  type TakenDelivery,
+  type TakeRequest,
+  type TaskKey,
+  taskName,
+  type UnhandledEntry,
+} from './engine-port.ts'
+import {
+  type HandledNames,
+  handledUnder,
+  handlesAny,
+  handlesMore,
+  handlesSome,
+  handlesType,
+  toHandledNames,
+} from './routing.ts'
 
 /** Milliseconds between two announcements of a worker, and between two scans for unhandled deliveries. */
 const [ANNOUNCE_INTERVAL, SCAN_INTERVAL] = [10_000, 1_000]
@@ -21,28 +37,6 @@ const PAGE_SIZE = 500
 /** Maximum number of deliveries that a worker remembers not to have handled. Then it takes no more unhandled ones. */
 const MAX_DECLINED = 10_000
 
-/** The change types that a worker handles, as passed to `on`. Undefined if it is asked about every delivery. */
-type HandledTypes = ReadonlySet<string> | undefined
-
-export const toHandled = (changeTypes: readonly string[] | undefined): HandledTypes =>
-  changeTypes && new Set(changeTypes)
-
-/** Returns true if a worker handles a change type. */
-export const handlesType = (handled: HandledTypes, changeType: string): boolean =>
-  handled === undefined || subscriptionsOf(changeType).some((name) => handled.has(name))
-
-/**
- * Returns true if `other` handles all of the change types that `own` handles, and at least one more of them. A worker
- * that does not say what it handles may decline a delivery, so it handles more only if `own` handles nothing.
- */
-function handlesMore(other: HandledTypes, own: HandledTypes, changeTypes: readonly string[]): boolean {
-  if (other === undefined) return !changeTypes.some((type) => handlesType(own, type))
-  return (
-    changeTypes.every((type) => handlesType(other, type) || !handlesType(own, type)) &&
-    changeTypes.some((type) => handlesType(other, type) && !handlesType(own, type))
-  )
-}
-
 /**
  * How workers with different handlers share an inbox, for example two versions of an app. Workers announce what they
  * handle. A worker ends a delivery as unhandled if it has no handler for it, or if another worker handles more of its
@@ -52,23 +46,29 @@ function handlesMore(other: HandledTypes, own: HandledTypes, changeTypes: readon
 export interface Handover {
   /** Announces what the worker handles, if that has changed or the last announcement is old. */
   announce(): Promise<void>
-  /** Returns, for the change types of each delivery, whether another worker has handlers for more of them. */
-  areOthers(deliveries: readonly (readonly string[])[]): Promise<boolean[]>
-  /** Takes unhandled deliveries that this worker handles. Returns none if the last scan was a short time ago. */
-  take(room: Room): Promise<TakenDelivery[]>
+  /** The names under which this worker takes tasks. */
+  handlers(): string[]
+  /** True if a worker has names, so that deliveries must be routed to them. */
+  isRouting(): boolean
+  /** Returns, for each task, whether another worker has handlers for more of its change types. */
+  areOthers(tasks: readonly Typed[]): Promise<boolean[]>
+  /** Takes unhandled tasks that this worker handles. Returns none if the last scan was a short time ago. */
+  take(roomOf: (handler: string) => Room): Promise<TakenDelivery[]>
   /** True if a scan has not ended, because there are many unhandled deliveries. */
   isScanning(): boolean
   /** Returns true if this worker has handlers, but none for any of the change types. */
-  isForeign(changeTypes: readonly string[]): boolean
-  /** Keeps this worker from taking a delivery again for which its receiver had no handler. */
-  decline(seq: number): void
+  isForeign(task: Typed): boolean
+  /** Keeps this worker from taking a task again for which its receiver had no handler. */
+  decline(task: TaskKey): void
   /** Leaves a suspect to other workers. */
   leave(suspect: TakenDelivery): Promise<void>
-  /** Ids of the suspects that were left to other workers. */
+  /** Names of the suspects that were left to other workers. */
   readonly left: ReadonlySet<string>
   /** Announces the end of the worker. */
   close(): Promise<void>
 }
+
+type Typed = Pick<TakenDelivery, 'handler' | 'changeTypes'>
 
 type Room = Pick<TakeRequest, 'limit' | 'maxBytes'>
 
@@ -89,6 +89,8 @@ interface Scan {
   after: UnhandledEntry | undefined
   /** True if that page is the last one. */
   isLast: boolean
+  /** True if there is no room for the first entry of the page. */
+  isBlocked: boolean
 }
 
 interface HandoverOptions {
@@ -100,12 +102,12 @@ interface HandoverOptions {
 }
 
 export function createHandover({ table, receiver, owner, lease, clock }: HandoverOptions): Handover {
-  const declined = new Set<number>()
+  const declined = new Set<string>()
   const left = new Set<string>()
-  let own: HandledTypes
+  let own: HandledNames = new Map()
   let announced: string | undefined
   let announceAt = -Infinity
-  let others: readonly { id: string; handled: HandledTypes }[] = []
+  let others: readonly { id: string; handled: HandledNames }[] = []
   let known = ''
   let scan: Scan | undefined
   let previous: Times | undefined
@@ -131,8 +133,8 @@ export function createHandover({ table, receiver, owner, lease, clock }: Handove
     const workers = (await table.workers()).filter(({ id }) => id !== owner)
     const ids = new Set(workers.map(({ id }) => id))
     const missing = performance.now() < sureAt ? others.filter(({ id }) => !ids.has(id)) : []
-    others = [...workers.map(({ id, changeTypes }) => ({ id, handled: toHandled(changeTypes) })), ...missing]
-    const kinds = new Set(others.map(({ handled }) => JSON.stringify(handled && [...handled])))
+    others = [...workers.map((worker) => ({ id: worker.id, handled: toHandledNames(worker) })), ...missing]
+    const kinds = new Set(others.map(({ handled }) => describe(handled)))
     const all = [...kinds].sort().join()
     if (all === known) return
     // What another worker would have taken may now be for this one.
@@ -148,11 +150,26 @@ export function createHandover({ table, receiver, owner, lease, clock }: Handove
   }
 
   /** Damaged rows can lack the change types. */
-  const isForeign = (changeTypes: readonly string[]): boolean =>
-    changeTypes.length > 0 && !changeTypes.some((type) => handlesType(own, type))
+  const isForeign = ({ handler, changeTypes }: Typed): boolean =>
+    changeTypes.length > 0 && !handlesAny(handledUnder(own, handler), changeTypes)
 
-  const isOthers = (changeTypes: readonly string[]): boolean =>
-    others.some(({ handled }) => handlesMore(handled, own, changeTypes))
+  const isOthers = ({ handler, changeTypes }: Typed): boolean =>
+    others.some(({ handled }) =>
+      handlesMore(handledUnder(handled, handler), handledUnder(own, handler), changeTypes),
+    )
+
+  const isRouting = (): boolean => own.size > 1 || others.some(({ handled }) => handled.size > 1)
+
+  /** True if a worker handles a delivery under a name, or, if workers have names, this one without a name. */
+  const mustRoute = ({ handler, isRouted, changeTypes }: UnhandledEntry): boolean =>
+    handler === '' &&
+    !isRouted &&
+    isRouting() &&
+    [own, ...others.map(({ handled }) => handled)].some((handled) =>
+      [...handled].some(
+        ([name, types]) => (name !== '' || handled === own) && handlesAny(types, changeTypes),
+      ),
+    )
 
   function startScan(): Scan {
     const now = readTimes()
@@ -162,55 +179,70 @@ export function createHandover({ table, receiver, owner, lease, clock }: Handove
     const isLong = now.monotonic > longAt
     if (isLong) longAt = now.monotonic + ANNOUNCE_INTERVAL
     const within = elapsed === undefined ? undefined : elapsed + (isLong ? LONG_OVERLAP : OVERLAP)
-    return { startedAt: now, within, page: [], after: undefined, isLast: false }
+    return { startedAt: now, within, page: [], after: undefined, isLast: false, isBlocked: false }
   }
 
-  /** Removes entries from the page: those that this worker can take, and those before them. */
-  function select(page: UnhandledEntry[], { limit, maxBytes }: Room): number[] {
-    const seqs: number[] = []
-    let bytes = 0
-    for (let entry = page[0]; entry && seqs.length < limit; entry = page[0]) {
-      const { seq, size, changeTypes } = entry
-      const isOwn = !isForeign(changeTypes) && !isOthers(changeTypes)
-      if (isOwn && !declined.has(seq)) {
-        bytes += size
-        if (seqs.length > 0 && bytes > maxBytes) break
-        seqs.push(seq)
+  /**
+   * Removes entries from the page: those that this worker can take, which have the same name, those that must be routed,
+   * and those before them.
+   */
+  function select(page: UnhandledEntry[], roomOf: (handler: string) => Room) {
+    const selected: number[] = []
+    const unrouted: number[] = []
+    let [handler, bytes] = ['', 0]
+    for (let entry = page[0]; entry && unrouted.length < PAGE_SIZE; entry = page[0]) {
+      if (mustRoute(entry)) unrouted.push(entry.seq)
+      else if (!isForeign(entry) && !isOthers(entry) && !declined.has(keyOf(entry))) {
+        const { limit, maxBytes } = roomOf(entry.handler)
+        bytes += entry.size
+        const isFirst = selected.length === 0
+        if (selected.length >= limit || (!isFirst && (bytes > maxBytes || entry.handler !== handler))) break
+        handler = entry.handler
+        selected.push(entry.seq)
       }
       page.shift()
     }
-    return seqs
+    return { handler, seqs: selected, unrouted }
   }
 
   return {
     async announce() {
       watchClock()
-      const changeTypes = receiverPort(receiver)?.changeTypes()
-      const text = JSON.stringify([changeTypes])
+      const handled = announcementOf(receiver)
+      const text = describe(toHandledNames(handled))
       if (text === announced && performance.now() < announceAt) return
-      await table.announce({ id: owner, changeTypes })
+      await table.announce({ id: owner, ...handled })
       if (text !== announced) {
         declined.clear()
         scanAll()
       }
-      own = toHandled(changeTypes)
+      own = toHandledNames(handled)
       announced = text
       announceAt = performance.now() + ANNOUNCE_INTERVAL
       await readOthers()
     },
 
-    async areOthers(deliveries) {
-      const isWhole = (types: readonly string[]): boolean => types.every((type) => handlesType(own, type))
-      if (deliveries.every(isWhole)) return deliveries.map(() => false)
+    handlers() {
+      const isUnnamed = (handled: HandledNames): boolean => handlesSome(handledUnder(handled, ''))
+      const areLeft = !isUnnamed(own) && others.some(({ handled }) => isUnnamed(handled))
+      return [...own.keys()].filter((name) => name !== '' || !areLeft)
+    },
+
+    isRouting,
+
+    async areOthers(tasks) {
+      const isWhole = ({ handler, changeTypes }: Typed): boolean =>
+        changeTypes.every((type) => handlesType(handledUnder(own, handler), type))
+      if (tasks.every(isWhole)) return tasks.map(() => false)
       watchClock()
       reading ??= readOthers().finally(() => {
         reading = undefined
       })
       await reading
-      return deliveries.map(isOthers)
+      return tasks.map(isOthers)
     },
 
-    async take(room) {
+    async take(roomOf) {
       if (performance.now() < scanAt || declined.size >= MAX_DECLINED) return []
       scan ??= startScan()
       const current = scan
@@ -220,15 +252,17 @@ export function createHandover({ table, receiver, owner, lease, clock }: Handove
         current.after = current.page.at(-1)
         current.isLast = current.page.length < PAGE_SIZE
       }
-      const seqs = select(current.page, room)
+      const { handler, seqs, unrouted } = select(current.page, roomOf)
+      current.isBlocked = current.page.length > 0 && seqs.length + unrouted.length === 0
       if (current.isLast && current.page.length === 0 && scan === current) {
         previous = current.startedAt
         scan = undefined
         scanAt = performance.now() + SCAN_INTERVAL
       }
-      if (seqs.length === 0) return []
       try {
-        const { taken } = await table.take({ owner, lease, ...room, seqs })
+        if (unrouted.length > 0) await table.reroute(unrouted)
+        if (seqs.length === 0) return []
+        const { taken } = await table.take({ owner, handler, lease, ...roomOf(handler), seqs })
         if (taken.length === 0 && (await table.settings()).paused) scanAll()
         return taken
       } catch (error) {
@@ -237,14 +271,14 @@ export function createHandover({ table, receiver, owner, lease, clock }: Handove
       }
     },
 
-    isScanning: () => scan !== undefined && declined.size < MAX_DECLINED,
+    isScanning: () => scan !== undefined && !scan.isBlocked && declined.size < MAX_DECLINED,
 
-    isForeign: (changeTypes) => own?.size !== 0 && isForeign(changeTypes),
+    isForeign: (task) => [...own.values()].some(handlesSome) && isForeign(task),
 
-    decline: (seq) => void declined.add(seq),
+    decline: (task) => void declined.add(keyOf(task)),
 
     async leave(suspect) {
-      left.add(suspect.delivery.id)
+      left.add(taskName(suspect.delivery.id, suspect.handler))
       await table.renew(owner, [suspect], 0)
     },
 
@@ -255,3 +289,19 @@ export function createHandover({ table, receiver, owner, lease, clock }: Handove
     },
   }
 }
+
+const keyOf = ({ seq, handler }: TaskKey): string => taskName(String(seq), handler)
+
+/** What a receiver handles. Any other object is asked about every delivery. */
+function announcementOf(receiver: DeliveryHandler): Omit<Announcement, 'id'> {
+  const fates = [...(receiverPort(receiver)?.fates ?? [['', undefined] as const])]
+  const handled = fates.map(([name, fate]) => [name, fate && [...fate.changeTypes]] as const)
+  const unnamed = handled.find(([name]) => name === '')
+  return {
+    changeTypes: unnamed ? unnamed[1] : [],
+    names: new Map(handled.flatMap(([name, types = []]) => (name === '' ? [] : [[name, types]]))),
+  }
+}
+
+const describe = (handled: HandledNames): string =>
+  JSON.stringify([...handled].map(([name, types]) => [name, types && [...types]]))

@@ -6,6 +6,8 @@ import type { StoredDelivery } from '../receiver/types.ts'
 /** A finished attempt and its delivery. Passed to an {@link InboxObserver}. */
 export interface AttemptEnded {
   delivery: StoredDelivery
+  /** Name of the handlers. Absent for handlers without a name. */
+  handler?: string
   /** Number of the attempt, from 1. */
   attempt: number
   /** Duration of the attempt in milliseconds. */
@@ -61,16 +63,17 @@ export function createInboxNotify(observer: InboxObserver = {}): InboxNotify {
 }
 
 function toWebhookError(name: string, event: { error: unknown } & Partial<AttemptEnded>): WebhookError {
-  const { error: cause, delivery, attempt } = event
+  const { error: cause, delivery, handler, attempt } = event
   if (!delivery) return new WebhookError('inbox_unavailable', { cause })
+  const named = handler === undefined ? '' : `, handler ${handler}`
   if (name === 'dead')
     return new WebhookError('delivery_dead', {
-      message: `Delivery ${delivery.id} is a dead letter after attempt ${attempt}`,
+      message: `Delivery ${delivery.id} is a dead letter after attempt ${attempt}${named}`,
       hint: 'To see and to retry it, use "geohook inbox list --state dead" and "geohook inbox retry".',
       cause,
     })
   return new WebhookError('handler_failed', {
-    message: `Handler failed for delivery ${delivery.id}, attempt ${attempt}`,
+    message: `Handler failed for delivery ${delivery.id}, attempt ${attempt}${named}`,
     cause,
   })
 }

@@ -18,15 +18,17 @@ import type {
   WorkOptions,
 } from './durable-inbox.ts'
 import type { EndState, ListedEntry, ListQuery, RetriedState } from './engine-port.ts'
-import { handlesType, toHandled } from './handover.ts'
+import { handlesType, toHandled } from './routing.ts'
 
 const CONCURRENCY = wholeNumber(1, 1_000)
 const WORK_OPTIONS: OptionNames<WorkOptions> = { concurrency: CONCURRENCY, coalesce: true }
+/** The key of a task. */
+const CURSOR = /^(\d{1,15})(?: ([\w.:-]{1,100}))?$/
 const COALESCE_OPTIONS: OptionNames<CoalesceOptions> = { by: true, wait: true }
 const LIST_OPTIONS: OptionNames<ListOptions> = {
   state: oneOf('waiting', 'active', 'done', 'dead', 'unhandled'),
   limit: wholeNumber(1, 1_000),
-  after: must('be the next of a page', (cursor) => typeof cursor === 'string' && /^\d{1,15}$/.test(cursor)),
+  after: must('be the next of a page', (cursor) => typeof cursor === 'string' && CURSOR.test(cursor)),
   order: oneOf('oldest', 'newest'),
 }
 const PURGE_OPTIONS: OptionNames<PurgeOptions> = {
@@ -75,7 +77,8 @@ export const readConcurrency = (concurrency: number | undefined): number | undef
 /** @throws {WebhookError} `config_invalid` */
 export function readListOptions(options?: ListOptions): ListQuery {
   const { state, limit = 100, order = 'oldest', after } = checkOptions(options, LIST_OPTIONS)
-  return { state, limit, order, after: after === undefined ? undefined : Number(after) }
+  const [, seq, handler = ''] = CURSOR.exec(after ?? '') ?? []
+  return { state, limit, order, after: seq === undefined ? undefined : { seq: Number(seq), handler } }
 }
 
 /**
@@ -86,7 +89,9 @@ export function readListOptions(options?: ListOptions): ListQuery {
  */
 export function toPage(listed: readonly ListedEntry[], limit: number): InboxPage {
   const entries = listed.slice(0, limit).map(({ entry }) => entry)
-  return listed.length <= limit ? { entries } : { entries, next: String(listed[limit - 1]?.seq) }
+  const last = listed[limit - 1]
+  if (!last || listed.length <= limit) return { entries }
+  return { entries, next: last.handler === '' ? String(last.seq) : `${last.seq} ${last.handler}` }
 }
 
 /** @throws {WebhookError} `config_invalid` */

@@ -8,6 +8,8 @@ export interface AttemptOptions {
   attempt: number
   /** The fencing token of each delivery. */
   tokens: readonly number[]
+  /** Name of the handlers; empty for those without a name. */
+  handler: string
   /** Maximum duration of the attempt in milliseconds. */
   timeout: number
   /** Aborts the attempt, for example because another process has taken the delivery. */
@@ -25,7 +27,7 @@ export interface AttemptOptions {
 export async function runAttempt(
   receiver: DeliveryHandler,
   deliveries: readonly StoredDelivery[],
-  { attempt, tokens, timeout, stop, isTogether = false }: AttemptOptions,
+  { attempt, tokens, handler, timeout, stop, isTogether = false }: AttemptOptions,
 ): Promise<HandleResult[]> {
   const controller = new AbortController()
   const { signal } = controller
@@ -39,7 +41,7 @@ export async function runAttempt(
   if (stop?.aborted) onStop()
   stop?.addEventListener('abort', onStop, { once: true })
   try {
-    const handling = handle(receiver, deliveries, { signal, attempt, tokens }, isTogether)
+    const handling = handle(receiver, deliveries, { signal, attempt, tokens, handler }, isTogether)
     const results = await Promise.race([aborted, handling])
     return deliveries.map((_, index) => (results[index] === 'unhandled' ? 'unhandled' : 'handled'))
   } finally {
@@ -56,8 +58,8 @@ async function handle(
 ): Promise<readonly unknown[]> {
   const port = isTogether && receiverPort(receiver)
   if (port) return port.handleTogether(deliveries, context)
-  const { signal, attempt, tokens } = context
+  const { tokens, ...rest } = context
   return Promise.all(
-    deliveries.map((delivery, index) => receiver.handle(delivery, { signal, attempt, token: tokens[index] })),
+    deliveries.map((delivery, index) => receiver.handle(delivery, { ...rest, token: tokens[index] })),
   )
 }

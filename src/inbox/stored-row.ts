@@ -1,5 +1,6 @@
-import type { FailedAttempt, InboxEntry, InboxState } from './durable-inbox.ts'
-import type { Announcement, TakenDelivery, UnhandledEntry } from './engine-port.ts'
+import type { StoredDelivery } from '../receiver/types.ts'
+import type { FailedAttempt, InboxEntry, InboxItem, InboxState } from './durable-inbox.ts'
+import type { Announcement, TakenDelivery, TaskKey, UnhandledEntry } from './engine-port.ts'
 import { fromHead, toAsciiJson } from './serialize.ts'
 
 /** The states of a task as stored: the index is the number in the column `state`. */
@@ -13,8 +14,7 @@ export const forEachState = (count: (state: InboxState) => number): Record<Inbox
   Object.fromEntries(STATES.map((state) => [state, count(state)])) as Record<InboxState, number>
 
 /** A delivery and its task as SQLite and PostgreSQL return them. Times are in milliseconds since 1970. */
-export interface StoredRow {
-  seq: number
+export interface StoredRow extends TaskKey {
   id: string
   state: number
   /** Due time (waiting), expiry of the lease (active) or end time (ended). */
@@ -59,10 +59,11 @@ export interface ReadRow extends Omit<StoredRow, 'seq' | 'state' | 'errors' | 't
 
 /** Creates the entry that users see. */
 export function describeRow(row: ReadRow): InboxEntry {
-  const { id, state, due, attempts, received, size, service, started, owner, errors } = row
+  const { id, handler, state, due, attempts, received, size, service, started, owner, errors } = row
   const last = errors.at(-1)
   return {
     id,
+    ...(handler !== '' && { handler }),
     state,
     attempts,
     changeTypes: [...row.changeTypes],
@@ -76,19 +77,54 @@ export function describeRow(row: ReadRow): InboxEntry {
   }
 }
 
-/** Reads a row of the table of workers. */
-export const readAnnouncement = ({ id, types }: { id: string; types: string | null }): Announcement => ({
-  id,
-  changeTypes: types === null ? undefined : readStrings(types),
+/** A key before the first page. */
+export const firstKey = (order: 'oldest' | 'newest'): TaskKey => ({
+  seq: order === 'oldest' ? 0 : Number.MAX_SAFE_INTEGER,
+  handler: '',
 })
 
+/** The states from the worst to the best. */
+const WORST: readonly InboxState[] = ['dead', 'unhandled', 'waiting', 'active', 'done']
+
+/** Joins the fates of a delivery: those of handlers without a name come first. */
+export function toItem(
+  fates: readonly InboxEntry[],
+  readContent: () => StoredDelivery,
+): InboxItem | undefined {
+  const [worst] = WORST.flatMap((state) => fates.find((fate) => fate.state === state) ?? [])
+  return worst && { ...worst, fates: [...fates], delivery: readContent() }
+}
+
+/** A row of the table of workers. */
+export interface WorkerRow {
+  id: string
+  types: string | null
+  names: string | null
+}
+
+export const readAnnouncement = ({ id, types, names }: WorkerRow): Announcement => ({
+  id,
+  changeTypes: types === null ? undefined : readStrings(types),
+  names: new Map(JSON.parse(names ?? '[]') as [string, string[]][]),
+})
+
+/** Returns the columns `types` and `names` of a worker. */
+export const toWorkerColumns = ({ changeTypes, names }: Announcement): (string | null)[] => [
+  changeTypes ? toAsciiJson(changeTypes) : null,
+  names.size > 0 ? toAsciiJson([...names]) : null,
+]
+
 /** Reads a row of an unhandled delivery. */
-export const readUnhandled = ({ types, ...entry }: UnhandledRow): UnhandledEntry => ({
+export const readUnhandled = ({ types, routed, ...entry }: UnhandledRow): UnhandledEntry => ({
   ...entry,
+  isRouted: Boolean(routed),
   changeTypes: readStrings(types),
 })
 
-export type UnhandledRow = Omit<UnhandledEntry, 'changeTypes'> & { types: string }
+export type UnhandledRow = Omit<UnhandledEntry, 'changeTypes' | 'isRouted'> & {
+  types: string
+  routed: boolean | number
+}
 
 /** Maximum number of failed attempts that are stored, and characters of each error but the last one. */
 const [MAX_ERRORS, MAX_EARLIER] = [10, 500]

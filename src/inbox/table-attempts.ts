@@ -1,8 +1,10 @@
 import { isPermanent, requestedDelay } from '../receiver/failures.ts'
+import { receiverPort } from '../receiver/port.ts'
+import type { HandlerOptions } from '../receiver/types.ts'
 import { createBatches } from './batches.ts'
-import { createCallQueue, type QueuedDelivery } from './call-queue.ts'
+import { type CallQueue, createCallQueue, type QueuedDelivery } from './call-queue.ts'
 import type { DeliveryHandler } from './durable-inbox.ts'
-import type { DeliveriesTable, EndedAttempt, TakenDelivery } from './engine-port.ts'
+import { type DeliveriesTable, type EndedAttempt, type TakenDelivery, taskName } from './engine-port.ts'
 import { toErrorText } from './error-text.ts'
 import type { Handover } from './handover.ts'
 import type { InboxConfig } from './inbox-options.ts'
@@ -17,7 +19,7 @@ export interface TableAttemptsOptions {
   work: WorkConfig
   config: InboxConfig
   clock: () => number
-  /** Ids of the deliveries that any worker of the inbox is handling. */
+  /** Names of the tasks that any worker of the inbox is handling. */
   inProgress: Set<string>
   /** The owner of the leases. */
   owner: string
@@ -37,8 +39,10 @@ const MAX_ERROR_BYTES = 4_000
 
 /** The attempts in progress, from when a worker has taken a delivery until the end of the attempt is recorded. */
 export interface TableAttempts {
-  /** The number of deliveries, and the bytes of their bodies, that can be taken now. */
-  room(): { limit: number; maxBytes: number }
+  /** The number of deliveries, and the bytes of their bodies, that can be taken now for the handlers of a name. */
+  room(handler: string): { limit: number; maxBytes: number }
+  /** Maximum number of attempts. */
+  maxAttempts(handler: string): number
   /**
    * @param heldAt when the lease began
    * @param leave called when the attempt has ended
@@ -52,10 +56,27 @@ export interface TableAttempts {
 
 export function createTableAttempts(options: TableAttemptsOptions): TableAttempts {
   const { table, receiver, work, config, clock, inProgress, owner, handover, onEnd } = options
-  const { lease, timeout, notify } = config
+  const { lease, notify } = config
   const attempts = new Map<string, Attempt>()
   let closed = false
-  const calls = createCallQueue<Attempt>({ work, run, onEnd })
+  /** The calls of handlers without a concurrency of their own, and those of the others by name. */
+  const shared = createCallQueue<Attempt>({ work, run, onEnd })
+  const own = new Map<string, CallQueue<Attempt>>()
+
+  function callsOf(handler: string): CallQueue<Attempt> {
+    const { concurrency } = optionsOf(handler)
+    if (concurrency === undefined) return shared
+    const known = own.get(handler)
+    const calls = known ?? createCallQueue<Attempt>({ work: { ...work, concurrency }, run, onEnd })
+    own.set(handler, calls)
+    return calls
+  }
+
+  const optionsOf = (handler: string): Omit<HandlerOptions, 'name'> =>
+    receiverPort(receiver)?.fates.get(handler) ?? {}
+
+  const maxAttempts = (handler: string): number => optionsOf(handler).attempts ?? config.attempts
+
   const retries: RetryStoreOptions = {
     onError: (error) => notify('trouble', { error }),
     isClosed: () => closed,
@@ -64,18 +85,18 @@ export function createTableAttempts(options: TableAttemptsOptions): TableAttempt
   }
 
   /** An attempt that does not run, because the last one was interrupted, has the number of the last one. */
-  const toEvent = ({ taken: { delivery, attempt } }: Attempt) => ({
+  const toEvent = ({ handler, taken: { delivery, attempt } }: Attempt) => ({
     delivery,
-    attempt: Math.min(attempt, config.attempts),
+    ...(handler !== '' && { handler }),
+    attempt: Math.min(attempt, maxAttempts(handler)),
   })
 
   /** Records the ends of a call's attempts, together with the ends of other calls. Retries while the store fails. */
-  const record = createBatches<readonly EndedAttempt[], ReadonlySet<number> | undefined>(
+  const record = createBatches<readonly EndedAttempt[], readonly boolean[] | undefined>(
     { items: MAX_RECORDED, inFlight: 1 },
     async (calls) => {
       const recorded = await retryStore(() => table.endAttempts(owner, calls.flat()), retries)
-      const seqs = recorded && new Set(recorded)
-      return calls.map(() => seqs)
+      return calls.map((ends) => recorded?.splice(0, ends.length))
     },
   )
 
@@ -98,7 +119,7 @@ export function createTableAttempts(options: TableAttemptsOptions): TableAttempt
       )
       for (const member of members) {
         const error = errors.get(member)
-        if (isKept(member)) handover.decline(member.taken.seq)
+        if (isKept(member)) handover.decline(member.taken)
         if (error) notify('failed', { ...event(member), error })
         else notify(unhandled.has(member) ? 'unhandled' : 'handled', event(member))
       }
@@ -129,8 +150,10 @@ export function createTableAttempts(options: TableAttemptsOptions): TableAttempt
 
   /** Gives back the deliveries for which another worker has more handlers. Returns the others. */
   async function giveBack(members: readonly Attempt[]): Promise<readonly Attempt[]> {
-    const changeTypes = members.map((member) => (isOver(member) ? [] : member.taken.changeTypes))
-    const areOthers = await retryStore(() => handover.areOthers(changeTypes), retries)
+    const tasks = members.map((member) =>
+      isOver(member) ? { ...member.taken, changeTypes: [] } : member.taken,
+    )
+    const areOthers = await retryStore(() => handover.areOthers(tasks), retries)
     const given = members.filter((_, index) => areOthers?.[index])
     if (given.length === 0) return members
     const [suspect] = given.filter(({ taken }) => taken.isSuspect)
@@ -168,29 +191,30 @@ export function createTableAttempts(options: TableAttemptsOptions): TableAttempt
   const ageOf = (time: number): number => Math.abs(clock() - time)
 
   async function handle(members: readonly Attempt[], stop: AbortSignal) {
-    const [{ attempt, damage } = { attempt: 1, damage: undefined }] = members.map(({ taken }) => taken)
+    const [first] = members as readonly [Attempt]
+    const { attempt, damage, handler } = first.taken
     if (damage) throw damage
     // A process ended during the last allowed attempt. Do not start another attempt, because the handlers may end this
     // process too.
-    if (attempt > config.attempts) throw new Error('its process ended during the last attempt')
+    if (attempt > maxAttempts(handler)) throw new Error('its process ended during the last attempt')
     const deliveries = members.map(({ delivery }) => delivery)
     const tokens = members.map(({ taken }) => taken.token)
     return runAttempt(receiver, deliveries, {
       attempt,
       tokens,
-      timeout,
+      handler,
+      timeout: optionsOf(handler).timeout ?? config.timeout,
       stop,
       isTogether: work.wait !== undefined,
     })
   }
 
   /** True if the handlers must not run. */
-  const isOver = ({ taken: { attempt, damage } }: Attempt): boolean =>
-    damage !== undefined || attempt > config.attempts
+  const isOver = ({ taken: { attempt, damage, handler } }: Attempt): boolean =>
+    damage !== undefined || attempt > maxAttempts(handler)
 
   /** True if an error is no reason for a dead letter, because the handlers are for other deliveries. */
-  const isForeign = (member: Attempt): boolean =>
-    !isOver(member) && handover.isForeign(member.taken.changeTypes)
+  const isForeign = (member: Attempt): boolean => !isOver(member) && handover.isForeign(member.taken)
 
   /** The attempt of a suspect replaces an interrupted one, which counts. */
   const toUnhandled = ({ taken: { attempt, isSuspect } }: Attempt): EndedAttempt['end'] => ({
@@ -198,8 +222,8 @@ export function createTableAttempts(options: TableAttemptsOptions): TableAttempt
     attempts: isSuspect ? attempt : attempt - 1,
   })
 
-  const isLast = ({ taken: { attempt, damage } }: Attempt): boolean =>
-    damage !== undefined || attempt >= config.attempts
+  const isLast = ({ taken: { attempt, damage, handler } }: Attempt): boolean =>
+    damage !== undefined || attempt >= maxAttempts(handler)
 
   /**
    * Records the ends of attempts. Without a recorded success, the deliveries are handled again. Resolves with the
@@ -211,14 +235,13 @@ export function createTableAttempts(options: TableAttemptsOptions): TableAttempt
     toEnd: (member: Attempt) => EndedAttempt['end'],
   ): Promise<Map<Attempt, Error>> {
     const held = members.filter(({ lost }) => !lost)
-    const ends = held.map((member) => ({
-      seq: member.taken.seq,
-      token: member.taken.token,
-      end: toEnd(member),
-    }))
+    const ends = held.map((member) => {
+      const { seq, handler, token } = member.taken
+      return { seq, handler, token, end: toEnd(member) }
+    })
     const bytes = ends.reduce((sum, { end }) => sum + ('errors' in end ? MAX_ERROR_BYTES : 0), 0)
-    const recorded = ends.length > 0 ? await record(ends, bytes) : new Set<number>()
-    const isRecorded = (member: Attempt) => held.includes(member) && recorded?.has(member.taken.seq)
+    const recorded = ends.length > 0 ? await record(ends, bytes) : []
+    const isRecorded = (member: Attempt) => recorded?.[held.indexOf(member)]
     const reason = recorded
       ? new Error(LOST)
       : new Error('the inbox was closed before the end could be recorded')
@@ -230,7 +253,7 @@ export function createTableAttempts(options: TableAttemptsOptions): TableAttempt
     const lost = new Error(LOST)
     attempt.lost = lost
     if (attempt.call?.members.every((member) => member.lost)) attempt.call.stop.abort(lost)
-    if (attempt.call || !calls.remove(attempt)) return
+    if (attempt.call || !callsOf(attempt.handler).remove(attempt)) return
     endUnstarted(attempt, lost)
     onEnd()
   }
@@ -244,10 +267,10 @@ export function createTableAttempts(options: TableAttemptsOptions): TableAttempt
     const asked = [...attempts.values()]
     const askedAt = clock()
     if (asked.length === 0) return true
-    const held = asked.map(({ taken: { seq, token } }) => ({ seq, token }))
-    const kept = new Set(await table.renew(owner, held, lease))
-    for (const attempt of asked) {
-      if (kept.has(attempt.taken.seq)) attempt.heldAt = askedAt
+    const held = asked.map(({ taken: { seq, handler, token } }) => ({ seq, handler, token }))
+    const kept = await table.renew(owner, held, lease)
+    for (const [index, attempt] of asked.entries()) {
+      if (kept[index]) attempt.heldAt = askedAt
       // An attempt may have ended during the call. Losing it has no effect, because its stop signal has no listeners.
       else lose(attempt)
     }
@@ -255,25 +278,26 @@ export function createTableAttempts(options: TableAttemptsOptions): TableAttempt
   }
 
   return {
-    room: calls.room,
+    room: (handler) => callsOf(handler).room(),
+    maxAttempts,
 
     begin(taken, heldAt, leave) {
-      const { id } = taken.delivery
+      const name = taskName(taken.delivery.id, taken.handler)
       const begun = createAttempt(taken, heldAt, () => {
-        attempts.delete(id)
-        inProgress.delete(id)
+        attempts.delete(name)
+        inProgress.delete(name)
         leave()
       })
-      attempts.set(id, begun)
-      inProgress.add(id)
-      calls.add(begun)
+      attempts.set(name, begun)
+      inProgress.add(name)
+      callsOf(taken.handler).add(begun)
     },
 
     renew: () => renew().then(() => {}, retries.onError),
 
     async close() {
       closed = true
-      calls.flush()
+      for (const calls of [shared, ...own.values()]) calls.flush()
       await Promise.all([...attempts.values()].map(({ ended }) => ended))
     },
   }
@@ -294,7 +318,7 @@ interface Attempt extends QueuedDelivery {
 
 /** @param onEnd called when the attempt has ended */
 function createAttempt(taken: TakenDelivery, heldAt: number, onEnd: () => void): Attempt {
-  const { delivery, attempt, isSuspect, damage } = taken
+  const { delivery, handler, attempt, isSuspect, damage } = taken
   let resolveEnded = () => {}
   const ended = new Promise<void>((resolve) => {
     resolveEnded = resolve
@@ -303,7 +327,15 @@ function createAttempt(taken: TakenDelivery, heldAt: number, onEnd: () => void):
     onEnd()
     resolveEnded()
   }
-  return { taken, heldAt, delivery, isAlone: isSuspect || attempt > 1 || damage !== undefined, ended, end }
+  return {
+    taken,
+    heldAt,
+    delivery,
+    handler,
+    isAlone: isSuspect || attempt > 1 || damage !== undefined,
+    ended,
+    end,
+  }
 }
 
 /** Milliseconds until a failed call of the store is retried. */

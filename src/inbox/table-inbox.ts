@@ -1,7 +1,7 @@
 import { configInvalid } from '../errors.ts'
 import { ENTER, type EnterAttempt, RECEIVER_PORT, type ReceiverPort, receiverPort } from '../receiver/port.ts'
 import type { DeliveryHandler, DurableInbox, Workers } from './durable-inbox.ts'
-import type { DeliveriesTable, RetriedState } from './engine-port.ts'
+import type { DeliveriesTable, RetriedState, TaskKey } from './engine-port.ts'
 import { createGenerations } from './generations.ts'
 import type { InboxConfig } from './inbox-options.ts'
 import {
@@ -36,9 +36,14 @@ export function createTableInbox(
     for (const workers of running.keys()) workers.wake()
   }
 
-  async function retry(target: string | { state: RetriedState }): Promise<boolean | number> {
+  async function retry(
+    target: string | { state: RetriedState },
+    handler?: string,
+  ): Promise<boolean | number> {
     const retried =
-      typeof target === 'string' ? await table.retry(target) : await retryAll(readRetriedState(target))
+      typeof target === 'string'
+        ? await table.retry(target, handler)
+        : await retryAll(readRetriedState(target))
     if (retried) wakeWorkers()
     return retried
   }
@@ -46,8 +51,8 @@ export function createTableInbox(
   /** Goes through the deliveries in order, so that one that fails again is retried once. */
   async function retryAll(state: RetriedState): Promise<number> {
     let total = 0
-    for (let last: number | undefined = 0; last !== undefined; ) {
-      const retried: number[] = await table.retryAll(state, last, BATCH)
+    for (let last: TaskKey | undefined = { seq: 0, handler: '' }; last !== undefined; ) {
+      const retried: TaskKey[] = await table.retryAll(state, last, BATCH)
       total += retried.length
       last = retried.at(-1)
     }
@@ -114,7 +119,7 @@ export function createTableInbox(
 
     retry: retry as DurableInbox['retry'],
 
-    discard: async (id) => typeof id === 'string' && table.discard(id),
+    discard: async (id, handler) => typeof id === 'string' && table.discard(id, handler),
 
     async purge(options) {
       const { state, olderThan } = readPurgeOptions(options)

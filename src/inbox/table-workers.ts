@@ -1,7 +1,7 @@
 import type { WebhookError } from '../errors.ts'
 import { MissingDriver } from './driver.ts'
 import type { Workers } from './durable-inbox.ts'
-import type { TakenDelivery } from './engine-port.ts'
+import { type TakenDelivery, taskName } from './engine-port.ts'
 import { createHandover } from './handover.ts'
 import { acquireSuspectSlot, awaitTurn, enter, isIdle, isReserved } from './suspect-slot.ts'
 import { createTableAttempts, type TableAttemptsOptions } from './table-attempts.ts'
@@ -15,6 +15,9 @@ const RESERVED_INTERVAL = 20
 /** Milliseconds for which a process takes nothing else, so that a suspect can make its last attempt alone. */
 const MAX_WAIT = 10_000
 
+/** Maximum number of deliveries routed at once. */
+const MAX_ROUTED = 100
+
 /** Dependencies of {@link startTableWorkers}. */
 export type TableWorkersOptions = Omit<TableAttemptsOptions, 'owner' | 'handover' | 'onEnd'>
 
@@ -25,7 +28,7 @@ export function startTableWorkers(options: TableWorkersOptions): Workers & {
 } {
   const { table, receiver, work, config, clock, inProgress } = options
   const { concurrency } = work
-  const { lease, attempts, notify } = config
+  const { lease, notify } = config
   const owner = crypto.randomUUID()
   let closed = false
   let isAwake = false
@@ -89,31 +92,51 @@ export function startTableWorkers(options: TableWorkersOptions): Workers & {
       endWaiting()
       return POLL_INTERVAL
     }
-    if (begun.room().limit > 0) await takeSuspect(now)
-    const room = begun.room()
+    const isRouting = handover.isRouting() && (await table.route(MAX_ROUTED)) === MAX_ROUTED
+    const free = (): string[] => handover.handlers().filter((handler) => begun.room(handler).limit > 0)
+    await takeSuspect(now, free())
     if (isReserved()) return RESERVED_INTERVAL
-    if (room.limit === 0) return POLL_INTERVAL
     const leave = enter()
     try {
-      const handed = isHandoversTurn ? await handover.take(room) : []
-      const { taken, wait = POLL_INTERVAL } =
-        handed.length > 0 ? { taken: handed } : await table.take({ owner, lease, ...room })
+      const handed = isHandoversTurn ? await handover.take(begun.room) : []
+      await begin(handed, now)
+      const wait = handed.length > 0 ? 0 : await takeDue(free(), now)
       isHandoversTurn = handed.length === 0
       // After this turn, the next suspect need not wait for a poll.
       const isSuspectsTurn = isOthersTurn
       isOthersTurn = false
-      // If this process still has an attempt of a delivery in progress, the new lease ends at once, and the delivery is a
-      // suspect: another process took it in the meantime and failed, or the statement that recorded our attempt has not
-      // been answered yet.
-      const running = taken.filter(({ delivery }) => inProgress.has(delivery.id))
-      for (const next of taken) if (!running.includes(next)) begun.begin(next, now, enter())
-      if (running.length > 0) await table.renew(owner, running, 0)
-      return taken.length > 0 || isSuspectsTurn || handover.isScanning()
-        ? 0
-        : Math.min(POLL_INTERVAL, Math.max(1, wait))
+      return isRouting || isSuspectsTurn || handover.isScanning() ? 0 : Math.min(POLL_INTERVAL, wait)
     } finally {
       leave()
     }
+  }
+
+  /**
+   * Takes tasks of each name, and begins with another name each time, because they share the concurrency.
+   *
+   * @returns milliseconds until the next one is due: 0 if one was taken, `Infinity` if it is unknown
+   */
+  async function takeDue(handlers: readonly string[], heldAt: number): Promise<number> {
+    let next = Infinity
+    turn++
+    for (let index = 0; index < handlers.length; index++) {
+      const handler = handlers[(index + turn) % handlers.length] ?? ''
+      const room = begun.room(handler)
+      if (room.limit === 0) continue
+      const { taken, wait = Infinity } = await table.take({ owner, handler, lease, ...room })
+      await begin(taken, heldAt)
+      next = taken.length > 0 ? 0 : Math.min(next, Math.max(1, wait))
+    }
+    return next
+  }
+
+  async function begin(taken: readonly TakenDelivery[], heldAt: number): Promise<void> {
+    // If this process still has an attempt of a task in progress, the new lease ends at once, and the task is a suspect:
+    // another process took it in the meantime and failed, or the statement that recorded our attempt has not been
+    // answered yet.
+    const running = taken.filter(({ delivery: { id }, handler }) => inProgress.has(taskName(id, handler)))
+    for (const next of taken) if (!running.includes(next)) begun.begin(next, heldAt, enter())
+    if (running.length > 0) await table.renew(owner, running, 0)
   }
 
   /**
@@ -121,8 +144,9 @@ export function startTableWorkers(options: TableWorkersOptions): Workers & {
    * nothing else is taken until all other attempts have ended, or for `MAX_WAIT`: if it is interrupted, it must be the
    * one to blame.
    */
-  async function takeSuspect(heldAt: number): Promise<void> {
-    if (isOthersTurn || (performance.now() < suspectsAt && !(endWait && isIdle()))) return
+  async function takeSuspect(heldAt: number, handlers: readonly string[]): Promise<void> {
+    if (handlers.length === 0 || isOthersTurn || (performance.now() < suspectsAt && !(endWait && isIdle())))
+      return
     const isDue = performance.now() - waitsSince > MAX_WAIT
     const isAlone = endWait !== undefined && (isIdle() || isDue)
     const freeSlot = acquireSuspectSlot(isAlone)
@@ -130,6 +154,7 @@ export function startTableWorkers(options: TableWorkersOptions): Workers & {
     let suspect: TakenDelivery | 'last' | undefined
     try {
       suspectsAt = performance.now() + POLL_INTERVAL
+      const attempts = new Map(handlers.map((handler) => [handler, begun.maxAttempts(handler)]))
       const except = new Set([...inProgress, ...handover.left])
       suspect = await table.takeSuspect({ owner, lease, attempts, except, isAlone })
     } finally {
@@ -158,6 +183,7 @@ export function startTableWorkers(options: TableWorkersOptions): Workers & {
   let settingsAt = -Infinity
   let isPaused = false
   let suspectsAt = 0
+  let turn = 0
   /** True after a suspect has run alone, until other deliveries were taken. */
   let isOthersTurn = false
   /** False after deliveries that others gave back were taken, so that waiting deliveries get their turn. */

@@ -5,13 +5,16 @@ import {
   type Announcement,
   type AttemptEnd,
   type DeliveriesTable,
-  type HeldDelivery,
+  type HeldTask,
   type QueueSettings,
   type TakenDelivery,
+  type TaskKey,
+  taskName,
 } from '../engine-port.ts'
 import { serviceOf } from '../group-key.ts'
+import { createRouting } from '../routing.ts'
 import { copyDelivery } from '../serialize.ts'
-import { describeRow, forEachState, type ReadRow } from '../stored-row.ts'
+import { describeRow, forEachState, type ReadRow, toItem } from '../stored-row.ts'
 import { createMemoryGenerations } from './generations.ts'
 
 /**
@@ -20,18 +23,20 @@ import { createMemoryGenerations } from './generations.ts'
  */
 const YIELD_INTERVAL = 10
 
-/** A row of the table. */
-interface Row extends HeldDelivery, ReadRow {
+/** A row of the table: a task. */
+interface Row extends HeldTask, ReadRow {
   delivery: StoredDelivery
+  /** True if other tasks of the delivery were created. */
+  isRouted: boolean
   /** True if the current attempt is made alone. */
   isAlone: boolean
 }
 
 /** Creates an in-memory table of deliveries. */
 export function createMemoryTable(clock: () => number): DeliveriesTable {
-  /** All rows, in the order of receipt, by id and by `seq`. */
-  const rows = new Map<string, Row>()
-  const bySeq = new Map<number, Row>()
+  /** The tasks of all deliveries, in the order of receipt, by the name of the handlers. */
+  const tasksById = new Map<string, Map<string, Row>>()
+  const tasksBySeq = new Map<number, Map<string, Row>>()
   /** The rows of each state, in the order in which they got into it. */
   const states: Readonly<Record<InboxState, Set<Row>>> = {
     waiting: new Set(),
@@ -76,9 +81,10 @@ export function createMemoryTable(clock: () => number): DeliveriesTable {
   ): TakenDelivery {
     const token = row.token + 1
     move(row, 'active', { attempts, token, owner, started: now, due: now + lease, isAlone: false })
-    const { seq, changeTypes, errors } = row
+    const { seq, handler, changeTypes, errors } = row
     return {
       seq,
+      handler,
       token,
       delivery: copyDelivery(row.delivery),
       changeTypes,
@@ -88,10 +94,28 @@ export function createMemoryTable(clock: () => number): DeliveriesTable {
     }
   }
 
-  const heldBy = (owner: string, { seq, token }: HeldDelivery): Row | undefined => {
-    const row = bySeq.get(seq)
+  const heldBy = (owner: string, { seq, handler, token }: HeldTask): Row | undefined => {
+    const row = tasksBySeq.get(seq)?.get(handler)
     return row?.owner === owner && row.token === token ? row : undefined
   }
+
+  function add(row: Row): void {
+    const tasks = tasksById.get(row.id) ?? new Map<string, Row>()
+    tasksById.set(row.id, tasks.set(row.handler, row))
+    tasksBySeq.set(row.seq, tasks)
+    states[row.state].add(row)
+  }
+
+  const liveWorkers = (now: number): Announcement[] =>
+    [...workers.values()].filter(({ seen }) => Math.abs(now - seen) <= ANNOUNCED)
+
+  const tasksOf = (id: string, handler: string | undefined): Row[] =>
+    [...(tasksById.get(id)?.values() ?? [])].filter((row) => (handler ?? row.handler) === row.handler)
+
+  const isAfter = (row: TaskKey, key: TaskKey): boolean =>
+    row.seq > key.seq || (row.seq === key.seq && row.handler > key.handler)
+
+  const inOrder = (rows: Iterable<Row>): Row[] => [...rows].sort((a, b) => (isAfter(a, b) ? 1 : -1))
 
   function endAttempt(row: Row, end: AttemptEnd, now: number): void {
     move(row, end.state, {
@@ -99,6 +123,8 @@ export function createMemoryTable(clock: () => number): DeliveriesTable {
       ...('errors' in end && { errors: end.errors }),
       ...('attempts' in end && { attempts: end.attempts }),
     })
+    // A worker that starts later can have a name for it.
+    if (end.state === 'unhandled' && tasksById.get(row.id)?.size === 1) row.isRouted = false
   }
 
   function retryRow(row: Row): void {
@@ -107,8 +133,12 @@ export function createMemoryTable(clock: () => number): DeliveriesTable {
 
   function remove(row: Row): true {
     states[row.state].delete(row)
-    bySeq.delete(row.seq)
-    rows.delete(row.id)
+    const tasks = tasksById.get(row.id)
+    tasks?.delete(row.handler)
+    if (tasks?.size === 0) {
+      tasksById.delete(row.id)
+      tasksBySeq.delete(row.seq)
+    }
     return true
   }
 
@@ -128,11 +158,12 @@ export function createMemoryTable(clock: () => number): DeliveriesTable {
     async put(delivery, { maxPending }) {
       requireOpen()
       const { id, changeTypes, events, receivedAt, rawBody } = delivery
-      if (rows.has(id)) return 'duplicate'
+      if (tasksById.has(id)) return 'duplicate'
       if (states.waiting.size + states.active.size >= maxPending) return 'full'
       const now = readTime()
       const row: Row = {
         seq: ++lastSeq,
+        handler: '',
         token: 0,
         id,
         state: 'waiting',
@@ -146,11 +177,10 @@ export function createMemoryTable(clock: () => number): DeliveriesTable {
         started: null,
         owner: null,
         isAlone: false,
+        isRouted: false,
         delivery: copyDelivery(delivery),
       }
-      rows.set(id, row)
-      bySeq.set(row.seq, row)
-      states.waiting.add(row)
+      add(row)
       return 'stored'
     },
 
@@ -165,28 +195,53 @@ export function createMemoryTable(clock: () => number): DeliveriesTable {
     },
 
     async workers() {
-      const now = readTime()
-      return [...workers.values()].filter(({ seen }) => Math.abs(now - seen) <= ANNOUNCED)
+      return liveWorkers(readTime())
     },
 
     async unhandled({ within = Infinity, after, limit }) {
       const since = readTime() - within
-      const isListed = ({ due, seq }: Row): boolean =>
-        due >= since && (!after || due > after.endedAt || (due === after.endedAt && seq > after.seq))
-      const listed = [...states.unhandled].filter(isListed).sort((a, b) => a.due - b.due || a.seq - b.seq)
-      return listed
-        .slice(0, limit)
-        .map(({ seq, due, size, changeTypes }) => ({ seq, endedAt: due, size, changeTypes }))
+      const isListed = (row: Row): boolean =>
+        row.due >= since &&
+        (!after || row.due > after.endedAt || (row.due === after.endedAt && isAfter(row, after)))
+      const listed = inOrder(states.unhandled).filter(isListed)
+      listed.sort((a, b) => a.due - b.due) // stable
+      return listed.slice(0, limit).map((row) => ({ ...row, endedAt: row.due }))
     },
 
-    async take({ owner, lease, limit, maxBytes, seqs }) {
+    async route(limit) {
+      const now = readTime()
+      const routeOf = createRouting(liveWorkers(now))
+      let routed = 0
+      for (const row of routeOf ? states.waiting : []) {
+        if (row.handler !== '' || row.isRouted || row.due > now) continue
+        const { names = [], isUnnamed = true } = routeOf?.(row.changeTypes) ?? {}
+        for (const handler of names)
+          if (!tasksById.get(row.id)?.has(handler))
+            add({ ...row, handler, token: 0, attempts: 0, errors: [], started: null, isRouted: true })
+        row.isRouted = true
+        if (!isUnnamed) remove(row)
+        if (++routed === limit) break
+      }
+      return routed
+    },
+
+    async reroute(seqs) {
+      for (const seq of seqs) {
+        const row = tasksBySeq.get(seq)?.get('')
+        if (row && row.state === 'unhandled' && !row.isRouted) move(row, 'waiting', { due: readTime() })
+      }
+    },
+
+    async take({ owner, handler, lease, limit, maxBytes, seqs }) {
       await yieldIfLong()
       if (settings.paused) return { taken: [] }
       const now = readTime()
       const taken: TakenDelivery[] = []
       let [bytes, next] = [0, Infinity]
-      const given = (seqs ?? []).flatMap((seq) => bySeq.get(seq) ?? [])
+      const areNames = createRouting(liveWorkers(now)) !== undefined
+      const given = (seqs ?? []).flatMap((seq) => tasksBySeq.get(seq)?.get(handler) ?? [])
       for (const row of seqs ? given.filter((row) => states.unhandled.has(row)) : states.waiting) {
+        if (row.handler !== handler || (areNames && !row.isRouted)) continue
         if (!seqs) next = Math.min(next, row.due)
         if (!seqs && row.due > now) continue
         bytes += row.size
@@ -201,11 +256,12 @@ export function createMemoryTable(clock: () => number): DeliveriesTable {
       if (settings.paused) return undefined
       const now = readTime()
       for (const row of states.active) {
-        if (row.due > now || except.has(row.id)) continue
+        const max = attempts.get(row.handler)
+        if (max === undefined || row.due > now || except.has(taskName(row.id, row.handler))) continue
         const attempt = row.attempts + Number(row.isAlone)
-        if (attempt === attempts && !isAlone) return 'last'
-        const taken = takeRow(row, Math.min(attempt, attempts), now, { owner, lease, isSuspect: true })
-        row.isAlone = attempt > attempts
+        if (attempt === max && !isAlone) return 'last'
+        const taken = takeRow(row, Math.min(attempt, max), now, { owner, lease, isSuspect: true })
+        row.isAlone = attempt > max
         return { ...taken, attempt }
       }
       return undefined
@@ -219,20 +275,20 @@ export function createMemoryTable(clock: () => number): DeliveriesTable {
 
     async renew(owner, held, lease) {
       const due = readTime() + lease
-      return held.flatMap((delivery) => {
-        const row = heldBy(owner, delivery)
+      return held.map((task) => {
+        const row = heldBy(owner, task)
         if (row) row.due = due
-        return row ? row.seq : []
+        return row !== undefined
       })
     },
 
     async endAttempts(owner, ends) {
       const now = readTime()
-      return ends.flatMap((ended) => {
+      return ends.map((ended) => {
         const row = heldBy(owner, ended)
         if (row) endAttempt(row, ended.end, now)
-        const known = bySeq.get(ended.seq)
-        return known?.token === ended.token && known.owner === null ? known.seq : []
+        const known = tasksBySeq.get(ended.seq)?.get(ended.handler)
+        return known?.token === ended.token && known.owner === null
       })
     },
 
@@ -251,40 +307,37 @@ export function createMemoryTable(clock: () => number): DeliveriesTable {
     },
 
     async list({ state, limit, order, after }) {
-      const listed = []
-      const all = order === 'oldest' ? rows.values() : [...rows.values()].reverse()
-      for (const row of all) {
-        const { seq } = row
-        if (state && row.state !== state) continue
-        if (after !== undefined && (order === 'oldest' ? seq <= after : seq >= after)) continue
-        listed.push({ seq, entry: describeRow(row) })
-        if (listed.length > limit) break
-      }
-      return listed
+      const all = inOrder([...tasksById.values()].flatMap((tasks) => [...tasks.values()]))
+      if (order === 'newest') all.reverse()
+      return all
+        .filter((row) => !state || row.state === state)
+        .filter((row) => !after || (order === 'oldest' ? isAfter(row, after) : isAfter(after, row)))
+        .slice(0, limit + 1)
+        .map((row) => ({ seq: row.seq, handler: row.handler, entry: describeRow(row) }))
     },
 
     async get(id) {
-      const row = rows.get(id)
-      return row && { ...describeRow(row), delivery: copyDelivery(row.delivery) }
+      const tasks = inOrder(tasksOf(id, undefined))
+      return toItem(tasks.map(describeRow), () => copyDelivery((tasks[0] as Row).delivery))
     },
 
-    async retry(id) {
-      const row = rows.get(id)
-      if (!row || !isChangeable(row)) return false
-      retryRow(row)
-      return true
+    async retry(id, handler) {
+      const retried = tasksOf(id, handler).filter(isChangeable)
+      retried.forEach(retryRow)
+      return retried.length > 0
     },
 
     async retryAll(state, after, limit) {
-      const ended = [...states[state]].filter(({ seq }) => seq > after).sort((a, b) => a.seq - b.seq)
+      const ended = inOrder(states[state]).filter((row) => isAfter(row, after))
       const retried = ended.slice(0, limit)
-      for (const row of retried) retryRow(row)
-      return retried.map(({ seq }) => seq)
+      retried.forEach(retryRow)
+      return retried
     },
 
-    async discard(id) {
-      const row = rows.get(id)
-      return row !== undefined && isChangeable(row) && remove(row)
+    async discard(id, handler) {
+      const discarded = tasksOf(id, handler).filter(isChangeable)
+      discarded.forEach(remove)
+      return discarded.length > 0
     },
 
     async purge(state, age, limit) {

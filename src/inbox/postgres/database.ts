@@ -22,6 +22,11 @@ const MAX_TRIES = 5
 /** The pools of users whose errors are listened to. */
 const guarded = new WeakSet<PostgresPool>()
 
+/** The part of a client of `pg` that transactions use. */
+interface Client extends Pick<PostgresPool, 'query'> {
+  release(destroy: boolean): void
+}
+
 /** The tables that a store needs. */
 export interface Tables {
   /** What they contain, in the plural, for error messages. */
@@ -43,6 +48,8 @@ export interface Database {
   query: Query
   /** Like `query`, but waits for as long as the statement may take: its answer must not be lost. */
   queryPatiently: Query
+  /** Runs statements in a transaction, while no other process runs one with the same lock. */
+  transaction<Result>(lock: string, run: (query: Query) => Promise<Result>): Promise<Result>
   /** The pool, after the tables were created or found. */
   open(): Promise<PostgresPool>
   close(): Promise<void>
@@ -125,9 +132,29 @@ export function createDatabase(
     }
   }
 
+  async function transaction<Result>(lock: string, run: (query: Query) => Promise<Result>): Promise<Result> {
+    const client = (await (await open()).connect()) as Client
+    let failed: unknown
+    try {
+      const inside: Query = (text, values) => runOnce(client, text, values)
+      await inside('begin')
+      // A statement of its own, so that the next one sees what the previous holder of the lock has committed.
+      await inside('select pg_advisory_xact_lock(hashtext($1))', [lock])
+      const result = await run(inside)
+      await inside('commit')
+      return result
+    } catch (error) {
+      failed = error
+      throw error
+    } finally {
+      client.release(failed !== undefined) // a destroyed connection rolls the transaction back
+    }
+  }
+
   return {
     query: (text, values) => withTimeout(query(text, values)),
     queryPatiently: query,
+    transaction,
     open,
     async close() {
       closed = true
@@ -144,20 +171,24 @@ const ignore = (): void => {}
  * Runs a statement, and repeats it after a deadlock or a serialization failure. The parsers are given with each
  * statement, because an application may have replaced those of `pg`.
  */
-async function run<Row>(pool: PostgresPool, text: string, values: readonly unknown[] = []): Promise<Row[]> {
-  const statement = {
-    text,
-    types: TYPES,
-    query_timeout: STATEMENT_TIMEOUT,
-    ...(values.length > 0 && { values }),
-  }
+async function run<Row>(pool: PostgresPool, text: string, values?: readonly unknown[]): Promise<Row[]> {
   for (let tries = 1; ; tries++) {
     try {
-      return (await pool.query(statement)).rows as Row[]
+      return await runOnce(pool, text, values)
     } catch (error) {
       if (tries === MAX_TRIES || !isRetryable(error)) throw error
     }
   }
+}
+
+async function runOnce<Row>(
+  connection: Pick<PostgresPool, 'query'>,
+  text: string,
+  values: readonly unknown[] = [],
+): Promise<Row[]> {
+  const rest = values.length > 0 && { values }
+  const statement = { text, types: TYPES, query_timeout: STATEMENT_TIMEOUT, ...rest }
+  return (await connection.query(statement)).rows as Row[]
 }
 
 /** Parsers by the id of the type: int8, int2, int4, float8 and bool. */

@@ -4,15 +4,15 @@
 export const MAX_INTERVAL = 3e13
 
 /** The version of the inbox's tables. */
-export const VERSION = 1
+export const VERSION = 2
 
 /**
  * Statements that create the tables of inboxes. `delivery` is what arrived, written once. Its tasks are its fates, one
  * for each name of a handler. `task.state` is the index in `STATES`. `task.due` depends on it: due time, expiry of the
  * lease, or end time. `compatible` is the oldest version of the tables whose processes may use them.
  *
- * Version 1 does not use all of it: names of handlers, and the columns `service`, `routed` and `passed`, which keep the order
- * of a service's deliveries, are for later versions, whose processes can then share the tables with older ones.
+ * `routed` is true if further tasks of the delivery were created, or none is needed. The columns `service` and `passed`,
+ * which keep the order of a service's deliveries, are for later versions.
  */
 export const createInboxSql = (schema: string): string => `
 create table if not exists ${schema}.inbox_queue (
@@ -48,7 +48,8 @@ create table if not exists ${schema}.inbox_task (
   passed boolean not null default false,
   primary key (seq, handler)
 );
-create index if not exists inbox_task_due on ${schema}.inbox_task (queue, handler, due, seq) where state = 0;
+create index if not exists inbox_task_ready on ${schema}.inbox_task (queue, handler, routed, due, seq) where state = 0;
+drop index if exists ${schema}.inbox_task_due;
 create index if not exists inbox_task_active on ${schema}.inbox_task (queue, due) where state = 1;
 create index if not exists inbox_task_ended on ${schema}.inbox_task (queue, state, due) where state >= 2;
 create index if not exists inbox_task_listed on ${schema}.inbox_task (queue, state, seq);
@@ -61,6 +62,7 @@ create table if not exists ${schema}.inbox_generation (
 );
 create table if not exists ${schema}.inbox_meta (version int not null, compatible int not null);
 insert into ${schema}.inbox_meta select ${VERSION}, ${VERSION} where not exists (select from ${schema}.inbox_meta);
+update ${schema}.inbox_meta set version = ${VERSION}, compatible = ${VERSION} where version < ${VERSION};
 `
 
 /** Statements that create the table of claims. A claim without an owner is a done delivery. */

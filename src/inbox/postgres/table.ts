@@ -1,11 +1,19 @@
 import { configInvalid } from '../../errors.ts'
 import type { InboxState } from '../durable-inbox.ts'
-import { ANNOUNCED, type DeliveriesTable, type HeldDelivery, type TakenDelivery } from '../engine-port.ts'
-import { toAsciiJson } from '../serialize.ts'
 import {
+  ANNOUNCED,
+  type DeliveriesTable,
+  type HeldTask,
+  type TakenDelivery,
+  type TaskKey,
+} from '../engine-port.ts'
+import { createRouting } from '../routing.ts'
+import {
+  firstKey,
   forEachState,
   readAnnouncement,
   readDelivery,
+  readStrings,
   readUnhandled,
   STATES,
   type StoredContent,
@@ -13,7 +21,10 @@ import {
   stateNumber,
   toEntry,
   toErrors,
+  toItem,
+  toWorkerColumns,
   type UnhandledRow,
+  type WorkerRow,
 } from '../stored-row.ts'
 import { createDatabase, type Query, withTimeout } from './database.ts'
 import { createPostgresGenerations } from './generations.ts'
@@ -30,7 +41,7 @@ const BODY = "encode(body, 'hex') as body"
 
 const toMilliseconds = (time: string): string => `(extract(epoch from ${time}) * 1000)::float8`
 
-const ROW = `t.seq, d.id, t.state, ${toMilliseconds('t.due')} as due, t.attempts, t.errors,
+const ROW = `t.seq, t.handler, d.id, t.state, ${toMilliseconds('t.due')} as due, t.attempts, t.errors,
   ${toMilliseconds('d.received')} as received, d.size, d.types, d.service, ${toMilliseconds('t.started')} as started,
   t.owner::text`
 
@@ -47,7 +58,7 @@ interface Content extends Omit<StoredContent, 'body'> {
   body: string
 }
 
-interface TakenRow extends Content, HeldDelivery {
+interface TakenRow extends Content, HeldTask {
   attempt: number
 }
 
@@ -65,7 +76,7 @@ export function createPostgresTable(
   const notPaused = `not exists (select from ${queues} where name = $1 and paused)`
   const database = createDatabase(location, {
     contents: 'deliveries',
-    table: `${schema}.inbox_meta`,
+    table: `${schema}.inbox_task_ready`,
     createSql: createInboxSql(schema),
     async check(query, isStart) {
       await requireCompatible(query, schema)
@@ -73,22 +84,41 @@ export function createPostgresTable(
       if (isStart) await query(`insert into ${queues} (name) values ($1) on conflict do nothing`, [queue])
     },
   })
-  const { query, queryPatiently } = database
+  const { query, queryPatiently, transaction } = database
   const notifier = isListening
     ? createNotifier(database, `geohook.${schema.slice(1, -1)}.${queue}`.slice(0, 63))
     : undefined
   const put = createPut(query, schema, queue)
   const counts = createCounts(query, schema, queue)
 
-  /** Runs a statement that changes tasks of one delivery. @returns true if it changed any */
-  async function change(text: string, id: string): Promise<boolean> {
-    return isId(id) && (await query(text, [queue, id])).length > 0
+  const toTaken = (row: TakenRow, isSuspect: boolean): TakenDelivery => {
+    const { seq, handler, token, attempt } = row
+    return { seq, handler, token, attempt, isSuspect, ...readDelivery(toContent(row)) }
   }
 
-  const toTaken = (row: TakenRow, isSuspect: boolean): TakenDelivery => {
-    const { seq, token, attempt } = row
-    return { seq, token, attempt, isSuspect, ...readDelivery(toContent(row)) }
-  }
+  /** SQL for the tasks of the delivery with the id \$2; with a parameter, only the one with that name. */
+  const changeable = (handler: string | undefined): string =>
+    `from ${delivery} d where d.queue = $1 and d.id = $2 and t.seq = d.seq and t.state in (0, 3, 4)
+    ${handler === undefined ? '' : 'and t.handler = $3'}`
+
+  /** Removes tasks and, with their last task, deliveries. */
+  const remove = (tasks: string, values: readonly unknown[]): Promise<number> =>
+    withTimeout(
+      // Without the lock, two transactions could each leave the delivery to the task that the other one removes.
+      transaction(`geohook remove ${queue}`, async (inside) => {
+        const removed = await inside<{ seq: number }>(
+          `delete from ${task} t ${tasks} returning t.seq`,
+          values,
+        )
+        const seqs = [...new Set(removed.map(({ seq }) => seq))]
+        const orphans = `delete from ${delivery} d
+          where seq = any($1) and not exists (select from ${task} t where t.seq = d.seq)`
+        if (seqs.length > 0) await inside(orphans, [seqs])
+        return removed.length
+      }),
+    )
+
+  const NAMED = `exists (select from ${worker} where queue = $1 and names is not null and ${IS_ALIVE})`
 
   return {
     generations: createPostgresGenerations(query, schema, queue),
@@ -101,16 +131,16 @@ export function createPostgresTable(
       return result
     },
 
-    async announce({ id, changeTypes }) {
+    async announce(announcement) {
       await query(
         `with expired as (
           delete from ${worker} where id in (
             select id from ${worker} where queue = $1 and not ${IS_ALIVE} and id <> $2 for update skip locked
           )
         )
-        insert into ${worker} (id, queue, types, seen) values ($2, $1, $3, now())
-        on conflict (id) do update set types = excluded.types, seen = excluded.seen`,
-        [queue, id, changeTypes ? toAsciiJson(changeTypes) : null],
+        insert into ${worker} (id, queue, types, names, seen) values ($2, $1, $3, $4, now())
+        on conflict (id) do update set types = excluded.types, names = excluded.names, seen = excluded.seen`,
+        [queue, announcement.id, ...toWorkerColumns(announcement)],
       )
     },
 
@@ -119,50 +149,106 @@ export function createPostgresTable(
     },
 
     async workers() {
-      const rows = await query<{ id: string; types: string | null }>(
-        `select id::text, types from ${worker} where queue = $1 and ${IS_ALIVE}`,
+      const rows = await query<WorkerRow>(
+        `select id::text, types, names from ${worker} where queue = $1 and ${IS_ALIVE}`,
         [queue],
       )
       return rows.map(readAnnouncement)
     },
 
-    async unhandled({ within = MAX_INTERVAL, after = { endedAt: 0, seq: 0 }, limit }) {
+    async unhandled({ within = MAX_INTERVAL, after = { endedAt: 0, seq: 0, handler: '' }, limit }) {
       const rows = await query<UnhandledRow>(
-        `select seq, d.size, d.types, (extract(epoch from t.due) * 1000000)::bigint as "endedAt"
+        `select seq, t.handler, d.size, d.types, t.routed, (extract(epoch from t.due) * 1000000)::bigint as "endedAt"
         from ${task} t join ${delivery} d using (seq)
-        where t.queue = $1 and t.handler = '' and t.state = 4 and t.due >= now() - $2::float8 * interval '1 ms'
-          and (t.due, t.seq) > (${MICROSECONDS}, $4)
-        order by t.due, t.seq limit $5`,
-        [queue, Math.min(MAX_INTERVAL, within), after.endedAt, after.seq, limit],
+        where t.queue = $1 and t.state = 4 and t.due >= now() - $2::float8 * interval '1 ms'
+          and (t.due, t.seq, t.handler) > (${MICROSECONDS}, $4, $5)
+        order by t.due, t.seq, t.handler limit $6`,
+        [queue, Math.min(MAX_INTERVAL, within), after.endedAt, after.seq, after.handler, limit],
       )
       return rows.map(readUnhandled)
     },
 
-    async take({ owner, lease, limit, maxBytes, seqs }) {
+    async route(limit) {
+      // One statement: workers that announce names after it can have no part in deliveries that it returns.
+      const rows = await query<WorkerRow & { seq: number | null }>(
+        `(select null::bigint as seq, id::text, types, names from ${worker} where queue = $1 and ${IS_ALIVE})
+        union all
+        (select seq, null, d.types, null from ${task} t join ${delivery} d using (seq)
+        where t.queue = $1 and t.handler = '' and not t.routed and t.state = 0 and t.due <= now() and ${NAMED}
+        order by t.due, seq limit $2)`,
+        [queue, limit],
+      )
+      const routeOf = createRouting(rows.filter(({ seq }) => seq === null).map(readAnnouncement))
+      const routes = rows.flatMap(({ seq, types }) =>
+        routeOf && seq !== null ? { seq, ...routeOf(readStrings(types ?? '[]')) } : [],
+      )
+      if (routes.length === 0) return 0
+      const named = routes.flatMap(({ seq, names }) => names.map((name) => ({ seq, name })))
+      await query(
+        `with open as (
+          select t.seq, t.service, t.due, given.kept
+          from ${task} t join unnest($2::bigint[], $3::boolean[]) as given (seq, kept) using (seq)
+          where t.handler = '' and t.state = 0 and not t.routed order by t.seq for update of t skip locked
+        ), added as (
+          insert into ${task} (seq, handler, queue, service, state, due, routed)
+          select seq, name, $1, service, 0, due, true
+          from open join unnest($4::bigint[], $5::text[]) as named (seq, name) using (seq)
+          on conflict do nothing
+        ), removed as (
+          delete from ${task} t using open where t.seq = open.seq and t.handler = '' and not open.kept
+        )
+        update ${task} t set routed = true from open, ${DURABLE}
+        where t.seq = open.seq and t.handler = '' and open.kept`,
+        [
+          queue,
+          routes.map(({ seq }) => seq),
+          routes.map(({ isUnnamed }) => isUnnamed),
+          named.map(({ seq }) => seq),
+          named.map(({ name }) => name),
+        ],
+      )
+      notifier?.notify()
+      return routes.length
+    },
+
+    async reroute(seqs) {
+      await query(
+        `update ${task} t set state = 0, due = now() from ${DURABLE}
+        where seq = any($1) and handler = '' and state = 4 and not routed`,
+        [seqs],
+      )
+    },
+
+    async take({ owner, handler, lease, limit, maxBytes, seqs }) {
+      const select = (condition: string): string =>
+        `select seq, due from ${task} where queue = $1 and ${notPaused} and handler = $2 and ${condition}
+        order by due, seq limit $3 for update skip locked`
       const rows = await queryPatiently<TakenRow>(
-        `with due as (
-          select seq, due from ${task}
-          where queue = $1 and ${notPaused} and handler = '' and ${seqs ? 'state = 4 and seq = any($6)' : 'state = 0 and due <= now()'}
-          order by due, seq limit $2 for update skip locked
+        `with routed as (${select(seqs ? 'state = 4 and seq = any($7) and routed' : 'state = 0 and due <= now() and routed')}),
+        unrouted as (${select(`${seqs ? 'state = 4 and seq = any($7)' : 'state = 0 and due <= now()'} and not routed and not ${NAMED}`)}),
+        due as (
+          select * from routed union all select * from unrouted order by due, seq limit $3
         ), sized as (
           select seq, sum(size) over (order by due, seq) - size as before from due join ${delivery} using (seq)
         ), taken as (
           update ${task} t
-          set state = 1, attempts = attempts + 1, token = token + 1, alone = false, owner = $3, started = now(),
-            due = ${after('$4')}
+          set state = 1, attempts = attempts + 1, token = token + 1, alone = false, owner = $4, started = now(),
+            due = ${after('$5')}
           from sized, ${DURABLE}
-          where t.seq = sized.seq and t.handler = '' and sized.before <= $5
-          returning t.seq, t.token, t.attempts, t.errors
+          where t.seq = sized.seq and t.handler = $2 and sized.before <= $6
+          returning t.seq, t.handler, t.token, t.attempts, t.errors
         )
-        select seq, token, attempts as attempt, id, ${toMilliseconds('received')} as received, types, errors, head, ${BODY}
+        select seq, handler, token, attempts as attempt, id, ${toMilliseconds('received')} as received, types, errors,
+          head, ${BODY}
         from taken join ${delivery} using (seq) order by seq`,
-        [queue, limit, owner, lease, maxBytes, ...(seqs ? [seqs] : [])],
+        [queue, handler, limit, owner, lease, maxBytes, ...(seqs ? [seqs] : [])],
       )
       if (rows.length > 0 || seqs) return { taken: rows.map((row) => toTaken(row, false)) }
+      const earliest = (routed: boolean): string =>
+        `(select min(due) from ${task} where queue = $1 and handler = $2 and routed = ${routed} and state = 0 and due > now())`
       const [next] = await query<{ wait: number | null }>(
-        `select ${toMilliseconds('min(due) - now()')} as wait from ${task}
-        where queue = $1 and handler = '' and state = 0 and due > now()`,
-        [queue],
+        `select ${toMilliseconds(`least(${earliest(true)}, ${earliest(false)}) - now()`)} as wait`,
+        [queue, handler],
       )
       return { taken: [], wait: next?.wait ?? undefined }
     },
@@ -170,82 +256,87 @@ export function createPostgresTable(
     async takeSuspect({ owner, lease, attempts, except, isAlone }) {
       const [row] = await queryPatiently<TakenRow & { isTaken: boolean }>(
         `with suspect as (
-          select t.seq, t.handler, t.attempts + t.alone::int as attempt from ${task} t join ${delivery} d using (seq)
-          where t.queue = $1 and ${notPaused} and t.state = 1 and t.due <= now() and d.id <> all($5)
+          select t.seq, t.handler, t.attempts + t.alone::int as attempt, own.attempts as most
+          from ${task} t join ${delivery} d using (seq)
+          join unnest($6::text[], $7::int[]) as own (handler, attempts) on own.handler = t.handler
+          where t.queue = $1 and ${notPaused} and t.state = 1 and t.due <= now() and d.id || ' ' || t.handler <> all($4)
           order by t.due limit 1 for update of t skip locked
         ), taken as (
           update ${task} t
-          set attempts = least(suspect.attempt, $4), token = token + 1, alone = suspect.attempt > $4, owner = $2,
+          set attempts = least(suspect.attempt, most), token = token + 1, alone = suspect.attempt > most, owner = $2,
             started = now(),
             due = ${after('$3')}
           from suspect, ${DURABLE}
-          where t.seq = suspect.seq and t.handler = suspect.handler and (suspect.attempt <> $4 or $6)
+          where t.seq = suspect.seq and t.handler = suspect.handler and (suspect.attempt <> most or $5)
           returning t.seq, t.token, t.errors
         )
-        select seq, token, attempt, id, ${toMilliseconds('received')} as received, types, errors, head, ${BODY},
+        select seq, handler, token, attempt, id, ${toMilliseconds('received')} as received, types, errors, head, ${BODY},
           token is not null as "isTaken"
         from suspect left join taken using (seq) join ${delivery} using (seq)`,
-        [queue, owner, lease, attempts, [...except], isAlone],
+        [queue, owner, lease, [...except], isAlone, [...attempts.keys()], [...attempts.values()]],
       )
       if (!row) return undefined
       return row.isTaken ? toTaken(row, true) : 'last'
     },
 
-    async startAlone(owner, { seq, token }, lease) {
+    async startAlone(owner, { seq, handler, token }, lease) {
       const rows = await query(
-        `update ${task} t set alone = true, due = ${after('$4')} from ${DURABLE}
-        where t.seq = $1 and t.handler = '' and t.token = $2 and t.owner = $3 returning 1`,
-        [seq, token, owner, lease],
+        `update ${task} t set alone = true, due = ${after('$5')} from ${DURABLE}
+        where t.seq = $1 and t.handler = $2 and t.token = $3 and t.owner = $4 returning 1`,
+        [seq, handler, token, owner, lease],
       )
       return rows.length > 0
     },
 
     async renew(owner, held, lease) {
-      const rows = await query<{ seq: number }>(
+      const rows = await query<{ number: number }>(
         `update ${task} t set due = ${after('$2')}
-        from unnest($3::bigint[], $4::bigint[]) as held (seq, token)
-        where t.seq = held.seq and t.handler = '' and t.token = held.token and t.owner = $1
-        returning t.seq`,
-        [owner, lease, held.map(({ seq }) => seq), held.map(({ token }) => token)],
+        from unnest($3::bigint[], $4::text[], $5::bigint[]) with ordinality as held (seq, handler, token, number)
+        where t.seq = held.seq and t.handler = held.handler and t.token = held.token and t.owner = $1
+        returning held.number`,
+        [owner, lease, ...toColumns(held)],
       )
-      return rows.map(({ seq }) => seq)
+      return toFlags(held, rows)
     },
 
     async endAttempts(owner, ends) {
-      const rows = await query<{ seq: number }>(
-        // Locks rows in the order of seq, so that two statements cannot deadlock. The lateral subquery looks up each ended
-        // attempt by the primary key. A plain join can scan the whole table while PostgreSQL has no statistics.
+      const rows = await query<{ number: number }>(
+        // Locks rows in the order of their keys, so that two statements cannot deadlock. The lateral subquery looks up each
+        // ended attempt by the primary key. A plain join can scan the whole table while PostgreSQL has no statistics. A
+        // worker that starts later can have a name for an unhandled delivery.
         `with ended as (
-          select ended.*, t.handler, t.owner is null as "isRecorded"
+          select ended.*, t.owner is null as "isRecorded"
           from (
-            select * from unnest($2::bigint[], $3::bigint[], $4::int[], $5::float8[], $6::text[], $7::int[])
-              as ended (seq, token, state, delay, errors, attempts)
-            order by seq
+            select * from unnest($2::bigint[], $3::text[], $4::bigint[], $5::int[], $6::float8[], $7::text[], $8::int[])
+              with ordinality as ended (seq, handler, token, state, delay, errors, attempts, number)
+            order by seq, handler
           ) ended, lateral (
-            select handler, owner from ${task}
-            where seq = ended.seq and handler = '' and token = ended.token and (owner = $1 or owner is null) for update
+            select owner from ${task}
+            where seq = ended.seq and handler = ended.handler and token = ended.token and (owner = $1 or owner is null)
+            for update
           ) t
         ), recorded as (
           update ${task} t
           set state = ended.state, due = ${after('ended.delay')}, owner = null, alone = false,
             attempts = coalesce(ended.attempts, t.attempts),
-            errors = coalesce(ended.errors, t.errors)
+            errors = coalesce(ended.errors, t.errors),
+            routed = t.routed and (ended.state <> 4
+              or exists (select from ${task} other where other.seq = t.seq and other.handler <> ''))
           from ended, ${DURABLE}
           where t.seq = ended.seq and t.handler = ended.handler and not "isRecorded"
-          returning t.seq
+          returning ended.number
         )
-        select seq from recorded union all select seq from ended where "isRecorded"`,
+        select number from recorded union all select number from ended where "isRecorded"`,
         [
           owner,
-          ends.map(({ seq }) => seq),
-          ends.map(({ token }) => token),
+          ...toColumns(ends),
           ends.map(({ end }) => stateNumber(end.state)),
           ends.map(({ end }) => (end.state === 'waiting' ? end.delay : 0)),
           ends.map(({ end }) => ('errors' in end ? toErrors(end.errors) : null)),
           ends.map(({ end }) => ('attempts' in end ? end.attempts : null)),
         ],
       )
-      return rows.map(({ seq }) => seq)
+      return toFlags(ends, rows)
     },
 
     async settings() {
@@ -269,83 +360,94 @@ export function createPostgresTable(
 
     async list({ state, limit, order, after }) {
       const [than, direction] = order === 'oldest' ? ['>', 'asc'] : ['<', 'desc']
-      const from = after ?? (order === 'oldest' ? 0 : Number.MAX_SAFE_INTEGER)
+      const from = after ?? firstKey(order)
       // One part for each state: together they read a page of each from an index, and never the whole table.
       const states = state ? [stateNumber(state)] : STATES.map((_, number) => number)
       const parts = states.map(
         (
           number,
-        ) => `(select * from ${task} where queue = $1 and handler = '' and state = ${number} and seq ${than} $2
-          order by seq ${direction} limit $3)`,
+        ) => `(select * from ${task} where queue = $1 and state = ${number} and (seq, handler) ${than} ($2, $3)
+          order by seq ${direction}, handler ${direction} limit $4)`,
       )
       const rows = await query<StoredRow>(
         `select ${ROW}
-        from (select * from (${parts.join(' union all ')}) as parts order by seq ${direction} limit $3) t
-        join ${delivery} d using (seq) order by t.seq ${direction}`,
-        [queue, from, limit + 1],
+        from (
+          select * from (${parts.join(' union all ')}) as parts order by seq ${direction}, handler ${direction} limit $4
+        ) t
+        join ${delivery} d using (seq) order by t.seq ${direction}, t.handler ${direction}`,
+        [queue, from.seq, from.handler, limit + 1],
       )
-      return rows.map((row) => ({ seq: row.seq, entry: toEntry(row) }))
+      return rows.map((row) => ({ seq: row.seq, handler: row.handler, entry: toEntry(row) }))
     },
 
     async get(id) {
       if (!isId(id)) return undefined
-      const [row] = await query<StoredRow & Content>(
+      const rows = await query<StoredRow & Content>(
         `select ${ROW}, d.head, ${BODY} from ${delivery} d join ${task} t using (seq)
-        where d.queue = $1 and d.id = $2 and t.handler = ''`,
+        where d.queue = $1 and d.id = $2 order by t.handler`,
         [queue, id],
       )
-      return row && { ...toEntry(row), delivery: readDelivery(toContent(row)).delivery }
+      return toItem(rows.map(toEntry), () => readDelivery(toContent(rows[0] as Content)).delivery)
     },
 
-    async retry(id) {
-      const isRetried = await change(
+    async retry(id, handler) {
+      if (!isId(id)) return false
+      const rows = await query(
         `update ${task} t set due = now(), attempts = case state when 3 then 0 else attempts end, state = 0
-        from ${delivery} d where d.queue = $1 and d.id = $2 and t.seq = d.seq and t.state in (0, 3, 4) returning 1`,
-        id,
+        ${changeable(handler)} returning 1`,
+        [queue, id, ...(handler === undefined ? [] : [handler])],
       )
-      if (isRetried) notifier?.notify()
-      return isRetried
+      if (rows.length > 0) notifier?.notify()
+      return rows.length > 0
     },
 
     async retryAll(state, after, limit) {
-      const rows = await query<{ seq: number }>(
+      const rows = await query<TaskKey>(
         `with ended as (
-          select seq from ${task} where queue = $1 and state = $4 and handler = '' and seq > $2
-          order by seq limit $3 for update
+          select seq, handler from ${task} where queue = $1 and state = $4 and (seq, handler) > ($2, $5)
+          order by seq, handler limit $3 for update
+        ), retried as (
+          update ${task} t set state = 0, due = now(), attempts = case state when 3 then 0 else attempts end from ended
+          where t.seq = ended.seq and t.handler = ended.handler returning t.seq, t.handler
         )
-        update ${task} t set state = 0, due = now(), attempts = case state when 3 then 0 else attempts end from ended
-        where t.seq = ended.seq and t.handler = '' returning t.seq`,
-        [queue, after, limit, stateNumber(state)],
+        select seq, handler from retried order by seq, handler`,
+        [queue, after.seq, limit, stateNumber(state), after.handler],
       )
       if (rows.length > 0) notifier?.notify()
-      return rows.map(({ seq }) => seq).sort((a, b) => a - b)
+      return rows
     },
 
-    discard: (id) =>
-      change(
-        `with discarded as (
-          select t.seq from ${task} t join ${delivery} d using (seq)
-          where d.queue = $1 and d.id = $2 and t.state in (0, 3, 4) for update of t
-        )
-        delete from ${delivery} d using discarded where d.seq = discarded.seq returning 1`,
-        id,
-      ),
+    async discard(id, handler) {
+      const values = [queue, id, ...(handler === undefined ? [] : [handler])]
+      return isId(id) && (await remove(changeable(handler).replace('from', 'using'), values)) > 0
+    },
 
-    async purge(state, age, limit) {
-      const rows = await query(
-        `with ended as (
-          select seq, handler from ${task} where queue = $1 and state = $2 and state >= 2 and due <= now() - $3::float8 * interval '1 ms'
+    purge: (state, age, limit) =>
+      remove(
+        `using (
+          select seq, handler from ${task}
+          where queue = $1 and state = $2 and state >= 2 and due <= now() - $3::float8 * interval '1 ms'
           order by due limit $4 for update skip locked
-        )
-        delete from ${delivery} d using ended where d.seq = ended.seq returning 1`,
+        ) ended where t.seq = ended.seq and t.handler = ended.handler`,
         [queue, stateNumber(state), Math.min(MAX_INTERVAL, age), limit],
-      )
-      return rows.length
-    },
+      ),
 
     ...(notifier && { watch: notifier.watch }),
     close: database.close,
   }
+}
+
+/** The keys and tokens of tasks, as parameters for `unnest`. */
+const toColumns = (tasks: readonly HeldTask[]): unknown[][] => [
+  tasks.map(({ seq }) => seq),
+  tasks.map(({ handler }) => handler),
+  tasks.map(({ token }) => token),
+]
+
+/** Returns true for each task whose number, from 1, a statement has returned. */
+function toFlags(tasks: readonly HeldTask[], rows: readonly { number: number }[]): boolean[] {
+  const numbers = new Set(rows.map(({ number }) => number))
+  return tasks.map((_, index) => numbers.has(index + 1))
 }
 
 /** @throws {WebhookError} `config_invalid` if a newer version of geohook has made the tables unusable for this one */

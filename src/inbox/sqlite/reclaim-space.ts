@@ -1,3 +1,4 @@
+import type { TaskKey } from '../engine-port.ts'
 import type { Database } from './driver.node.ts'
 import type { Transactions } from './transactions.ts'
 
@@ -14,9 +15,8 @@ const VACUUM_PAGES = 500
 /** Replaces `VACUUM_PAGES` on a full disk, where the changed pages must fit into the existing write-ahead log. */
 const FULL_DISK_PAGES = 32
 
-/** A row with the size of its body in bytes. */
-export interface Sized {
-  seq: number
+/** A task with the size of its body in bytes. */
+export interface Sized extends TaskKey {
   size: number
 }
 
@@ -41,7 +41,7 @@ export function vacuum(db: Database, pages: number = VACUUM_PAGES): number {
  */
 function removeBodies(db: Database, { due, seq }: { due: number; seq: number }): (Sized & { due: number })[] {
   const done = db.all<Sized & { due: number }>(
-    `SELECT seq, size, due FROM task JOIN delivery USING (seq)
+    `SELECT seq, handler, size, due FROM task JOIN delivery USING (seq)
      WHERE state = 2 AND state >= 2 AND (due, seq) > (?, ?) ORDER BY due, seq LIMIT 250`,
     ...[due, seq],
   )

@@ -107,8 +107,8 @@ const VERSION_4 = `
  * `task.due` depends on it: due time, expiry of the lease, or end time. `total` counts tasks. `compatible` is the oldest
  * version of the tables whose processes may use this file.
  *
- * Version 5 does not use all of it: names of handlers, and the columns `service`, `routed` and `passed`, which keep the order
- * of a service's deliveries, are for later versions, whose processes can then share the file with older ones.
+ * `routed` is 1 if further tasks of the delivery were created, or none is needed. The columns `service` and `passed`, which
+ * keep the order of a service's deliveries, are for later versions.
  */
 const VERSION_5 = `
   DROP TRIGGER delivery_added;
@@ -197,7 +197,17 @@ const VERSION_5 = `
 `
 
 /**
+ * Names of handlers: a delivery is routed to them when it is taken for the first time. Processes of older versions would
+ * take it without that.
+ */
+const VERSION_6 = `
+  DROP INDEX task_due;
+  CREATE INDEX task_ready ON task (handler, routed, due, seq) WHERE state = 0;
+  UPDATE meta SET compatible = 6;
+`
+
+/**
  * SQL that upgrades the tables from each version to the next. All of it runs on a new file, so new and upgraded files
  * have the same tables.
  */
-export const UPGRADES: readonly string[] = [VERSION_1, VERSION_2, VERSION_3, VERSION_4, VERSION_5]
+export const UPGRADES: readonly string[] = [VERSION_1, VERSION_2, VERSION_3, VERSION_4, VERSION_5, VERSION_6]

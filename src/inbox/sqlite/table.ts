@@ -1,17 +1,22 @@
 import {
   ANNOUNCED,
+  type Announcement,
   type AttemptEnd,
   type DeliveriesTable,
-  type HeldDelivery,
+  type HeldTask,
   type QueueSettings,
   type TakenDelivery,
+  type TaskKey,
 } from '../engine-port.ts'
 import { serviceKey, serviceOf } from '../group-key.ts'
+import { createRouting } from '../routing.ts'
 import { toAsciiJson, toHead } from '../serialize.ts'
 import {
+  firstKey,
   forEachState,
   readAnnouncement,
   readDelivery,
+  readStrings,
   readUnhandled,
   STATES,
   type StoredContent,
@@ -19,7 +24,10 @@ import {
   stateNumber,
   toEntry,
   toErrors,
+  toItem,
+  toWorkerColumns,
   type UnhandledRow,
+  type WorkerRow,
 } from '../stored-row.ts'
 import { watchClock } from './clock.ts'
 import type { Database, Value } from './driver.node.ts'
@@ -37,21 +45,30 @@ import type { Transactions } from './transactions.ts'
 /** Maximum number of transactions that shrink the file after each purge. SQLite reuses the free pages that remain. */
 const VACUUMS_PER_PURGE = 4
 
-const ROW = 'seq, id, state, due, attempts, errors, received, size, types, delivery.service, started, owner'
+const ROW =
+  'seq, handler, id, state, due, attempts, errors, received, size, types, delivery.service, started, owner'
 
 /** Columns of a task that a worker takes, with its content. `+ 0` turns a damaged value into a number. */
-const TAKEN = `SELECT seq, id, received, types, attempts + 0 AS attempts, token + 0 AS token, alone + 0 AS alone, errors, head, body
+const TAKEN = `SELECT seq, handler, id, received, types, attempts + 0 AS attempts, token + 0 AS token, alone + 0 AS alone, errors, head, body
   FROM task JOIN delivery USING (seq) LEFT JOIN content USING (seq)`
 
 /**
  * Condition for many rows. In a savepoint, each statement takes longer than the one before, so they must not be changed
  * one by one.
  */
-const AMONG = 'seq IN (SELECT value FROM json_each(?))'
+const AMONG = '(seq, handler) IN (SELECT value ->> 0, value ->> 1 FROM json_each(?))'
 
-const seqsOf = (rows: readonly { seq: number }[]): string => JSON.stringify(rows.map(({ seq }) => seq))
+const keysOf = (rows: readonly TaskKey[]): string =>
+  JSON.stringify(rows.map(({ seq, handler }) => [seq, handler]))
 
-interface TakenRow extends StoredContent, HeldDelivery {
+/** True for the tasks of a delivery, or the one with a name, that can be retried and discarded. */
+const CHANGEABLE =
+  'seq = (SELECT seq FROM delivery WHERE id = ?) AND handler = coalesce(?, handler) AND state IN (0, 3, 4)'
+
+/** Makes tasks wait, dead letters with all their attempts. */
+const RETRY = 'UPDATE task SET state = 0, due = ?, attempts = CASE state WHEN 3 THEN 0 ELSE attempts END'
+
+interface TakenRow extends StoredContent, HeldTask {
   attempts: number
   alone: number
 }
@@ -120,12 +137,12 @@ export function createSqliteTable(
       })
     },
 
-    announce: ({ id, changeTypes }) =>
+    announce: (worker) =>
       write((db) => {
         const now = readTime(db)
         db.run('DELETE FROM worker WHERE abs(seen - ?) > ?', now, ANNOUNCED)
-        const types = changeTypes ? toAsciiJson(changeTypes) : null
-        db.run('INSERT OR REPLACE INTO worker (id, types, seen) VALUES (?, ?, ?)', id, types, now)
+        const insert = 'INSERT OR REPLACE INTO worker (id, seen, types, names) VALUES (?, ?, ?, ?)'
+        db.run(insert, worker.id, now, ...toWorkerColumns(worker))
       }),
 
     withdraw: (id) =>
@@ -133,88 +150,118 @@ export function createSqliteTable(
         db.run('DELETE FROM worker WHERE id = ?', id)
       }),
 
-    workers: () =>
-      read((db) => {
-        const query = 'SELECT id, types FROM worker WHERE abs(seen - ?) <= ?'
-        return db.all<{ id: string; types: string | null }>(query, clock(), ANNOUNCED).map(readAnnouncement)
-      }),
+    workers: () => read((db) => readWorkers(db, clock())),
 
-    unhandled: ({ within = Number.MAX_SAFE_INTEGER, after = { endedAt: 0, seq: 0 }, limit }) =>
+    unhandled: ({ within = Number.MAX_SAFE_INTEGER, after = { endedAt: 0, seq: 0, handler: '' }, limit }) =>
       read((db) => {
         const rows = db.all<UnhandledRow>(
-          `SELECT seq, due AS endedAt, size, types FROM task INDEXED BY task_ended JOIN delivery USING (seq)
-           WHERE state = 4 AND state >= 2 AND due >= ? AND (due, seq) > (?, ?) ORDER BY due, seq LIMIT ?`,
-          ...[Math.max(after.endedAt, clock() - within), after.endedAt, after.seq, limit],
+          `SELECT seq, handler, due AS endedAt, size, types, routed
+           FROM task INDEXED BY task_ended JOIN delivery USING (seq)
+           WHERE state = 4 AND state >= 2 AND due >= ? AND (due, seq, handler) > (?, ?, ?)
+           ORDER BY due, seq, handler LIMIT ?`,
+          ...[Math.max(after.endedAt, clock() - within), after.endedAt, after.seq, after.handler, limit],
         )
         return rows.map(readUnhandled)
       }),
 
-    take: ({ owner, lease, limit, maxBytes, seqs }) =>
+    route: (limit) =>
+      write((db) => {
+        const now = readTime(db)
+        const routeOf = createRouting(readWorkers(db, now))
+        if (!routeOf) return 0
+        const unrouted = db.all<{ seq: number; types: string }>(
+          `SELECT seq, types FROM task INDEXED BY task_ready JOIN delivery USING (seq)
+           WHERE state = 0 AND handler = '' AND routed = 0 AND task.due <= ? ORDER BY task.due, seq LIMIT ?`,
+          ...[now, limit],
+        )
+        for (const { seq, types } of unrouted) {
+          const { names, isUnnamed } = routeOf(readStrings(types))
+          for (const name of names)
+            db.run(
+              `INSERT OR IGNORE INTO task (seq, handler, service, state, due, routed)
+               SELECT seq, ?, service, 0, due, 1 FROM task WHERE seq = ? AND handler = ''`,
+              ...[name, seq],
+            )
+          const change = isUnnamed ? 'UPDATE task SET routed = 1' : 'DELETE FROM task'
+          db.run(`${change} WHERE seq = ? AND handler = ''`, seq)
+        }
+        return unrouted.length
+      }),
+
+    reroute: (seqs) =>
+      write((db) => {
+        db.run(
+          `UPDATE task SET state = 0, due = ? WHERE ${AMONG} AND state = 4 AND routed = 0`,
+          readTime(db),
+          keysOf(seqs.map((seq) => ({ seq, handler: '' }))),
+        )
+      }),
+
+    take: ({ owner, handler, lease, limit, maxBytes, seqs }) =>
       write((db) => {
         if (readSettings(db).paused) return { taken: [] }
         const now = readTime(db)
+        const values = { owner, now, lease, isSuspect: false }
+        const routed = createRouting(readWorkers(db, now)) ? [1] : [0, 1]
         if (seqs) {
-          const unhandled = "SELECT 1 FROM task WHERE seq = ? AND handler = '' AND state = 4"
-          const given = seqs.filter((seq) => db.get(unhandled, seq))
-          return { taken: given.map((seq) => takeTask(db, seq, { owner, now, lease, isSuspect: false })) }
+          const unhandled = `SELECT seq FROM task
+            WHERE seq = ? AND handler = ? AND state = 4 AND routed IN (SELECT value FROM json_each(?))`
+          const given = seqs.filter((seq) => db.get(unhandled, seq, handler, JSON.stringify(routed)))
+          return { taken: given.map((seq) => takeTask(db, { seq, handler }, values)) }
         }
-        const due = db.all<Sized & { due: number }>(
-          `SELECT seq, task.due + 0 AS due, size FROM task INDEXED BY task_due JOIN delivery USING (seq)
-           WHERE handler = '' AND state = 0 ORDER BY task.due, seq LIMIT ?`,
-          limit,
+        const due = routed.flatMap((value) =>
+          db.all<Sized & { due: number }>(
+            `SELECT seq, handler, task.due + 0 AS due, size FROM task INDEXED BY task_ready JOIN delivery USING (seq)
+             WHERE state = 0 AND handler = ? AND routed = ? ORDER BY task.due, seq LIMIT ?`,
+            ...[handler, value, limit],
+          ),
         )
-        const rows = upToBytes(
-          due.filter(({ due }) => due <= now),
-          maxBytes,
-        )
-        const taken = rows.map(({ seq }) => takeTask(db, seq, { owner, now, lease, isSuspect: false }))
-        const next = due.find(({ due }) => due > now)
-        return { taken, wait: next && next.due - now }
+        const ready = due.filter(({ due }) => due <= now).sort((a, b) => a.due - b.due || a.seq - b.seq)
+        const rows = upToBytes(ready.slice(0, limit), maxBytes)
+        const taken = rows.map((row) => takeTask(db, row, values))
+        const next = Math.min(...due.flatMap(({ due }) => (due > now ? due - now : [])))
+        return { taken, wait: next === Infinity ? undefined : next }
       }),
 
     takeSuspect: ({ owner, lease, attempts, except, isAlone }) =>
       write((db) => {
         if (readSettings(db).paused) return undefined
         const now = readTime(db)
-        const suspect = db.get<{ seq: number; attempt: number }>(
-          `SELECT seq, attempts + alone AS attempt FROM task INDEXED BY task_active JOIN delivery USING (seq)
-           WHERE state = 1 AND due <= ? AND id NOT IN (SELECT value FROM json_each(?)) ORDER BY due LIMIT 1`,
-          ...[now, JSON.stringify([...except])],
+        const suspect = db.get<TaskKey & { attempt: number }>(
+          `SELECT seq, handler, attempts + alone AS attempt FROM task INDEXED BY task_active JOIN delivery USING (seq)
+           WHERE state = 1 AND due <= ? AND handler IN (SELECT value FROM json_each(?))
+             AND id || ' ' || handler NOT IN (SELECT value FROM json_each(?))
+           ORDER BY due LIMIT 1`,
+          ...[now, JSON.stringify([...attempts.keys()]), JSON.stringify([...except])],
         )
         if (!suspect) return undefined
-        if (suspect.attempt === attempts && !isAlone) return 'last'
-        return takeTask(db, suspect.seq, { owner, now, lease, isSuspect: true, max: attempts })
+        const max = attempts.get(suspect.handler) ?? 1
+        if (suspect.attempt === max && !isAlone) return 'last'
+        return takeTask(db, suspect, { owner, now, lease, isSuspect: true, max })
       }),
 
-    startAlone: (owner, { seq, token }, lease) =>
-      write((db) => {
-        const values = [readTime(db) + lease, seq, token, owner]
-        return (
-          db.run('UPDATE task SET alone = 1, due = ? WHERE seq = ? AND token = ? AND owner = ?', ...values) >
-          0
-        )
-      }),
+    startAlone: (owner, held, lease) =>
+      write(
+        (db) =>
+          db.run(
+            `UPDATE task SET alone = 1, due = ? WHERE ${HELD}`,
+            readTime(db) + lease,
+            ...heldBy(owner, held),
+          ) > 0,
+      ),
 
     renew: (owner, held, lease) =>
       write((db) => {
         const until = readTime(db) + lease
-        return held.flatMap(({ seq, token }) =>
-          db.run(
-            'UPDATE task SET due = ? WHERE seq = ? AND token = ? AND owner = ?',
-            until,
-            seq,
-            token,
-            owner,
-          ) > 0
-            ? seq
-            : [],
+        return held.map(
+          (one) => db.run(`UPDATE task SET due = ? WHERE ${HELD}`, until, ...heldBy(owner, one)) > 0,
         )
       }),
 
     endAttempts: (owner, ends) =>
       write((db) => {
         const now = readTime(db)
-        return ends.flatMap((ended) => (endAttempt(db, owner, ended, ended.end, now) ? ended.seq : []))
+        return ends.map((ended) => endAttempt(db, owner, ended, ended.end, now))
       }),
 
     settings: () => read(readSettings),
@@ -234,62 +281,48 @@ export function createSqliteTable(
 
     list: ({ state, limit, order, after }) =>
       read((db) => {
-        const [condition, direction] = order === 'oldest' ? ['seq > ?', 'ASC'] : ['seq < ?', 'DESC']
-        const from = after ?? (order === 'oldest' ? 0 : Number.MAX_SAFE_INTEGER)
-        const page = `${condition} ORDER BY seq ${direction} LIMIT ?`
-        const rows = list(db, state && stateNumber(state), page, from, limit + 1)
-        return rows.map((row) => ({ seq: row.seq, entry: toEntry(row) }))
+        const [than, direction] = order === 'oldest' ? ['>', 'ASC'] : ['<', 'DESC']
+        const { seq, handler } = after ?? firstKey(order)
+        const page = `(seq, handler) ${than} (?, ?) ORDER BY seq ${direction}, handler ${direction} LIMIT ?`
+        const rows = list(db, state && stateNumber(state), page, seq, handler, limit + 1)
+        return rows.map((row) => ({ seq: row.seq, handler: row.handler, entry: toEntry(row) }))
       }),
 
     get: (id) =>
       read((db) => {
-        const row = db.get<StoredRow & StoredContent>(
-          `SELECT ${ROW}, head, body FROM task JOIN delivery USING (seq) LEFT JOIN content USING (seq) WHERE id = ?`,
+        const rows = db.all<StoredRow & StoredContent>(
+          `SELECT ${ROW}, head, body FROM task JOIN delivery USING (seq) LEFT JOIN content USING (seq)
+           WHERE id = ? ORDER BY handler`,
           id,
         )
-        return row && { ...toEntry(row), delivery: readDelivery(row).delivery }
+        return toItem(rows.map(toEntry), () => readDelivery(rows[0] as StoredContent).delivery)
       }),
 
-    retry: (id) =>
-      write((db) => {
-        const changed = db.run(
-          `UPDATE task SET state = 0, due = ?, attempts = CASE state WHEN 3 THEN 0 ELSE attempts END
-           WHERE seq = (SELECT seq FROM delivery WHERE id = ?) AND state IN (0, 3, 4)`,
-          ...[readTime(db), id],
-        )
-        return changed > 0
-      }),
+    retry: (id, handler) =>
+      write((db) => db.run(`${RETRY} WHERE ${CHANGEABLE}`, readTime(db), id, handler ?? null) > 0),
 
     retryAll: (state, after, limit) =>
       write((db) => {
-        const ended = db.all<{ seq: number }>(
-          "SELECT seq FROM task WHERE state = ? AND handler = '' AND seq > ? ORDER BY seq LIMIT ?",
-          ...[stateNumber(state), after, limit],
+        const ended = db.all<TaskKey>(
+          'SELECT seq, handler FROM task WHERE state = ? AND (seq, handler) > (?, ?) ORDER BY seq, handler LIMIT ?',
+          ...[stateNumber(state), after.seq, after.handler, limit],
         )
-        db.run(
-          `UPDATE task SET state = 0, due = ?, attempts = CASE state WHEN 3 THEN 0 ELSE attempts END
-           WHERE ${AMONG} AND handler = ''`,
-          ...[readTime(db), seqsOf(ended)],
-        )
-        return ended.map(({ seq }) => seq)
+        db.run(`${RETRY} WHERE ${AMONG}`, readTime(db), keysOf(ended))
+        return ended
       }),
 
-    discard: (id) =>
-      write((db) => {
-        const query =
-          'DELETE FROM task WHERE seq = (SELECT seq FROM delivery WHERE id = ?) AND state IN (0, 3, 4)'
-        return db.run(query, id) > 0
-      }),
+    discard: (id, handler) =>
+      write((db) => db.run(`DELETE FROM task WHERE ${CHANGEABLE}`, id, handler ?? null) > 0),
 
     async purge(state, age, limit) {
       const removed = await write((db) => {
         const ended = db.all<Sized>(
-          `SELECT seq, size FROM task JOIN delivery USING (seq)
+          `SELECT seq, handler, size FROM task JOIN delivery USING (seq)
            WHERE state = ? AND state >= 2 AND due <= ? LIMIT ?`,
           ...[stateNumber(state), readTime(db) - age, Math.min(limit, MAX_REMOVED)],
         )
         const batch = upToBytes(ended, MAX_REMOVED_BYTES)
-        db.run(`DELETE FROM task WHERE ${AMONG}`, seqsOf(batch))
+        db.run(`DELETE FROM task WHERE ${AMONG}`, keysOf(batch))
         return batch.length
       })
       for (let turn = 0; turn < VACUUMS_PER_PURGE && (await write((db) => vacuum(db))) > 0; turn++);
@@ -306,45 +339,54 @@ function readSettings(db: Database): QueueSettings {
   return { paused: paused !== 0, concurrency: concurrency ?? undefined }
 }
 
-/** @returns false if the owner has lost the delivery */
-function endAttempt(
-  db: Database,
-  owner: string,
-  { seq, token }: HeldDelivery,
-  end: AttemptEnd,
-  now: number,
-): boolean {
+const readWorkers = (db: Database, now: number): Announcement[] =>
+  db
+    .all<WorkerRow>('SELECT id, types, names FROM worker WHERE abs(seen - ?) <= ?', now, ANNOUNCED)
+    .map(readAnnouncement)
+
+/** True for the task that an owner holds. */
+const HELD = 'seq = ? AND handler = ? AND token = ? AND owner = ?'
+
+const heldBy = (owner: string, { seq, handler, token }: HeldTask): Value[] => [seq, handler, token, owner]
+
+/** @returns false if the owner has lost the task */
+function endAttempt(db: Database, owner: string, held: HeldTask, end: AttemptEnd, now: number): boolean {
+  const { seq, handler, token } = held
   const due = now + (end.state === 'waiting' ? end.delay : 0)
   const errors = 'errors' in end ? toErrors(end.errors) : null
+  const state = stateNumber(end.state)
+  // A worker that starts later can have a name for an unhandled delivery.
   const changed = db.run(
     `UPDATE task SET state = ?, due = ?, errors = coalesce(?, errors), owner = NULL, alone = 0,
-       attempts = coalesce(?, attempts)
-     WHERE seq = ? AND token = ? AND owner = ?`,
-    ...[stateNumber(end.state), due, errors, 'attempts' in end ? end.attempts : null, seq, token, owner],
+       attempts = coalesce(?, attempts),
+       routed = routed AND (? <> 4 OR EXISTS (SELECT 1 FROM task AS other WHERE other.seq = task.seq AND other.handler <> ''))
+     WHERE ${HELD}`,
+    ...[state, due, errors, 'attempts' in end ? end.attempts : null, state, ...heldBy(owner, held)],
   )
-  return (
-    changed > 0 ||
-    db.get('SELECT 1 FROM task WHERE seq = ? AND token = ? AND owner IS NULL', seq, token) !== undefined
-  )
+  const isRecorded = 'SELECT 1 FROM task WHERE seq = ? AND handler = ? AND token = ? AND owner IS NULL'
+  return changed > 0 || db.get(isRecorded, seq, handler, token) !== undefined
+}
+
+interface TakeValues {
+  owner: string
+  now: number
+  lease: number
+  isSuspect: boolean
+  max?: number
 }
 
 function takeTask(
   db: Database,
-  seq: number,
-  {
-    owner,
-    now,
-    lease,
-    isSuspect,
-    max = Infinity,
-  }: { owner: string; now: number; lease: number; isSuspect: boolean; max?: number },
+  { seq, handler }: TaskKey,
+  { owner, now, lease, isSuspect, max = Infinity }: TakeValues,
 ): TakenDelivery {
-  const row = db.getOne<TakenRow>(`${TAKEN} WHERE seq = ?`, seq)
+  const row = db.getOne<TakenRow>(`${TAKEN} WHERE seq = ? AND handler = ?`, seq, handler)
   const attempt = row.attempts + (isSuspect ? row.alone : 1)
   const token = row.token + 1
   db.run(
-    'UPDATE task SET state = 1, attempts = ?, token = ?, alone = ?, owner = ?, started = ?, due = ? WHERE seq = ?',
-    ...[Math.min(attempt, max), token, Number(attempt > max), owner, now, now + lease, seq],
+    `UPDATE task SET state = 1, attempts = ?, token = ?, alone = ?, owner = ?, started = ?, due = ?
+     WHERE seq = ? AND handler = ?`,
+    ...[Math.min(attempt, max), token, Number(attempt > max), owner, now, now + lease, seq, handler],
   )
-  return { seq, token, attempt, isSuspect, ...readDelivery(row) }
+  return { seq, handler, token, attempt, isSuspect, ...readDelivery(row) }
 }
