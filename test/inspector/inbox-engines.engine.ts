@@ -133,6 +133,23 @@ function describePage(kind: Kind, tags: string[] = []): void {
       expect(panel.text).toMatch(/<code>Error: the &lt;map&gt; is away<\/code><\/a><\/th><td>2<\/td>/)
     })
 
+    it('shows that the inbox is paused, pauses it after a question, and resumes it', async () => {
+      const { inbox, page } = await openFilled(kind)
+      expect(factIn(await page.get('/inbox'), 'Workers')).toMatch(/^take deliveries +Pause workers\s*$/)
+      expect((await page.get('/inbox/pause')).text).toContain('Keep the workers of all processes from')
+      expect(await inbox.stats()).toMatchObject({ paused: false })
+      const paused = await page.post('/inbox/pause')
+      expect(noticeIn(paused)).toBe('The inbox is paused.')
+      expect(paused.text).toContain('1 pending, 2 dead, 2 unhandled, workers paused')
+      expect(await inbox.stats()).toMatchObject({ paused: true })
+      expect(factIn(paused, 'Workers')).toMatch(/^paused\s+Resume workers\s*$/)
+      await inbox.setConcurrency(5)
+      const resumed = await page.post('/inbox/resume')
+      expect(noticeIn(resumed)).toBe('The workers take deliveries again.')
+      expect(factIn(resumed, 'Concurrency')).toBe('5')
+      expect(await inbox.stats()).toMatchObject({ paused: false })
+    })
+
     it('retries or discards all deliveries of a state, and removes done ones, after it has asked', async () => {
       const { inbox, page } = await openFilled(kind)
       expect((await page.get('/inbox/retry-unhandled')).text).toContain('Retry 2 unhandled deliveries?')

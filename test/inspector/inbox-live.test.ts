@@ -277,3 +277,26 @@ it('refuses an object that is not an inbox', () => {
     'inspected must be a mock service, a request log or a durable inbox',
   )
 })
+
+it('shows an inbox without pause() and resume(), as those of older versions', async () => {
+  const { pause: _, resume: __, setConcurrency: ___, ...older } = createMemoryInbox()
+  const stats = async () => {
+    const { paused: _, ...counts } = await older.stats()
+    return counts
+  }
+  const page = await openPage({ ...older, stats } as unknown as DurableInbox)
+  const panel = await page.get('/inbox')
+  expect(factIn(panel, 'Waiting')).toBe('0')
+  expect(panel.text).not.toMatch(/Workers|Pause workers/)
+  expect((await page.get('/inbox/pause')).status).toBe(404)
+})
+
+it('tells open pages that the inbox was paused', async () => {
+  const inbox = createMemoryInbox()
+  const page = await openPage(inbox)
+  const stream = await openStream(page.url)
+  await stream.until(/\n\n/)
+  await inbox.pause()
+  await stream.until(/event: panels/)
+  stream.close()
+})

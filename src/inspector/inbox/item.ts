@@ -12,8 +12,11 @@ import { keyText, serviceText } from '../request.ts'
 import type { Action, AttemptEntry, Done, Item, Row, RowOutcome, SignatureFacts } from '../source.ts'
 
 export const METHODS = ['list', 'get', 'stats', 'retry', 'discard', 'purge'] as const
-/** What the page needs of an inbox. */
-export type Store = Pick<DurableInbox, (typeof METHODS)[number]>
+/** Methods that inboxes of older builds and of the user's own may lack. */
+export const OPTIONAL = ['pause', 'resume'] as const
+/** What the page uses of an inbox. */
+export type Store = Pick<DurableInbox, (typeof METHODS)[number]> &
+  Partial<Pick<DurableInbox, (typeof OPTIONAL)[number]>>
 
 const TONES: Readonly<Record<InboxState, RowOutcome['tone']>> = {
   waiting: 'pending',

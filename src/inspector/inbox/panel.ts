@@ -17,20 +17,21 @@ export function createInboxPanel(inbox: Store, samples: Samples): Panel {
     title: 'Inbox',
     actions: createPanelActions(inbox),
     async summary() {
-      const { waiting, active, dead, unhandled } = await readStats()
-      const rest = unhandled > 0 ? `, ${number(unhandled)} unhandled` : ''
+      const { waiting, active, dead, unhandled, paused } = await readStats()
+      const rest = `${unhandled > 0 ? `, ${number(unhandled)} unhandled` : ''}${paused ? ', workers paused' : ''}`
       return `${number(waiting + active)} pending, ${number(dead)} dead${rest}`
     },
     async render(tools) {
       const stats = await readStats()
-      return html`${renderStats(stats)}${renderRates(samples)}${await renderErrors(inbox, stats.dead, tools)}`
+      return html`${renderStats(stats, tools)}${renderRates(samples)}${await renderErrors(inbox, stats.dead, tools)}`
     },
   }
 }
 
 const number = (value: number): string => value.toLocaleString('en')
 
-function renderStats({ waiting, active, done, dead, unhandled, maxPending, oldest }: InboxStats): Html {
+function renderStats(stats: InboxStats, { button }: PanelTools): Html {
+  const { waiting, active, done, dead, unhandled, maxPending, oldest, paused, concurrency } = stats
   const pending = waiting + active
   // `geohook inbox ui` does not know the limit of the process that receives deliveries.
   const isLimited = Number.isFinite(maxPending)
@@ -48,6 +49,16 @@ function renderStats({ waiting, active, done, dead, unhandled, maxPending, oldes
       isLimited ? `${number(pending)} of at most ${number(maxPending)}: ${share} % full` : number(pending),
     ],
     ['Oldest waiting', oldest ? `received ${toDuration(Date.now() - +oldest)} ago` : 'none'],
+    [
+      'Workers',
+      // Inboxes of older builds do not have it.
+      paused === undefined
+        ? undefined
+        : paused
+          ? html`<span class="outcome bad">paused</span> ${button('resume')}`
+          : html`take deliveries ${button('pause')}`,
+    ],
+    ['Concurrency', concurrency?.toString()],
   ])
 }
 
@@ -93,6 +104,7 @@ function createPanelActions(inbox: Store): PanelAction[] {
     retry('unhandled', 'Retry unhandled deliveries'),
     purge('unhandled', 'discard-unhandled', 'Discard all unhandled deliveries'),
     purge('done', 'purge-done', 'Remove done deliveries'),
+    ...createPauseActions(inbox),
   ]
 
   async function describeAll(state: EndState): Promise<string> {
@@ -118,6 +130,26 @@ function createPanelActions(inbox: Store): PanelAction[] {
       run: async () => ({ message: `${past} ${describe(await inbox.purge({ state }), state)}.` }),
     }
   }
+}
+
+/** Actions whose buttons the content renders. */
+function createPauseActions({ pause, resume }: Store): PanelAction[] {
+  if (!pause || !resume) return []
+  return [
+    {
+      name: 'pause',
+      label: 'Pause workers',
+      isOnEntry: true,
+      question: () => 'Keep the workers of all processes from taking deliveries, until you resume?',
+      run: async () => pause().then(() => ({ message: 'The inbox is paused.' })),
+    },
+    {
+      name: 'resume',
+      label: 'Resume workers',
+      isOnEntry: true,
+      run: async () => resume().then(() => ({ message: 'The workers take deliveries again.' })),
+    },
+  ]
 }
 
 type EndState = PurgeOptions['state']

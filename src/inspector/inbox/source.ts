@@ -1,7 +1,7 @@
 import type { DurableInbox, InboxEntry, InboxState, InboxStats } from '../../inbox/durable-inbox.ts'
 import { InspectorError } from '../http.ts'
 import type { ListQuery, RowPage, Source } from '../source.ts'
-import { createActions, METHODS, type Store, toItem, toRow, toStoreError } from './item.ts'
+import { createActions, METHODS, OPTIONAL, type Store, toItem, toRow, toStoreError } from './item.ts'
 import { type Counts, createInboxPanel, Samples, STATES } from './panel.ts'
 
 const MAX_CHANGE_TYPES = 50
@@ -12,7 +12,8 @@ export const isInbox = (value: unknown): value is DurableInbox =>
 
 /** The methods of an inbox that the page uses. All errors of its store become pages with status 503. */
 function toStore(inbox: DurableInbox): Store {
-  const guarded = METHODS.map((name) => [
+  const names = [...METHODS, ...OPTIONAL.filter((name) => typeof inbox[name] === 'function')]
+  const guarded = names.map((name) => [
     name,
     async (...values: unknown[]) => {
       try {
@@ -147,7 +148,7 @@ function watchInbox(inbox: Store, onStats: (stats: InboxStats) => void): Source[
   async function compare(): Promise<void> {
     const stats = await inbox.stats()
     onStats(stats)
-    const isSame = last !== undefined && STATES.every((state) => stats[state] === last?.stats[state])
+    const isSame = ([...STATES, 'paused'] as const).every((name) => stats[name] === last?.stats[name])
     const isIdle = isSame && stats.waiting + stats.active === 0
     if (isIdle && last && !hasFailed) return
     const newest = mapStates((state) => ({ left: stats[state] }))

@@ -84,7 +84,7 @@ describe.concurrent('geohook inbox stats --fail-on', () => {
     ['oldest=5y'],
     ['dead=1,'],
     [''],
-  ])('rejects %s', ([conditions]) =>
+  ] as const)('rejects %s', ([conditions]) =>
     withInbox({}, async ({ run }) => {
       const result = await run('stats', '--fail-on', conditions)
       expect(result).toMatchObject({ code: 2, stdout: '' })
