@@ -67,7 +67,7 @@ export interface InboxStats extends Record<InboxState, number> {
   oldest?: Date
   /** True between {@link DurableInbox.pause} and {@link DurableInbox.resume}. */
   paused: boolean
-  /** The value of {@link DurableInbox.setConcurrency}. Absent if there is none. */
+  /** The value of {@link DurableInbox.setConcurrency}. Absent if it is not set. */
   concurrency?: number
 }
 

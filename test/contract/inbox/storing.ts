@@ -155,6 +155,7 @@ export function describeStoring(kind: InboxEngineKind): void {
         dead: 0,
         unhandled: 0,
         maxPending: 100_000,
+        paused: false,
       })
       expect(await inbox.list()).toEqual({ entries: [] })
       expect(await inbox.purge({ state: 'dead' })).toBe(0)
