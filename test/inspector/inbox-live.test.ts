@@ -292,10 +292,10 @@ it('shows an inbox without pause() and resume(), as those of older versions', as
 })
 
 it('tells open pages that the inbox was paused', async () => {
-  const inbox = createMemoryInbox()
+  const { inbox, calls } = counting(createMemoryInbox())
   const page = await openPage(inbox)
   const stream = await openStream(page.url)
-  await stream.until(/\n\n/)
+  await vi.waitUntil(() => calls.stats > 1, { timeout: 60_000 }) // the first poll has ended
   await inbox.pause()
   await stream.until(/event: panels/)
   stream.close()

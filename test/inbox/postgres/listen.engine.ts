@@ -46,6 +46,24 @@ await describeWith(POSTGRES, (connectionString) => {
       expect(Math.min(...delays)).toBeLessThan(300)
     })
 
+    it('wake the workers of other processes after resume()', async () => {
+      const [worker, operator] = [open(), open()]
+      const handled = new Map<string, number>()
+      worker.work({ handle: async ({ id }) => void handled.set(id, performance.now()) })
+      await until(async () => (await listeners()).length === 1)
+      const delays: number[] = []
+      for (const digit of [1, 2, 3, 4, 5]) {
+        await operator.pause()
+        await operator.put(deliveryWithId(idOf(digit)))
+        const started = performance.now()
+        await operator.resume()
+        await until(() => handled.has(idOf(digit)))
+        delays.push((handled.get(idOf(digit)) ?? 0) - started)
+      }
+      // Polls alone would take half a second on average.
+      expect(Math.min(...delays)).toBeLessThan(300)
+    })
+
     it.each([
       ['listen: false', {}],
       ['a pool with one connection', { max: 1 }],
