@@ -45,7 +45,7 @@ export async function openAttachment(
     // The caller's signal stays in effect while the stream is read.
     const signal = given ? AbortSignal.any([given, run.signal]) : run.signal
     return repeat(url, { ...run, signal }, connection, async (token) => {
-      const received = await send({ url, allowsOtherOrigin: true }, token, signal, connection.fetch)
+      const received = await send({ url, allowsOtherOrigin: true }, token, signal, connection)
       return open(received, attachment, showUrl(url))
     })
   })

@@ -151,7 +151,7 @@ export function toServiceError(
   if (!isOtherOrigin && [401, 403, 498, 499].includes(code))
     return new ChangesError('changes_token_rejected', {
       ...details,
-      hint: 'Check that the token is valid for this server and that its user or app may read the service and its changes.',
+      hint: 'Check that the token is valid for this server and that its user or app may read the service and its changes. A token that is bound to a referer needs the option referer.',
     })
   if (remedyOf(code) === 'retry')
     return new ChangesError('changes_unavailable', { ...details, hint: 'Try again later.' })

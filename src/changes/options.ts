@@ -34,6 +34,11 @@ export interface ChangesOptions {
    */
   token?: TokenSource
   /**
+   * The referer to which the token is bound, exactly as it was given to `generateToken` with `client=referer`: an http
+   * or https URL, or a host. Each request to `origins` sends it in the header `Referer`. Default: none.
+   */
+  referer?: string | undefined
+  /**
    * The origins of your services, for example `https://gis.example.com`. URLs from payloads and responses must be in
    * them, so that no other server gets the token. http is allowed only for loopback addresses.
    */
@@ -73,6 +78,7 @@ export interface ChangesOptions {
 
 const NAMES: OptionNames<ChangesOptions> = {
   token: true,
+  referer: must('be an http or https URL without a user name, or a host, in ASCII without blanks', isReferer),
   origins: true,
   inbox: must(
     'be an inbox of geohook, with the member generations',
@@ -102,7 +108,7 @@ export interface Settings {
 /** @throws {WebhookError} `config_invalid` */
 export function readOptions(options: Partial<ChangesOptions> = {}): Settings {
   checkOptions(options, NAMES)
-  const { token, origins, inbox, timeout = 300_000, limit = '256mb', fetch, observer } = options
+  const { token, referer, origins, inbox, timeout = 300_000, limit = '256mb', fetch, observer } = options
   // An unset environment variable must not mean "without a token".
   if (token === undefined && Object.hasOwn(options, 'token'))
     throw configInvalid(describeMissing('token', token))
@@ -112,6 +118,7 @@ export function readOptions(options: Partial<ChangesOptions> = {}): Settings {
     connection: {
       origins: new Origins(origins),
       tokens: readToken(token),
+      referer,
       limit: readSize('limit', limit),
       pollInterval: readInterval(options.pollInterval),
       fetch,
@@ -128,6 +135,12 @@ export function readOptions(options: Partial<ChangesOptions> = {}): Settings {
       ...(fieldsToCompare ? { fieldsToCompare: JSON.stringify({ fields: fieldsToCompare }) } : {}),
     },
   }
+}
+
+/** Characters outside of ASCII are not valid in a header, and a user name would be a secret. */
+function isReferer(value: unknown): boolean {
+  const isAscii = typeof value === 'string' && /^[!-~]+$/.test(value)
+  return isAscii && /^(?:https?:\/\/)?(?:\[[\da-f:.]+\]|[^/?#@:[\]]+)(?::\d+)?(?:[/?#]|$)/i.test(value)
 }
 
 function isNames(names: unknown): boolean {

@@ -24,6 +24,8 @@ import type { ChangesObserver, StepName, StepResult } from './types.ts'
 
 export interface Connection {
   tokens: Tokens
+  /** Sent with each request that may get the token. */
+  referer?: string | undefined
   origins: Origins
   /** Maximum size of a response in bytes. */
   limit: number
@@ -98,12 +100,12 @@ async function requestOnce(
   request: JsonRequest,
   token: string | undefined,
   signal: AbortSignal,
-  { limit, fetch }: Connection,
+  connection: Connection,
 ): Promise<Ending<Json>> {
   const shown = showUrl(request.url)
   const allowsOtherOrigin = request.step === 'fetch'
-  const received = await send({ ...request, allowsOtherOrigin }, token, signal, fetch)
-  const text = await readBody(received.response, limit, shown)
+  const received = await send({ ...request, allowsOtherOrigin }, token, signal, connection)
+  const text = await readBody(received.response, connection.limit, shown)
   const found = findFailure(received.response, text, request.step, shown)
   return 'answer' in found ? found : toEnding(received, found, shown)
 }
@@ -183,7 +185,7 @@ export async function send(
   { url, fields, allowsOtherOrigin }: OutgoingRequest,
   token: string | undefined,
   signal: AbortSignal,
-  request: Fetch = (target, init) => fetch(target, init),
+  { referer, fetch: request = (target, init) => fetch(target, init) }: Pick<Connection, 'referer' | 'fetch'>,
 ): Promise<FinalResponse> {
   let target = url
   let isOtherOrigin = false
@@ -191,7 +193,7 @@ export async function send(
     const response = await request(target, {
       redirect: 'manual',
       signal,
-      ...(isOtherOrigin ? {} : toRequest(fields, token)),
+      ...(isOtherOrigin ? {} : toRequest(fields, token, referer)),
     })
     const location = response.headers.get('location')
     if (response.status < 300 || response.status >= 400 || location === null)
@@ -203,15 +205,23 @@ export async function send(
         'Open the URL in a browser to see where it leads.',
       )
     target = requireTarget(location, target, allowsOtherOrigin)
-    // An origin that a redirect has left gets no token either if a later redirect returns to it.
+    // An origin that a redirect has left gets no token and no referer either if a later redirect returns to it.
     isOtherOrigin ||= target.origin !== url.origin
   }
 }
 
-function toRequest(fields: OutgoingRequest['fields'], token: string | undefined): RequestInit {
-  if (!fields) return token === undefined ? {} : { headers: { 'X-Esri-Authorization': `Bearer ${token}` } }
+function toRequest(
+  fields: OutgoingRequest['fields'],
+  token: string | undefined,
+  referer: string | undefined,
+): RequestInit {
+  const headers: Record<string, string> = referer === undefined ? {} : { Referer: referer }
+  if (!fields)
+    return {
+      headers: token === undefined ? headers : { ...headers, 'X-Esri-Authorization': `Bearer ${token}` },
+    }
   const body = new URLSearchParams({ ...fields, ...(token === undefined ? {} : { token }) })
-  return { method: 'POST', body }
+  return { method: 'POST', headers, body }
 }
 
 /** @throws {WebhookError} `changes_url_refused` */

@@ -25,6 +25,21 @@ describe('options', () => {
     [{ origins: ORIGINS, token: 7 }, 'token must be text, a function, or credentials'],
     [{ origins: ORIGINS, token: 'abc\n' }, 'token contains blanks, line breaks'],
     [{ origins: ORIGINS, token: undefined }, 'token is missing'],
+    ...[
+      7,
+      '',
+      'a b',
+      'a\r\nX: 1',
+      'a\u0000',
+      'm\u00fcnchen.example',
+      'ftp://gis.example.com',
+      'https://',
+      'https://user:secret@gis.example.com',
+      'user@gis.example.com',
+    ].map((referer): [unknown, string] => [
+      { origins: ORIGINS, referer },
+      'referer must be an http or https URL',
+    ]),
     [{ origins: ORIGINS, token: {} }, 'token must be text, a function, or credentials'],
     [
       { origins: ORIGINS, timeout: 999 },
@@ -46,6 +61,13 @@ describe('options', () => {
       expect.objectContaining({ code: 'config_invalid', message: expect.stringContaining(message) }),
     )
   })
+
+  it.each(['https://maps.example.com/app?a=b@c', 'http://[::1]:8080', 'maps.example.com:8443', 'http'])(
+    'referer may be %s',
+    (referer) => {
+      expect(() => createChanges({ origins: ORIGINS, referer })).not.toThrow()
+    },
+  )
 
   it('origins may end with a slash, have a port, and be this machine', () => {
     const origins = [

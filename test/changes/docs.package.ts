@@ -13,6 +13,7 @@ const namesUnder = (heading: string): string[] => {
 it('docs/changes.md lists every option of createChanges', () => {
   const options: Record<keyof ChangesOptions, true> = {
     token: true,
+    referer: true,
     origins: true,
     inbox: true,
     timeout: true,

@@ -6,8 +6,17 @@ import {
   type TokenSource,
 } from 'geohook/changes'
 import { describe, expect, it } from 'vitest'
-import { startHostile } from './contract/hostile-server.ts'
+import { DOCUMENT, type Got, raw, redirect, startHostile } from './contract/hostile-server.ts'
 import { FAST, startService, TOKEN } from './support.ts'
+
+const ATTACHMENT = {
+  attachmentId: 1,
+  globalId: '',
+  parentGlobalId: '',
+  name: '',
+  contentType: 'image/png',
+  size: 5,
+}
 
 describe('tokens', () => {
   it('a service that needs no token gets none', async () => {
@@ -108,6 +117,41 @@ describe('tokens', () => {
       expect(got.map(({ all }) => /token-of-\d+/.exec(all)?.[0])).toEqual(
         Array(3).fill(`token-of-${new URL(origin).port}`),
       )
+  })
+})
+
+describe('the referer', () => {
+  const REFERER = 'https://maps.example.com/app'
+  const referersOf = (got: Got[]) => got.map(({ all }) => /"referer":"([^"]*)"/.exec(all)?.[1])
+
+  it('is sent with each request to the service, but not to the origin of a redirect, nor back', async () => {
+    const server = await startHostile({ again: DOCUMENT })
+    const files = await startHostile({ file: redirect(`${server.origin}/again`) })
+    const first = await startHostile({
+      extractChanges: redirect('/moved', 307),
+      moved: (res, origin) => res.end(JSON.stringify({ statusUrl: `${origin}/status` })),
+      file: redirect(`${files.origin}/file`),
+      picture: raw(200, 'bytes', { 'content-type': 'image/png' }),
+    })
+    const origins = [first.origin, server.origin]
+    const changes = createChanges({ origins, referer: REFERER, token: TOKEN, pollInterval: FAST })
+    await changes.of(first.event)
+    await changes.download({ ...ATTACHMENT, url: `${first.origin}/picture` })
+    expect(first.got.map(({ method, path }) => `${method} ${path.split('/').at(-1)}`)).toEqual([
+      'POST extractChanges',
+      'POST moved',
+      'POST status',
+      'GET file',
+      'GET picture',
+    ])
+    expect(referersOf(first.got)).toEqual(Array(5).fill(REFERER))
+    expect(referersOf([...files.got, ...server.got])).toEqual([undefined, undefined])
+  })
+
+  it('is none without the option', async () => {
+    const server = await startHostile()
+    await createChanges({ origins: [server.origin], pollInterval: FAST }).of(server.event)
+    expect(referersOf(server.got)).toEqual([undefined, undefined, undefined])
   })
 })
 

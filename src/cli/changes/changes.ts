@@ -22,6 +22,7 @@ import type { Io } from '../terminal/io.ts'
 interface Options extends TokenOptions, CaOptions {
   origin?: string[]
   after?: number
+  referer?: string
   attachments?: true
   timeout: number
 }
@@ -47,6 +48,7 @@ export function createChangesCommand(io: Io): Command {
       'begin after this generation, instead of at the beginning of the window',
       wholeNumber(0, Number.MAX_SAFE_INTEGER),
     )
+    .option('--referer <referer>', 'referer to which the token is bound, a URL or a host')
     .option('--attachments', 'also list added, updated and deleted attachments')
     .addOption(
       new Option('--timeout <time>', 'maximum duration, for example 90s or 15m')
@@ -69,9 +71,10 @@ async function extract(io: Io, text: string, options: Options): Promise<void> {
   const { fetch, failure } = createFetch(await readTrust(io, options), LIMIT)
   const { events, origins } = await readSource(io, text, options)
   const { createChanges, readEditor } = await import('../../changes/index.ts')
-  const { timeout, attachments } = options
+  const { timeout, attachments, referer } = options
   const changes = createChanges({
     ...(token === undefined ? {} : { token }),
+    referer,
     origins,
     timeout: io.wait(timeout),
     attachments,

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { DOCUMENT, startHostile } from '../../changes/contract/hostile-server.ts'
 import { FAST, type Service, startService, TOKEN } from '../../changes/support.ts'
 import { createFolder, geohook, parseStdout } from '../../helpers/cli.ts'
 import { START } from '../../mock/features/extract/support.ts'
@@ -54,6 +55,16 @@ describe('geohook changes', () => {
     const result = await geohook(['changes', URL_OF(service), '--json'], { env })
     expect(result).toMatchObject({ code: 0, stderr: '' })
     expect(parseStdout(result)).toEqual(await service.changes().of(service.event()))
+  })
+
+  it('sends the referer of --referer, which must be a URL or a host', async () => {
+    const server = await startHostile({ extractChanges: DOCUMENT })
+    const url = URL_OF(server)
+    const sent = await geohook(['changes', url, '--referer', 'maps.example.com'], { env })
+    expect(sent.code).toBe(0)
+    expect(server.got.map(({ all }) => /"referer":"([^"]*)"/.exec(all)?.[1])).toEqual(['maps.example.com'])
+    const refused = await geohook(['changes', url, '--referer', 'not a host'], { env })
+    expect(refused).toMatchObject({ code: 2, stderr: expect.stringContaining('referer must be an http') })
   })
 
   it('accepts the percent-encoded URL of a payload', async () => {
