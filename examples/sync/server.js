@@ -55,7 +55,7 @@ const receiver = createReceiver({
 })
 
 const mirror = await openMirror({ url: DATABASE_URL, path: MIRROR })
-const sync = createSync({ mirror, changes, token })
+const sync = createSync({ mirror, changes })
 
 // One call handles all deliveries that arrive within a second, or during the previous call.
 const workers = inbox.work(receiver, { coalesce: { by: 'service', wait: 1000 } })

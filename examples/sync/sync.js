@@ -1,7 +1,6 @@
 // Copies a feature service into the mirror, and applies its changes. Both are idempotent.
 
-/** @param token a token for the service, if it requires one */
-export function createSync({ mirror, changes, token }) {
+export function createSync({ mirror, changes }) {
   /** Applies the changes behind an event in one transaction. Overwrites rows with the current features. */
   function apply(event, context) {
     return mirror.transaction(async (sql) => {
@@ -26,31 +25,13 @@ export function createSync({ mirror, changes, token }) {
     await mirror.transaction(async (sql) => {
       await sql('delete from attachments')
       await sql('delete from features')
-      const { layers, tables } = await ask(service, {}, signal)
-      for (const { id } of [...layers, ...tables]) await copyLayer(sql, `${service}/${id}`, id, signal)
+      const pages = changes.query(service, { attachments: true, signal })
+      for await (const { layer, features, attachments } of pages) {
+        for (const feature of features) await saveFeature(sql, layer, feature)
+        for (const file of attachments) await saveAttachment(sql, layer, file, { signal })
+      }
     })
     console.log('copied all features')
-  }
-
-  async function copyLayer(sql, url, id, signal) {
-    const { objectIdField, hasAttachments } = await ask(url, {}, signal)
-    for (let last = -1; ; ) {
-      // Pages begin after an object id instead of an offset, so that deletions do not cause skipped features.
-      const page = { where: `${objectIdField} > ${last}`, orderByFields: objectIdField, outFields: '*' }
-      const { features } = await ask(`${url}/query`, { ...page, resultRecordCount: 1000 }, signal)
-      if (features.length === 0) return
-      for (const feature of features) {
-        last = feature.attributes[objectIdField]
-        await saveFeature(sql, id, feature)
-        if (!hasAttachments) continue
-        const { attachmentInfos } = await ask(`${url}/${last}/attachments`, {}, signal)
-        const parentGlobalId = globalIdOf(feature)
-        for (const info of attachmentInfos) {
-          const file = { ...info, parentGlobalId, url: `${url}/${last}/attachments/${info.id}` }
-          await saveAttachment(sql, id, file, { signal })
-        }
-      }
-    }
   }
 
   async function saveAttachment(sql, layer, file, { signal }) {
@@ -63,15 +44,6 @@ export function createSync({ mirror, changes, token }) {
           content_type = excluded.content_type, bytes = excluded.bytes`,
       ...[layer, toKey(globalId), toKey(parentGlobalId), name, contentType, bytes],
     )
-  }
-
-  async function ask(url, fields, signal) {
-    const body = new URLSearchParams({ ...fields, f: 'json', ...(token && { token }) })
-    const response = await fetch(url, { method: 'POST', body, signal, redirect: 'error' })
-    const answer = await response.json()
-    // Services return most errors with HTTP status 200.
-    if (answer.error) throw new Error(`${url}: ${answer.error.code} ${answer.error.message}`)
-    return answer
   }
 
   return { apply, copy }

@@ -23,9 +23,10 @@ import {
   readOptions,
   readServiceUrl,
 } from './options.ts'
-import { type Connection, hideInError, type Run, runWithin } from './request.ts'
+import { type FeaturePage, type QueryOptions, readPages, readQueryOptions } from './query.ts'
+import { type Connection, hideInError, type Run, requestJson, runWithin } from './request.ts'
 import { readRequests, type ServiceRequest } from './source.ts'
-import type { Attachment, Changes, ChangesContext, ChangesSource, CopyService } from './types.ts'
+import type { Attachment, Changes, ChangesContext, ChangesSource, CopyService, StepName } from './types.ts'
 
 /** A call of `of` with an inbox. */
 interface HandlerCall {
@@ -62,6 +63,33 @@ export interface ChangesClient {
     options?: { signal?: AbortSignal | undefined },
   ): Promise<ReadableStream<Uint8Array>>
   /**
+   * Reads the current features of a service page by page, for example in `resync`. Each page is requested when it is
+   * asked for. Edits that are made during the query may or may not be included. The option `timeout` limits each
+   * request with its retries.
+   *
+   * @param service URL of the feature service
+   * @throws {WebhookError} `config_invalid` at once; during iteration `changes_url_refused`, `changes_token_rejected`,
+   * `changes_failed`, `changes_timeout`, `changes_malformed`, `changes_too_large`, `changes_unavailable`; the abort
+   * reason if the signal is aborted
+   *
+   * @example
+   * ```ts
+   * import { createChanges } from 'geohook/changes'
+   *
+   * const changes = createChanges({ token: 'secret', origins: ['https://gis.example.com'] })
+   * const service = 'https://gis.example.com/server/rest/services/Parcels/FeatureServer'
+   *
+   * export async function printTrees(signal?: AbortSignal) {
+   *   const pages = changes.query(service, { layer: 0, where: 'height > 10', signal })
+   *   for await (const { features } of pages) for (const { attributes } of features) console.log(attributes)
+   * }
+   * ```
+   */
+  query<Attributes extends object = Record<string, unknown>>(
+    service: string,
+    options?: QueryOptions,
+  ): AsyncGenerator<FeaturePage<Attributes>, void, undefined>
+  /**
    * Polls the current generations of services, at the start and at intervals. For changes that no delivery announced,
    * it puts a delivery with one event `FeaturesEdited` of the kind `caught_up` into the inbox, whose workers run the
    * handlers. The first poll does this at once; later polls wait until the next one, because a delivery may be on its
@@ -76,7 +104,7 @@ export interface ChangesClient {
    * Requires the option `inbox`.
    *
    * @param service URL of the feature service
-   * @param copy called once; reads all features, for example with queries
+   * @param copy called once; reads all features, for example with {@link query}
    * @param context in a handler, its third argument as a whole: otherwise the copy would wait for the handler itself
    * @throws {WebhookError} `config_invalid`, and the codes of {@link of}; any error that `copy` throws
    */
@@ -186,6 +214,23 @@ export function createChanges(options: ChangesOptions): ChangesClient {
     },
     download: (attachment, options) =>
       safely(() => openAttachment(attachment, connection, timeout, options?.signal)),
+    query<Attributes extends object>(service: string, options?: QueryOptions) {
+      const [url, given] = blameCaller(
+        changes.query,
+        () => [readServiceUrl(service, origins), readQueryOptions(options)] as const,
+      )
+      const ask = (step: StepName, path: string, fields = {}) => {
+        const request = {
+          step,
+          service: url,
+          url: new URL(`${url}${path}`),
+          fields: { ...fields, f: 'json' },
+        }
+        return safely(() => runWithin(timeout, given.signal, (run) => requestJson(request, run, connection)))
+      }
+      const pages = readPages({ service: url, outSR: settings.parameters.outSR, ask }, given)
+      return pages as AsyncGenerator<FeaturePage<Attributes>, void, undefined>
+    },
     catchUp(options) {
       const [parts, config] = blameCaller(
         changes.catchUp,

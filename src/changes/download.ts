@@ -194,7 +194,7 @@ function readLayer(edit: Json, service: string): LayerChanges {
   }
 }
 
-function readFeatures(value: unknown, name: string): Feature[] {
+export function readFeatures(value: unknown, name: string): Feature[] {
   const rows = readList(value, name)
   for (const [index, row] of rows.entries()) {
     if (!isObject(row.attributes)) throw invalid(`${name}.attributes`, 'an object')
@@ -211,7 +211,7 @@ function idOf({ attributes }: Feature): unknown {
   return values.get('globalid') ?? values.get('objectid')
 }
 
-function readAttachment(row: Json): Attachment {
+export function readAttachment(row: Json): Attachment {
   const text = (name: string): string => (typeof row[name] === 'string' ? row[name] : '')
   // JSON also has numbers such as 1e400, which become Infinity.
   const number = (name: string): number => {
@@ -236,7 +236,7 @@ function readMember(value: Json, name: string): Json {
   return member
 }
 
-function readList(value: unknown, name: string): Json[] {
+export function readList(value: unknown, name: string): Json[] {
   const list = value ?? []
   if (!Array.isArray(list) || !list.every(isObject)) throw invalid(name, 'a list of objects')
   return list
@@ -249,10 +249,10 @@ function readIds(value: unknown, name: string): (number | string)[] {
   return list
 }
 
-function readNumber(value: unknown, name: string): number {
+export function readNumber(value: unknown, name: string): number {
   if (Number.isSafeInteger(value)) return value as number
   throw invalid(name, 'an integer')
 }
 
 const invalid = (name: string, kind: string): Error =>
-  malformed(`the member ${name} of the changes is not ${kind}`)
+  malformed(`the member ${name} of the response is not ${kind}`)

@@ -157,7 +157,7 @@ export function toServiceError(
     return new ChangesError('changes_unavailable', { ...details, hint: 'Try again later.' })
   return new ChangesError('changes_failed', {
     ...details,
-    hint: 'Check that the service tracks changes (its capabilities contain ChangeTracking) and still has its layers.',
+    hint: 'Check the request, and that the service tracks changes (its capabilities contain ChangeTracking) and still has its layers.',
   })
 }
 

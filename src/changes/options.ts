@@ -143,7 +143,7 @@ function isReferer(value: unknown): boolean {
   return isAscii && /^(?:https?:\/\/)?(?:\[[\da-f:.]+\]|[^/?#@:[\]]+)(?::\d+)?(?:[/?#]|$)/i.test(value)
 }
 
-function isNames(names: unknown): boolean {
+export function isNames(names: unknown): boolean {
   // every() skips holes, includes() does not.
   return Array.isArray(names) && names.length > 0 && !names.some(isFilledText) && !names.includes(undefined)
 }

@@ -301,7 +301,7 @@ async function discard(response: Response): Promise<void> {
 const tooLarge = (limit: number, shown: string): ChangesError =>
   new ChangesError('changes_too_large', {
     message: `the response of ${shown} is larger than ${limit} bytes`,
-    hint: 'Raise the option limit, or extract more often so that the windows are smaller.',
+    hint: 'Raise the option limit, or extract more often so that the windows are smaller. In a query, name fewer outFields.',
   })
 
 /** Runs a step inside the observer's `around`. It runs exactly once, whatever `around` does. */
@@ -355,7 +355,7 @@ export async function runWithin<Result>(
   const expire = (): void => {
     const job = run.state === undefined ? '' : `; the state of the job was ${run.state.slice(0, 100)}`
     const error = new ChangesError('changes_timeout', {
-      message: `the changes did not arrive within ${timeout} ms${job}`,
+      message: `there was no result within ${timeout} ms${job}`,
       hint: 'Try again later, or raise the option timeout. Keep it below the timeout of the inbox.',
       state: run.state,
     })

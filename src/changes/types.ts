@@ -80,9 +80,10 @@ export interface ChangesContext {
 
 /**
  * A step of an extraction: `submit` requests the changes, `poll` the state of a job, `fetch` its result file, and
- * `describe` the current generations of a service.
+ * `describe` the current generations of a service. A query has `describe`, which requests the descriptions of layers,
+ * and `query`, which requests a page or the attachments of a feature.
  */
-export type StepName = 'submit' | 'poll' | 'fetch' | 'describe'
+export type StepName = 'submit' | 'poll' | 'fetch' | 'describe' | 'query'
 
 /** The result of a step. */
 export interface StepResult {
@@ -94,7 +95,7 @@ export interface StepResult {
   error?: unknown
 }
 
-/** One step of an extraction, including the retries of its request. */
+/** One step of an extraction or query, including the retries of its request. */
 export interface Step {
   step: StepName
   /** URL of the feature service. */
@@ -103,7 +104,7 @@ export interface Step {
   run: () => Promise<StepResult>
 }
 
-/** Functions that are called during extractions. Their return values and exceptions are ignored. */
+/** Functions that are called during extractions and queries. Their return values and exceptions are ignored. */
 export interface ChangesObserver {
   /**
    * Called when a step begins. If the observer calls `run` synchronously, the requests of the step are sent inside that
@@ -124,7 +125,8 @@ export interface ResyncContext {
 }
 
 /**
- * Copies all features of a service, and removes features that the service no longer has.
+ * Copies all features of a service, for example with {@link ChangesClient.query}, and removes features that the service
+ * no longer has.
  *
  * @param service URL of the feature service
  */
