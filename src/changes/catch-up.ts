@@ -31,7 +31,7 @@ export interface CatchUp {
  */
 export function startCatchUp(parts: CatchUpParts, options: CatchUpOptions): CatchUp {
   const { inbox, track } = parts
-  const { services, every, resync, onError } = options
+  const { services, every, resync, onCaughtUp, onError } = options
   const { generations } = inbox
   const stop = new AbortController()
   const { signal } = stop
@@ -40,22 +40,47 @@ export function startCatchUp(parts: CatchUpParts, options: CatchUpOptions): Catc
   /** Id of the last delivery that was put into the inbox, by service. */
   const announced = new Map<string, string>()
   const reported = new Map<string, string>()
+  /** The services for which `onCaughtUp` was called, and that have not missed changes, been copied or failed since. */
+  const caughtUp = new Set<string>()
 
   async function check(service: string): Promise<void> {
+    const before = previous.get(service)
+    let current = await compare(service)
+    const { marks, handled, status } = current
+    let isMissing = false
+    if (status.kind === 'behind') {
+      isMissing = !before || isOverdue(status, handled, before)
+      if (isMissing) await announce(service, status, marks.get(COPIES))
+    } else if (status.kind !== 'handled') {
+      caughtUp.delete(service)
+      await copy(service, status.kind)
+      // Edits during the copy are missing until they have been handled.
+      current = await compare(service)
+      isMissing = current.status.kind !== 'handled'
+    }
+    await generations.raise(seenKey(service), new Map([[HIGHEST, highestOf(current.layers)]]))
+    if (isMissing) caughtUp.delete(service)
+    else announceCaughtUp(service)
+  }
+
+  async function compare(service: string) {
     // Read before the request: another process may store the newer generations that it sees meanwhile.
     const marks = await generations.get(seenKey(service))
-    const current = await track(service, signal)
+    const layers = await track(service, signal)
     const handled = await generations.get(service)
-    const seen = marks.get(HIGHEST)
-    const status = compareGenerations(current, handled, seen)
-    const before = previous.get(service)
-    previous.set(service, toGenerations(current))
+    previous.set(service, toGenerations(layers))
     // Only a copy stores this mark: deliveries can be handled before it, and polls without `resync` copy nothing.
-    if (resync && !marks.has(COPIES)) await copy(service, 'unknown')
-    else if (status.kind === 'behind') {
-      if (!before || isOverdue(status, handled, before)) await announce(service, status, marks.get(COPIES))
-    } else if (status.kind !== 'handled') await copy(service, status.kind)
-    await generations.raise(seenKey(service), new Map([[HIGHEST, highestOf(current)]]))
+    const status: SyncStatus =
+      resync && !marks.has(COPIES)
+        ? { kind: 'unknown' }
+        : compareGenerations(layers, handled, marks.get(HIGHEST))
+    return { marks, layers, handled, status }
+  }
+
+  function announceCaughtUp(service: string): void {
+    if (caughtUp.has(service) || signal.aborted) return
+    caughtUp.add(service)
+    callSafely(() => onCaughtUp?.(service))
   }
 
   async function announce(service: string, changes: Behind, copies: number | undefined): Promise<void> {
@@ -104,11 +129,9 @@ export function startCatchUp(parts: CatchUpParts, options: CatchUpOptions): Catc
   }
 
   function report(service: string, error: unknown): void {
+    caughtUp.delete(service)
     // What `resync` throws can be an object that throws when it is read.
-    try {
-      if (onError) Promise.resolve(onError(error, service)).catch(() => {})
-      else warnOnce(service, error)
-    } catch {}
+    callSafely(() => (onError ? onError(error, service) : warnOnce(service, error)))
   }
 
   function warnOnce(service: string, error: unknown): void {
@@ -154,6 +177,13 @@ export function startCatchUp(parts: CatchUpParts, options: CatchUpOptions): Catc
       await polling
     },
   }
+}
+
+/** Calls a function of the user, and ignores its errors. */
+function callSafely(call: () => unknown): void {
+  try {
+    Promise.resolve(call()).catch(() => {})
+  } catch {}
 }
 
 /**

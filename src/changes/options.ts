@@ -177,6 +177,12 @@ export interface CatchUpOptions {
    */
   resync?: CopyService | undefined
   /**
+   * Called with the URL of a service when a poll finds that no changes are missing: all changes, or at least those that
+   * the previous poll saw, have been handled or are in the copy. Called at the first such poll, and again at the first
+   * one after missing changes, a copy or an error. Its errors are ignored.
+   */
+  onCaughtUp?: ((service: string) => unknown) | undefined
+  /**
    * Called with each error of a poll: a `WebhookError` with one of the codes of `geohook/changes`, or the error that
    * `resync` threw. Default: emits a process warning whenever the error code of a service changes.
    */
@@ -187,18 +193,20 @@ const CATCH_UP_NAMES: OptionNames<CatchUpOptions> = {
   services: true,
   every: milliseconds(100),
   resync: isFunction,
+  onCaughtUp: isFunction,
   onError: isFunction,
 }
 
 /** @throws {WebhookError} `config_invalid` */
 export function readCatchUpOptions(options: CatchUpOptions, origins: Origins): CatchUpOptions {
-  const { services, every, resync, onError } = checkOptions(options, CATCH_UP_NAMES)
+  const { services, every, resync, onCaughtUp, onError } = checkOptions(options, CATCH_UP_NAMES)
   if (!Array.isArray(services) || services.length === 0)
     throw configInvalid('services must be an array with at least one URL of a feature service')
   return {
     services: [...new Set(services.map((url) => readServiceUrl(url, origins)))],
     every,
     resync,
+    onCaughtUp,
     onError,
   }
 }

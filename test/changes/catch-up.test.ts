@@ -306,6 +306,7 @@ describe('catchUp', () => {
     [{ services: ['not a URL'] }, 'plain http or https URL'],
     [{ every: 99 }, 'every must be a whole number'],
     [{ resync: 'copy' }, 'resync must be a function'],
+    [{ onCaughtUp: true }, 'onCaughtUp must be a function'],
     [{ evry: 100 }, 'did you mean every?'],
   ])('rejects %j', async (options, message) => {
     const { changes, parcels } = await start()
