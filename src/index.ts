@@ -34,6 +34,8 @@ export type {
   HandlerOptions,
   HeaderBag,
   Inbox,
+  InboxState,
+  InboxStats,
   JoinedDeliveries,
   KeyFunction,
   Observer,

@@ -76,8 +76,8 @@ describe('the README and the docs', () => {
     )
   })
 
-  it('document every kind of outcome', () => {
-    const { outcomes } = createReceiver({ signatureKey: 'k' }).stats()
+  it('document every kind of outcome', async () => {
+    const { outcomes } = await createReceiver({ signatureKey: 'k' }).stats()
     const documented = new Set(rows('Outcomes').map(([, , , kind = '']) => kind.replaceAll('`', '')))
     expect([...documented].sort()).toEqual(Object.keys(outcomes).sort())
   })

@@ -1,12 +1,15 @@
-import type { AttemptContext, Delivery, HandleOptions, Inbox, StoredDelivery } from '../receiver/types.ts'
+import type {
+  AttemptContext,
+  Delivery,
+  HandleOptions,
+  Inbox,
+  InboxState,
+  InboxStats,
+  StoredDelivery,
+} from '../receiver/types.ts'
 import type { GenerationStore } from './generations.ts'
 
-/**
- * State of a delivery: `waiting` for its next attempt; `active` while a process runs its handlers; `done` after its
- * handlers succeeded; `dead` (a dead letter) after its last attempt failed; `unhandled` if no worker had a handler
- * for it.
- */
-export type InboxState = 'waiting' | 'active' | 'done' | 'dead' | 'unhandled'
+export type { InboxState, InboxStats }
 
 /** A failed attempt to handle a delivery. */
 export interface FailedAttempt {
@@ -57,18 +60,6 @@ export interface InboxItem extends InboxEntry {
   delivery: StoredDelivery
   /** One entry for each name of handlers: a single one if none has a name. */
   fates: InboxEntry[]
-}
-
-/** Number of deliveries in each state, the limit on pending ones, and the settings for the workers. */
-export interface InboxStats extends Record<InboxState, number> {
-  /** Maximum number of waiting and active deliveries. At this limit, the inbox rejects new deliveries. */
-  maxPending: number
-  /** When the oldest waiting delivery was received. */
-  oldest?: Date
-  /** True between {@link DurableInbox.pause} and {@link DurableInbox.resume}. */
-  paused: boolean
-  /** The value of {@link DurableInbox.setConcurrency}. Absent if it is not set. */
-  concurrency?: number
 }
 
 /** Options of {@link DurableInbox.list}. */

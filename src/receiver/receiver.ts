@@ -24,6 +24,7 @@ import type {
   Handler,
   HandlerContext,
   HandlerOptions,
+  Inbox,
   NextResult,
   Outcome,
   Receiver,
@@ -143,11 +144,15 @@ class HookReceiver<Payload> implements Receiver<Payload> {
     return this.#handlers.dispatch(await this.#toDelivery(stored), context)
   }
 
-  stats: Receiver['stats'] = () => ({
-    outcomes: { ...this.#outcomes },
-    inFlight: this.#inFlight,
-    closed: !!this.#closed,
-  })
+  stats: Receiver['stats'] = async () => {
+    const counted = {
+      outcomes: { ...this.#outcomes },
+      inFlight: this.#inFlight,
+      closed: !!this.#closed,
+    }
+    const inbox = await readInbox(this.#config.inbox)
+    return inbox === undefined ? counted : { ...counted, inbox }
+  }
 
   close: Receiver['close'] = async () => {
     this.#closed ??= new Promise((resolve) => {
@@ -278,6 +283,15 @@ class HookReceiver<Payload> implements Receiver<Payload> {
   /** Without this check, stored deliveries would count as done although no handler will ever run. */
   #requireHandlers(): void {
     if (this.#handlers.size === 0) throw configInvalid('handle() needs a handler: call receiver.on() first')
+  }
+}
+
+/** Resolves with null while the inbox cannot be read, and with undefined if it has no `stats()`. */
+async function readInbox(inbox: Inbox | undefined): Promise<ReceiverStats['inbox']> {
+  try {
+    return typeof inbox?.stats === 'function' ? await inbox.stats() : undefined
+  } catch {
+    return null
   }
 }
 

@@ -261,6 +261,27 @@ export interface Inbox {
    * it, otherwise with any other value. Rejects if the delivery cannot be stored.
    */
   put(delivery: Delivery): Promise<unknown>
+  /** Counts the deliveries, for `receiver.stats()`. Optional. Rejects while they cannot be counted. */
+  stats?(): Promise<InboxStats>
+}
+
+/**
+ * State of a delivery: `waiting` for its next attempt; `active` while a process runs its handlers; `done` after its
+ * handlers succeeded; `dead` (a dead letter) after its last attempt failed; `unhandled` if no worker had a handler
+ * for it.
+ */
+export type InboxState = 'waiting' | 'active' | 'done' | 'dead' | 'unhandled'
+
+/** Number of deliveries in each state, the limit on pending ones, and the settings for the workers. */
+export interface InboxStats extends Record<InboxState, number> {
+  /** Maximum number of waiting and active deliveries. At this limit, the inbox rejects new deliveries. */
+  maxPending: number
+  /** When the oldest waiting delivery was received. */
+  oldest?: Date
+  /** True between `pause()` and `resume()` of the inbox. */
+  paused: boolean
+  /** The value of `setConcurrency()` of the inbox. Absent if it is not set. */
+  concurrency?: number
 }
 
 /** Options of {@link createReceiver}, also listed in docs/reference.md. */
@@ -344,6 +365,8 @@ export interface ReceiverStats {
   inFlight: number
   /** True after `close()` was called. */
   closed: boolean
+  /** The deliveries in the inbox, or null while it cannot be read. Absent without an inbox that has `stats()`. */
+  inbox?: InboxStats | null
 }
 
 /** Receives webhooks: verifies and decodes requests, and passes their events to handlers. */
@@ -397,7 +420,8 @@ export interface Receiver<Payload = unknown> {
    */
   handle(stored: StoredDelivery, options?: HandleOptions): Promise<HandleResult>
   /**
-   * Returns counters for a health endpoint. Calls are cheap.
+   * Counts requests, and the deliveries in the inbox, for a health endpoint. Never rejects. Waits for the inbox: while
+   * its store is unreachable, up to 5 seconds with PostgreSQL.
    *
    * @example
    * ```ts
@@ -405,13 +429,14 @@ export interface Receiver<Payload = unknown> {
    * import { createReceiver } from 'geohook'
    *
    * const receiver = createReceiver({ signatureKey: 'parcels2026' })
-   * createServer((_, res) => {
-   *   const stats = receiver.stats()
-   *   res.writeHead(stats.closed ? 503 : 200).end(JSON.stringify(stats))
+   * createServer(async (_, res) => {
+   *   const stats = await receiver.stats()
+   *   const isReady = !stats.closed && stats.inbox !== null
+   *   res.writeHead(isReady ? 200 : 503).end(JSON.stringify(stats))
    * }).listen(3001)
    * ```
    */
-  stats(): ReceiverStats
+  stats(): Promise<ReceiverStats>
   /**
    * Rejects new requests with 503, and resolves when all requests in flight have a response. A handler must not await
    * `close()`, because `close()` waits for that handler.

@@ -89,7 +89,7 @@ it('leaves no timer if the client disconnects during its body', async () => {
   await begun.gate
   socket.destroy()
   await recorder.waitFor('refused body_aborted')
-  while (receiver.stats().inFlight > 0) await setImmediate()
+  while ((await receiver.stats()).inFlight > 0) await setImmediate()
   expect(vi.getTimerCount()).toBe(0)
 })
 
@@ -194,5 +194,5 @@ it.each([
     `${delivery}${framing}\r\n\r\n${body}${delivery}connection: close\r\ncontent-length: 2\r\n\r\n{}`,
   )
   expect((await text(socket)).match(/HTTP\/1.1 \d+/g)).toEqual(['HTTP/1.1 413', 'HTTP/1.1 200'])
-  expect(receiver.stats().outcomes.handled).toBe(1)
+  expect((await receiver.stats()).outcomes.handled).toBe(1)
 })

@@ -82,9 +82,9 @@ async function start(serve: (receiver: Receiver) => Http2Server | Promise<Http2S
 }
 
 /** Advances the fake timers until the check passes. Returns the number of seconds. */
-async function secondsUntil(check: () => boolean): Promise<number> {
+async function secondsUntil(check: () => boolean | Promise<boolean>): Promise<number> {
   let milliseconds = 0
-  for (; !check() && milliseconds < 60_000; milliseconds += 100) {
+  for (; !(await check()) && milliseconds < 60_000; milliseconds += 100) {
     await vi.advanceTimersByTimeAsync(100)
     for (let turn = 0; turn < 5; turn++) await setImmediate()
   }
@@ -126,7 +126,8 @@ describe.each(Object.entries(SERVERS))('in %s', (_, serve) => {
         for (const request of requests) send(...request, ERRORS[error] as Buffer)
         while (open.requests < requests.length) await setImmediate()
         const sessions = error.startsWith('RST') ? requests.length : 0
-        const isIdle = () => receiver.stats().inFlight + open.streams === 0 && open.sessions === sessions
+        const isIdle = async () =>
+          (await receiver.stats()).inFlight + open.streams === 0 && open.sessions === sessions
         // 10 seconds for the body, 5 for the response, and twice 5 for the session.
         expect(await secondsUntil(isIdle)).toBeLessThanOrEqual(25)
         const closed = vi.fn()
@@ -150,5 +151,5 @@ it('a session stays open while a handler runs, even if its client acknowledges n
   while (open.requests < 1) await setImmediate()
   expect(await secondsUntil(() => open.streams === 0)).toBeCloseTo(30, 0)
   expect(open.sessions).toBe(1)
-  expect(receiver.stats().outcomes.handled).toBe(1)
+  expect((await receiver.stats()).outcomes.handled).toBe(1)
 })

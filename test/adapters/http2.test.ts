@@ -74,7 +74,7 @@ it.each([10, 1_000, 300_000])(
     expect(lengths).toEqual(answers.map(() => Buffer.byteLength(body)))
     expect((await deliver('0'.repeat(64)))[0]).toBe(401)
     await receiver.close()
-    expect(receiver.stats().inFlight).toBe(0)
+    expect((await receiver.stats()).inFlight).toBe(0)
   },
 )
 
@@ -144,7 +144,7 @@ describe.each(Object.entries(SERVERS))('refused streams of %s', (_, serve) => {
       expect(answers.map(([code]) => code)).toEqual(Array(20).fill(status))
       // `close()` resolves although the client has not ended its streams.
       await receiver.close()
-      expect(receiver.stats().inFlight).toBe(0)
+      expect((await receiver.stats()).inFlight).toBe(0)
       for (const stream of streams) stream.end()
       await closed
       expect(streams.map(({ rstCode }) => rstCode)).toEqual(Array(20).fill(0))
@@ -209,7 +209,7 @@ it.each([
     await once(stream, 'response')
     await waitFor(isWhole ? 'refused signature_mismatch' : 'refused signature_malformed')
     await vi.advanceTimersByTimeAsync(4_999)
-    expect(receiver.stats().inFlight).toBe(1)
+    expect((await receiver.stats()).inFlight).toBe(1)
     await vi.advanceTimersByTimeAsync(1)
     await closed
     vi.useRealTimers()

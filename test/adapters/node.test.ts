@@ -307,7 +307,7 @@ it('finishes a request whose client disconnects while the schema runs', async ()
   socket.destroy()
   await disconnected
   await receiver.close()
-  expect(receiver.stats().inFlight).toBe(0)
+  expect((await receiver.stats()).inFlight).toBe(0)
 })
 
 it('copies a small body of two chunks into its own buffer', async () => {

@@ -57,7 +57,7 @@ export async function serve(
 
 /** Waits until the receiver is reading the body of a request. */
 export const untilInFlight = (receiver: Receiver): Promise<void> =>
-  vi.waitFor(() => expect(receiver.stats().inFlight).toBe(1), { timeout: 60_000 })
+  vi.waitFor(async () => expect((await receiver.stats()).inFlight).toBe(1), { timeout: 60_000 })
 
 /** Options of receivers whose handlers fail. */
 export const failing = new WeakSet<object>()

@@ -75,7 +75,7 @@ describe('a handshake without a key', () => {
   it('is counted as refused, and the observer sees the response', async () => {
     const { ask, receiver, recorder } = createTenants({ '/many': new Array(101).fill(KEY) })
     await ask(handshake('/many'))
-    expect(receiver.stats().outcomes).toMatchObject({ handshake: 0, refused: 1 })
+    expect((await receiver.stats()).outcomes).toMatchObject({ handshake: 0, refused: 1 })
     expect(recorder.calls[0]?.outcome).toMatchObject({ kind: 'refused', status: 200 })
     const { error } = recorder.calls[0] ?? {}
     expect([error?.code, error?.message]).toEqual(['key_unknown', 'signatureKey has more than 100 keys'])

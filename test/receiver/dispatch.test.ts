@@ -131,5 +131,5 @@ it('has members that work without the receiver, also in a copy', async () => {
   expect(on('*', (event) => calls.push(event.changeType))).toBe(receiver)
   await deliver({ ...receiver, fetch }, payloadOf('FeaturesCreated'))
   expect(calls).toEqual(['FeaturesCreated'])
-  expect(stats().outcomes.handled).toBe(1)
+  expect((await stats()).outcomes.handled).toBe(1)
 })

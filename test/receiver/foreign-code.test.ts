@@ -35,7 +35,7 @@ describe('next()', () => {
     expect([outcome.status, outcome.kind]).toEqual([500, 'failed'])
     expect(recorder.lines).toEqual(['accepted', 'failed handler_failed'])
     expect(recorder.calls.at(-1)?.error?.cause).toBe(thrown)
-    expect(receiver.stats()).toMatchObject({ outcomes: { failed: 1 }, inFlight: 0 })
+    expect(await receiver.stats()).toMatchObject({ outcomes: { failed: 1 }, inFlight: 0 })
   })
 })
 
@@ -108,15 +108,15 @@ describe('an observer', () => {
       },
     }).on('*', () => ++runs)
     await deliver(receiver, body)
-    expect([runs, receiver.stats().outcomes.handled]).toEqual([1, 1])
+    expect([runs, (await receiver.stats()).outcomes.handled]).toEqual([1, 1])
   })
 })
 
 it('counts a request as in flight while its key is looked up, and close() waits for it', async () => {
   const order: string[] = []
   const receiver = createReceiver({
-    signatureKey() {
-      order.push(`in flight: ${receiver.stats().inFlight}`)
+    async signatureKey() {
+      order.push(`in flight: ${(await receiver.stats()).inFlight}`)
       void receiver.close().then(() => order.push('closed'))
       return KEY
     },

@@ -214,7 +214,7 @@ it('clears its timer once the body is read', async () => {
   const receiver = create({})
   for (const reading of [async (options: never) => read(options), () => Promise.reject(new Error('gone'))])
     await receiverPort(receiver).receive({ ...request, read: reading as ReceiverRequest['read'] })
-  expect(receiver.stats().outcomes).toMatchObject({ unhandled: 1, refused: 1 })
+  expect((await receiver.stats()).outcomes).toMatchObject({ unhandled: 1, refused: 1 })
   expect(vi.getTimerCount()).toBe(0)
 })
 

@@ -152,10 +152,10 @@ it('counts a request as in flight until its response is written', async () => {
   })
   await writing.gate
   for (let step = 0; step < 20; step++) await undefined
-  expect(receiver.stats().inFlight).toBe(1)
+  expect((await receiver.stats()).inFlight).toBe(1)
   written.release()
   await received
-  expect(receiver.stats().inFlight).toBe(0)
+  expect((await receiver.stats()).inFlight).toBe(0)
 })
 
 describe('a duplicate store', () => {

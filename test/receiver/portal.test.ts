@@ -198,7 +198,7 @@ describe('the registration of a portal webhook', () => {
         body: { status: 'registered' },
       })
       expect([recorder.lines, (await inbox.list()).entries]).toEqual([['handshake'], []])
-      expect(receiver.stats().outcomes).toMatchObject({ handshake: 1, stored: 0 })
+      expect((await receiver.stats()).outcomes).toMatchObject({ handshake: 1, stored: 0 })
     },
   )
 

@@ -1,4 +1,5 @@
-import { createReceiver, type Observer, type Outcome } from 'geohook'
+import { createReceiver, type Inbox, type Observer, type Outcome } from 'geohook'
+import { createMemoryInbox } from 'geohook/inbox'
 import { describe, expect, it } from 'vitest'
 import { deliver, KEY, payloadOf } from '../helpers/deliver.ts'
 import { createGate } from '../helpers/gate.ts'
@@ -25,7 +26,7 @@ describe('notifies the observer exactly once about the end of a request:', () =>
     const accepted = calls.find((call) => call.name === 'accepted')
     expect(end?.delivery).toBe(accepted?.delivery)
     if (name !== kind) expect(end?.error?.code).toBe(name)
-    const { outcomes, ...stats } = receiver.stats()
+    const { outcomes, ...stats } = await receiver.stats()
     expect([outcomes[kind], Object.values(outcomes).reduce((a, b) => a + b), stats.inFlight]).toEqual([
       1,
       1,
@@ -130,28 +131,74 @@ describe('around', () => {
 })
 
 describe('stats', () => {
+  const withInbox = (inbox: Inbox) => createReceiver({ signatureKey: KEY, inbox, observer: { failed() {} } })
+
+  it('include those of the inbox', async () => {
+    const inbox = createMemoryInbox({ maxPending: 7 })
+    const receiver = withInbox(inbox)
+    await deliver(receiver, payloadOf('A'))
+    const { outcomes, ...stats } = await receiver.stats()
+    expect(stats).toEqual({
+      inFlight: 0,
+      closed: false,
+      inbox: {
+        waiting: 1,
+        active: 0,
+        done: 0,
+        dead: 0,
+        unhandled: 0,
+        maxPending: 7,
+        oldest: expect.any(Date),
+      },
+    })
+    expect(outcomes.stored).toBe(1)
+    await inbox.close()
+  })
+
+  it.each([
+    ['rejects', () => Promise.reject(new Error('unreachable'))],
+    [
+      'throws',
+      () => {
+        throw new Error('unreachable')
+      },
+    ],
+  ])('have null for an inbox whose stats() %s', async (_, stats) => {
+    expect(await withInbox({ put: async () => {}, stats }).stats()).toMatchObject({
+      inFlight: 0,
+      inbox: null,
+    })
+  })
+
+  it('have no inbox for one without stats()', async () => {
+    const receiver = withInbox({ put: async () => {} })
+    await deliver(receiver, payloadOf('A'))
+    const { outcomes, ...stats } = await receiver.stats()
+    expect([outcomes.stored, stats]).toEqual([1, { inFlight: 0, closed: false }])
+  })
+
   it('count the requests in flight, and say whether the receiver is closed', async () => {
     const { gate, release } = createGate()
     const recorder = createRecorder()
     const receiver = createReceiver({ signatureKey: KEY, observer: recorder.observer }).on('*', () => gate)
     const none = { handled: 0, unhandled: 0, stored: 0, duplicate: 0, handshake: 0, refused: 0, failed: 0 }
-    expect(receiver.stats()).toEqual({ outcomes: none, inFlight: 0, closed: false })
+    expect(await receiver.stats()).toEqual({ outcomes: none, inFlight: 0, closed: false })
     const answer = deliver(receiver, payloadOf('A'))
     await recorder.waitFor('accepted')
-    expect(receiver.stats()).toEqual({ outcomes: none, inFlight: 1, closed: false })
+    expect(await receiver.stats()).toEqual({ outcomes: none, inFlight: 1, closed: false })
     const closed = receiver.close()
-    expect(receiver.stats()).toEqual({ outcomes: none, inFlight: 1, closed: true })
+    expect(await receiver.stats()).toEqual({ outcomes: none, inFlight: 1, closed: true })
     release()
     await Promise.all([answer, closed])
-    expect(receiver.stats()).toEqual({ outcomes: { ...none, handled: 1 }, inFlight: 0, closed: true })
+    expect(await receiver.stats()).toEqual({ outcomes: { ...none, handled: 1 }, inFlight: 0, closed: true })
   })
 
   it('are a copy that callers can change', async () => {
     const receiver = createReceiver({ signatureKey: KEY })
-    const stats = receiver.stats()
+    const stats = await receiver.stats()
     stats.outcomes.handled = 7
     await deliver(receiver, payloadOf('A'))
-    expect(receiver.stats().outcomes).toMatchObject({ handled: 0, unhandled: 1 })
-    expect(JSON.parse(JSON.stringify(receiver.stats()))).toEqual(receiver.stats())
+    expect((await receiver.stats()).outcomes).toMatchObject({ handled: 0, unhandled: 1 })
+    expect(JSON.parse(JSON.stringify(await receiver.stats()))).toEqual(await receiver.stats())
   })
 })

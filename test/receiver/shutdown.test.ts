@@ -76,7 +76,7 @@ it.each(['SIGTERM', 'SIGINT'] as const)(
     await waitFor('accepted')
     process.emit(signal)
     process.emit('SIGINT') // the copy that tsx or npm forwards
-    expect([server.listening, receiver.stats().closed]).toEqual([false, true])
+    expect([server.listening, (await receiver.stats()).closed]).toEqual([false, true])
     const closed = once(idle.resume(), 'close')
     idle.write('POST /other HTTP/1.1\r\nhost: a\r\ncontent-length: 0\r\n\r\n')
     await closed // responses of other routes also close their connections

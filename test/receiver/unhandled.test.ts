@@ -24,7 +24,7 @@ describe('a delivery without a handler', () => {
       'unhandled',
       ['FeaturesCreated'],
     ])
-    expect(receiver.stats().outcomes).toMatchObject({ handled: 0, unhandled: 1 })
+    expect((await receiver.stats()).outcomes).toMatchObject({ handled: 0, unhandled: 1 })
   })
 
   it('is handled if there is a handler for one of its events', async () => {

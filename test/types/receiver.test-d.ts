@@ -110,7 +110,7 @@ it('an observer does not change the payload type of the schema', () => {
       handeled() {},
     },
   })
-  expectTypeOf(createReceiver({ signatureKey: 'k' }).stats()).toEqualTypeOf<ReceiverStats>()
+  expectTypeOf(createReceiver({ signatureKey: 'k' }).stats()).toEqualTypeOf<Promise<ReceiverStats>>()
 })
 
 it('invalid options are type errors', () => {
