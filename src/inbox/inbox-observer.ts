@@ -1,7 +1,7 @@
 import { WebhookError } from '../errors.ts'
 import { type OptionNames, requireObserver } from '../options.ts'
 import { createLog } from '../receiver/log.ts'
-import type { StoredDelivery } from '../receiver/types.ts'
+import type { InboxStats, StoredDelivery } from '../receiver/types.ts'
 
 /** A finished attempt and its delivery. Passed to an {@link InboxObserver}. */
 export interface AttemptEnded {
@@ -14,8 +14,28 @@ export interface AttemptEnded {
   milliseconds: number
 }
 
+/** A finished call of `put()`. Passed to an {@link InboxObserver}. */
+export interface PutEnded {
+  /** `'failed'` if the delivery was refused, because the inbox is full or its store failed. */
+  result: 'stored' | 'duplicate' | 'failed'
+  /** Duration of the call in milliseconds. */
+  milliseconds: number
+}
+
+/** An inbox of this process. Passed to an {@link InboxObserver}. */
+export interface OpenInbox {
+  /** Resolves with the statistics of the inbox. Rejects while its store is unreachable. */
+  stats(): Promise<InboxStats>
+}
+
 /** Functions that an inbox calls on events. Their results and errors are ignored. */
 export interface InboxObserver {
+  /** The inbox was created. Its store may not be open yet. */
+  opened?(inbox: OpenInbox): unknown
+  /** `close()` of the inbox was called for the first time. The argument is the same object as in `opened`. */
+  closed?(inbox: OpenInbox): unknown
+  /** A delivery was stored, was already stored, or could not be stored. */
+  put?(event: PutEnded): unknown
   /** The handlers succeeded. */
   handled?(event: AttemptEnded): unknown
   /** No worker has a handler for any event of the delivery, so it is kept as unhandled, or done. */
@@ -29,6 +49,9 @@ export interface InboxObserver {
 }
 
 const NAMES: OptionNames<InboxObserver> = {
+  opened: true,
+  closed: true,
+  put: true,
   handled: true,
   unhandled: true,
   failed: true,
@@ -36,11 +59,11 @@ const NAMES: OptionNames<InboxObserver> = {
   trouble: true,
 }
 
+/** The argument of one function of an observer. */
+export type InboxEvent<Name extends keyof InboxObserver> = Parameters<NonNullable<InboxObserver[Name]>>[0]
+
 /** Calls one function of an observer. */
-export type InboxNotify = <Name extends keyof InboxObserver>(
-  name: Name,
-  event: Parameters<NonNullable<InboxObserver[Name]>>[0],
-) => void
+export type InboxNotify = <Name extends keyof InboxObserver>(name: Name, event: InboxEvent<Name>) => void
 
 /**
  * Wraps the user's observer. Errors without a matching observer function become process warnings.

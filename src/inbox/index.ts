@@ -16,7 +16,7 @@ export type {
   WorkOptions,
 } from './durable-inbox.ts'
 export type { GenerationStore } from './generations.ts'
-export type { AttemptEnded, InboxObserver } from './inbox-observer.ts'
+export type { AttemptEnded, InboxObserver, OpenInbox, PutEnded } from './inbox-observer.ts'
 export type { InboxOptions } from './inbox-options.ts'
 export {
   createMemoryDuplicates,

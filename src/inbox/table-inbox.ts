@@ -3,6 +3,7 @@ import { ENTER, type EnterAttempt, RECEIVER_PORT, type ReceiverPort, receiverPor
 import type { DeliveryHandler, DurableInbox, Workers } from './durable-inbox.ts'
 import type { DeliveriesTable, RetriedState, TaskKey } from './engine-port.ts'
 import { createGenerations } from './generations.ts'
+import type { OpenInbox, PutEnded } from './inbox-observer.ts'
 import type { InboxConfig } from './inbox-options.ts'
 import {
   allHandle,
@@ -30,6 +31,13 @@ export function createTableInbox(
   const inProgress = new Set<string>()
   const generations = withLocks(createGenerations(table.generations))
   const { enter } = locksOf(generations)
+  const open: OpenInbox = {
+    async stats() {
+      const [counts, { paused, concurrency }] = await Promise.all([table.counts(), table.settings()])
+      const { maxPending } = config
+      return { ...counts, maxPending, paused, ...(concurrency !== undefined && { concurrency }) }
+    },
+  }
   let closed = false
   let watching: { close(): void } | undefined
   const wakeWorkers = () => {
@@ -59,6 +67,7 @@ export function createTableInbox(
     return total
   }
 
+  config.notify('opened', open)
   return {
     generations,
 
@@ -67,11 +76,18 @@ export function createTableInbox(
     },
 
     async put(delivery) {
-      const { maxPending } = config
-      const result = await table.put(delivery, { maxPending })
-      if (result === 'full') throw new Error(`the inbox is full: ${maxPending} deliveries are in it`)
-      if (result === 'stored') wakeWorkers()
-      return result
+      const { maxPending, notify } = config
+      const started = performance.now()
+      let result: PutEnded['result'] = 'failed'
+      try {
+        const stored = await table.put(delivery, { maxPending })
+        if (stored === 'full') throw new Error(`the inbox is full: ${maxPending} deliveries are in it`)
+        if (stored === 'stored') wakeWorkers()
+        result = stored
+        return stored
+      } finally {
+        notify('put', { result, milliseconds: performance.now() - started })
+      }
     },
 
     work(receiver, options) {
@@ -106,11 +122,8 @@ export function createTableInbox(
 
     setConcurrency: async (concurrency) => table.set('concurrency', readConcurrency(concurrency)),
 
-    async stats() {
-      const [counts, { paused, concurrency }] = await Promise.all([table.counts(), table.settings()])
-      const { maxPending } = config
-      return { ...counts, maxPending, paused, ...(concurrency !== undefined && { concurrency }) }
-    },
+    stats: open.stats,
+
     async list(options) {
       const query = readListOptions(options)
       return toPage(await table.list(query), query.limit)
@@ -131,6 +144,7 @@ export function createTableInbox(
     },
 
     async close() {
+      if (!closed) config.notify('closed', open)
       closed = true
       watching?.close()
       await Promise.all([...running.keys()].map((workers) => workers.close()))

@@ -1,5 +1,5 @@
 import { createReceiver, verify } from 'geohook'
-import type { AttemptEnded } from 'geohook/inbox'
+import type { AttemptEnded, OpenInbox, PutEnded } from 'geohook/inbox'
 import { describe, expect } from 'vitest'
 import { deliver, KEY, signatureOf } from '../../helpers/deliver.ts'
 import type { InboxEngineKind } from './engine.ts'
@@ -114,6 +114,32 @@ export function describeStoring(kind: InboxEngineKind): void {
       work(inbox, () => {})
       await until(async () => (await inbox.stats()).done === 3)
       await until(async () => (await send(inbox)).status === 202)
+    })
+
+    it('tells its observer when it opens, stores, refuses and closes', async ({ open }) => {
+      const opened: OpenInbox[] = []
+      const closed: OpenInbox[] = []
+      const puts: PutEnded[] = []
+      const inbox = open({
+        maxPending: 1,
+        observer: {
+          opened: (inbox) => opened.push(inbox),
+          closed: (inbox) => closed.push(inbox),
+          put: (event) => puts.push(event),
+        },
+      })
+      const receiver = createReceiver({ signatureKey: KEY, inbox, observer: { failed() {} } })
+      const [first, second] = [uniquePayload(), uniquePayload()]
+      for (const body of [first, first, second]) await deliver(receiver, body)
+      expect(puts).toEqual(
+        ['stored', 'duplicate', 'failed'].map((result) => ({ result, milliseconds: expect.any(Number) })),
+      )
+      expect(opened.length).toBe(1)
+      expect(await opened[0]?.stats()).toEqual(await inbox.stats())
+      await inbox.close()
+      await inbox.close()
+      expect(closed.length).toBe(1)
+      expect(closed[0]).toBe(opened[0])
     })
 
     it('lists entries by page and by state', async ({ open }) => {
