@@ -6,7 +6,7 @@ import { webhook as express } from 'geohook/express'
 import { createMemoryDuplicates, createMemoryInbox, createMemoryRows } from 'geohook/inbox'
 import { createRequestLog } from 'geohook/inspector'
 import { createMockService } from 'geohook/mock'
-import { createOtelChangesObserver, createOtelObserver } from 'geohook/otel'
+import { createOtelChangesObserver, createOtelInboxObserver, createOtelObserver } from 'geohook/otel'
 import { createPostgresDuplicates, createPostgresInbox, createPostgresRows } from 'geohook/postgres'
 import { createRedisDuplicates } from 'geohook/redis'
 import { createSqliteDuplicates, createSqliteInbox, createSqliteRows } from 'geohook/sqlite'
@@ -48,6 +48,7 @@ const bags: [string, string, (options: never) => unknown, object, object][] = [
   ['createSigner', 'prefix', createSigner, { prefx: 'x' }, { signatureKey: KEY }],
   ['createMockService', 'webhooks', createMockService, { webhook: [] }, {}],
   ['createOtelObserver', 'destination', createOtelObserver, { destinaton: 'x' }, {}],
+  ['createOtelInboxObserver', 'destination', createOtelInboxObserver, { destinaton: 'x' }, {}],
   ['createOtelChangesObserver', 'observer', createOtelChangesObserver, { obsever: {} }, {}],
   [
     'checkReceiver',

@@ -1,12 +1,13 @@
-import { type Context, type MeterProvider, metrics, type TracerProvider, trace } from '@opentelemetry/api'
+import { type Context, type MeterProvider, type TracerProvider, trace } from '@opentelemetry/api'
 import { checkOptions, isFilledText, type OptionNames, requireObserver } from '../options.ts'
 import { OBSERVER_NAMES } from '../receiver/observer.ts'
 import type { Observer, RequestHead } from '../receiver/types.ts'
 import { forwardAround, forwardTo, ignoreErrors } from './forward.ts'
-import { createInstruments, type Instruments } from './metrics.ts'
+import { createInstruments, latestOf } from './metrics.ts'
 import { type DeliverySummary, endSpan, inSpan, SCOPE, startSpan, summarize } from './spans.ts'
 
 export { createOtelChangesObserver, type OtelChangesOptions } from './changes.ts'
+export { createOtelInboxObserver, type OtelInboxOptions } from './inbox.ts'
 
 /** Options of {@link createOtelObserver}. */
 export interface OtelOptions {
@@ -52,7 +53,7 @@ export function createOtelObserver(options: OtelOptions = {}): Observer {
   const { destination = 'webhook', observer = {} } = checkOptions(options, NAMES)
   requireObserver(observer, OBSERVER_NAMES)
   const tracer = (options.tracerProvider ?? trace).getTracer(SCOPE)
-  const latestInstruments = createLatestInstruments(destination, options.meterProvider)
+  const latestInstruments = latestOf((meter) => createInstruments(meter, destination), options.meterProvider)
   const forwarded = forwardTo(observer)
   const summaries = new WeakMap<RequestHead, DeliverySummary>()
   return {
@@ -74,22 +75,5 @@ export function createOtelObserver(options: OtelOptions = {}): Observer {
         recorder?.end(outcome, summary, (performance.now() - started) / 1000)
       })
     },
-  }
-}
-
-/**
- * Returns a function that creates instruments with the currently registered provider, and creates them again after
- * another provider is registered. Instruments created before that would record nothing.
- */
-function createLatestInstruments(destination: string, given: MeterProvider | undefined): () => Instruments {
-  let provider: MeterProvider | undefined
-  let instruments: Instruments | undefined
-  return () => {
-    const latest = given ?? metrics.getMeterProvider()
-    if (!instruments || latest !== provider) {
-      instruments = createInstruments(latest.getMeter(SCOPE), destination)
-      provider = latest
-    }
-    return instruments
   }
 }

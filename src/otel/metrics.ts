@@ -1,10 +1,10 @@
-import type { Meter } from '@opentelemetry/api'
+import { type Meter, type MeterProvider, metrics } from '@opentelemetry/api'
 import type { Outcome } from '../receiver/types.ts'
 import { ignoreErrors } from './forward.ts'
 import type { DeliverySummary } from './spans.ts'
-import { type Attributes, type METRIC_ATTRIBUTES, METRICS, SYSTEM } from './spans.ts'
+import { type Attributes, type METRIC_ATTRIBUTES, METRICS, SCOPE, SYSTEM } from './spans.ts'
 
-type MetricAttributes = Attributes<typeof METRIC_ATTRIBUTES, string | number>
+export type MetricAttributes = Attributes<typeof METRIC_ATTRIBUTES, string | number>
 
 /** The instruments of one meter. */
 export interface Instruments {
@@ -13,8 +13,30 @@ export interface Instruments {
 }
 
 /** Bucket boundaries that the semantic conventions recommend for `messaging.process.duration`, in seconds. */
-const SECONDS = [0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10]
+export const SECONDS: number[] = [0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10]
 const BYTES = [256, 1024, 4096, 16_384, 65_536, 262_144, 1_048_576]
+
+/**
+ * Returns a function that creates instruments with the currently registered provider, and creates them again after
+ * another provider is registered. Instruments created before that would record nothing.
+ *
+ * @param create called with the instruments that the new ones replace
+ */
+export function latestOf<Created>(
+  create: (meter: Meter, previous: Created | undefined) => Created,
+  given: MeterProvider | undefined,
+): () => Created {
+  let provider: MeterProvider | undefined
+  let instruments: Created | undefined
+  return () => {
+    const latest = given ?? metrics.getMeterProvider()
+    if (!instruments || latest !== provider) {
+      instruments = create(latest.getMeter(SCOPE), instruments)
+      provider = latest
+    }
+    return instruments
+  }
+}
 
 /**
  * Creates the instruments. Durations and sizes are measured for verified deliveries; other requests are only

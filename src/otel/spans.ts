@@ -229,6 +229,7 @@ export const METRIC_ATTRIBUTES = [
   'http.response.status_code',
   'error.type',
   'geohook.outcome',
+  'geohook.inbox.state',
 ] as const
 
 /** Metrics and their units. */
@@ -237,6 +238,10 @@ export const METRICS = {
   'geohook.requests': '{request}',
   'geohook.in_flight': '{request}',
   'geohook.delivery.body.size': 'By',
+  'geohook.inbox.attempt.duration': 's',
+  'geohook.inbox.put.duration': 's',
+  'geohook.inbox.deliveries': '{delivery}',
+  'geohook.inbox.oldest.age': 's',
 } as const
 
 /** Attributes whose names must be in the list `Names`. */

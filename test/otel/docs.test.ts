@@ -66,3 +66,29 @@ it('docs/observability.md lists every metric with its unit', () => {
     Object.entries(METRICS).map((pair) => quoted(pair)),
   )
 })
+
+it('docs/observability.md queries only metrics, attributes and values that exist', () => {
+  const queries = [...text.matchAll(/```promql\n(.+)\n```/g)].map(([, query = '']) => query)
+  expect(queries.length).toBe(11)
+  const names = rows('metric').flatMap(([name = '', kind = '', unit = '']) =>
+    namesInPrometheus(name, kind, unit),
+  )
+  const labels = ['le', ...METRIC_ATTRIBUTES.map((name) => name.replaceAll('.', '_'))]
+  const values =
+    text.match(/^\| `geohook\.(outcome|inbox\.state)` \| .*|^- `outcome` has `kind`.*/gm)?.join() ?? ''
+  for (const query of queries) {
+    const words = query.match(/\b(geohook|messaging|http|error)_\w+/g) ?? []
+    expect(words.filter((word) => !names.includes(word) && !labels.includes(word))).toEqual([])
+    expect(words.some((word) => names.includes(word))).toBe(true)
+    for (const [, value = ''] of query.matchAll(/"(.+?)"/g))
+      for (const one of value.split('|')) expect(values).toContain(`\`${one}\``)
+  }
+})
+
+/** The names that the OpenTelemetry Collector derives for Prometheus. */
+function namesInPrometheus(name: string, kind: string, unit: string): string[] {
+  const suffix = { '`s`': '_seconds', '`By`': '_bytes' }[unit] ?? ''
+  const base = name.replaceAll('`', '').replaceAll('.', '_') + suffix
+  if (kind === 'histogram') return ['_bucket', '_sum', '_count'].map((end) => base + end)
+  return [kind === 'counter' ? `${base}_total` : base]
+}

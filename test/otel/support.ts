@@ -26,12 +26,14 @@ export interface Telemetry {
   providers: { tracerProvider: TracerProvider; meterProvider: MeterProvider }
   spans(): ReadableSpan[]
   points(): Promise<Point[]>
+  /** Collects the metrics without exporting them. */
+  collect(): Promise<unknown>
 }
 
 /** Sets up the real OpenTelemetry SDK for one test, with in-memory exporters. */
-export function createTelemetry(): Telemetry {
+export function createTelemetry(temporality = AggregationTemporality.CUMULATIVE): Telemetry {
   const spanExporter = new InMemorySpanExporter()
-  const metricExporter = new InMemoryMetricExporter(AggregationTemporality.CUMULATIVE)
+  const metricExporter = new InMemoryMetricExporter(temporality)
   const reader = new PeriodicExportingMetricReader({
     exporter: metricExporter,
     exportIntervalMillis: 2 ** 31 - 1,
@@ -43,6 +45,7 @@ export function createTelemetry(): Telemetry {
       meterProvider: new MeterProvider({ readers: [reader] }),
     },
     spans: () => spanExporter.getFinishedSpans(),
+    collect: () => reader.collect(),
     async points() {
       metricExporter.reset()
       await reader.forceFlush()
