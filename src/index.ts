@@ -34,8 +34,6 @@ export type {
   HandlerOptions,
   HeaderBag,
   Inbox,
-  InboxState,
-  InboxStats,
   JoinedDeliveries,
   KeyFunction,
   Observer,
