@@ -15,8 +15,8 @@ import { METRICS } from './spans.ts'
 /** Options of {@link createOtelInboxObserver}. */
 export interface OtelInboxOptions {
   /**
-   * Purpose of the deliveries. It is an attribute of every metric, so use only a few constant values, and a different one
-   * for each inbox of a process. Default `'webhook'`.
+   * Purpose of the deliveries. It is an attribute of every metric, so use only a few constant values, and a different
+   * one for each inbox of a process. Default `'webhook'`.
    */
   destination?: string | undefined
   /** Default: the provider registered with the OpenTelemetry API, even if it is registered later. */
@@ -48,15 +48,16 @@ const NAMES: OptionNames<OtelInboxOptions> = {
  * import { createOtelInboxObserver, createOtelObserver } from 'geohook/otel'
  * import { createSqliteInbox } from 'geohook/sqlite'
  *
- * const inbox = createSqliteInbox({ path: 'inbox.db', observer: createOtelInboxObserver({ destination: 'parcels' }) })
- * const observer = createOtelObserver({ destination: 'parcels' })
- * const receiver = createReceiver({ signatureKey: 'parcels2026', inbox, observer }).on('*', (event) => console.log(event))
- * inbox.work(receiver)
+ * const destination = 'parcels'
+ * const inbox = createSqliteInbox({ path: 'inbox.db', observer: createOtelInboxObserver({ destination }) })
+ * const observer = createOtelObserver({ destination })
+ * const receiver = createReceiver({ signatureKey: 'parcels2026', inbox, observer })
+ * inbox.work(receiver.on('*', (event) => console.log(event)))
  * ```
  */
 export function createOtelInboxObserver(options: OtelInboxOptions = {}): InboxObserver {
   const { destination = 'webhook', meterProvider, observer } = checkOptions(options, NAMES)
-  // The inbox finds a function for every failure here, so the warnings about those that `observer` lacks come from this.
+  // Emits the warnings for functions that `observer` lacks: the inbox emits none, because it finds them all below.
   const notify = createInboxNotify(observer)
   const inboxes = new Set<OpenInbox>()
   const read = shareCalls(() => Promise.all([...inboxes].map((inbox) => inbox.stats())))
