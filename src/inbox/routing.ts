@@ -11,9 +11,9 @@ export const toHandled = (changeTypes: readonly string[] | undefined): HandledTy
 export const handlesType = (handled: HandledTypes, changeType: string): boolean =>
   handled === undefined || subscriptionsOf(changeType).some((name) => handled.has(name))
 
-/** Returns true if a worker handles one of the change types. */
+/** Returns true if a worker handles one of the change types, or, if there are none, events without one. */
 export const handlesAny = (handled: HandledTypes, changeTypes: readonly string[]): boolean =>
-  changeTypes.some((type) => handlesType(handled, type))
+  (changeTypes.length > 0 ? changeTypes : ['']).some((type) => handlesType(handled, type))
 
 /**
  * Returns true if `other` handles all of the change types that `own` handles, and at least one more of them. A worker

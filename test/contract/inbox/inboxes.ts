@@ -5,6 +5,7 @@ import { describeFailing } from './failing.ts'
 import { describeGenerations } from './generations.ts'
 import { describeHandling } from './handling.ts'
 import { describeLimits } from './limits.ts'
+import { describeNames } from './names.ts'
 import { describeOperating } from './operating.ts'
 import { describePages } from './pages.ts'
 import { describeStoring } from './storing.ts'
@@ -21,6 +22,7 @@ export function describeInbox(kind: InboxEngineKind): void {
     describeHandling(kind)
     describeFailing(kind)
     describeUnhandled(kind)
+    describeNames(kind)
     describeTiming(kind)
     describeLimits(kind)
     describeOperating(kind)
