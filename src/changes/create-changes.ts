@@ -172,7 +172,7 @@ export function createChanges(options: ChangesOptions): ChangesClient {
       const handled =
         handler === undefined ? undefined : await readHandled(generations, request, handler, describe)
       if (handled) known.push(handled)
-      if (!handled?.isLate) due.push(request)
+      if (!handled?.isLate) due.push(attempt?.isSeparate ? { ...request, from: handled?.end } : request)
     }
     const { changes, services } = await remember(onSuccess, keyOf(due), async () => {
       const extracted = await extractAll(due, run)

@@ -184,7 +184,7 @@ export async function extractService(request: ServiceRequest, scope: ServiceScop
   const window = { ...request.window, min: beginOf(request, stored) }
   const extraction = { service, layers, window, parameters: toParameters(request, settings) }
   const changes = await extract(extraction, run, settings.connection).catch(async (error: unknown) => {
-    await requireKept(error, extraction, stored, scope)
+    await requireKept(error, { ...extraction, from: request.from }, stored, scope)
     throw error
   })
   // An aborted extraction must not raise the generations.
@@ -199,7 +199,8 @@ const windowEnds = new WeakMap<LayerChanges, number>()
 export const windowEndOf = (layer: LayerChanges): number | undefined => windowEnds.get(layer)
 
 /** The least generation of the window and of the layers in it: later ones may not have been handled. */
-function beginOf({ window, layers }: ServiceRequest, stored: ReadonlyMap<number, number>): number {
+function beginOf({ window, layers, from }: ServiceRequest, stored: ReadonlyMap<number, number>): number {
+  if (from !== undefined) return Math.min(window.min, from)
   let min = window.min
   for (const [id, generation] of stored)
     if (generation < min && (!layers || layers.includes(id))) min = generation
@@ -232,7 +233,7 @@ function endsOf(
  */
 async function requireKept(
   error: unknown,
-  { service, layers, window }: Extraction,
+  { service, layers, window, from }: Extraction & Pick<ServiceRequest, 'from'>,
   stored: ReadonlyMap<number, number>,
   { settings, run }: ServiceScope,
 ): Promise<void> {
@@ -243,7 +244,7 @@ async function requireKept(
   const highest = highestOf(current)
   for (const layer of current) {
     if (layers && !layers.includes(layer.id)) continue
-    const reason = reasonOf(layer, window.min, stored.get(layer.id), highest)
+    const reason = reasonOf(layer, window.min, from ?? stored.get(layer.id), highest)
     if (reason) throw resyncRequired(`layer ${layer.id} of ${showUrl(service)} ${reason}`, error)
   }
 }

@@ -14,6 +14,8 @@ type Describe = () => Promise<readonly { serverGen: number }[]>
 export interface Handled {
   /** True if the handler has handled the whole window. */
   isLate: boolean
+  /** Generation up to which the handler has handled all changes of the layers, if it has handled some. */
+  end: number | undefined
   /** Stores what the handler has handled, after its success. */
   raise(services: readonly ServiceChanges[]): Promise<void>
 }
@@ -34,6 +36,7 @@ export async function readHandled(
     (await reaches(Math.max(max, seen.get(HIGHEST) ?? max), describe))
   return {
     isLate,
+    end: endOf(request, ranges),
     async raise(services) {
       // As after an extraction: otherwise, catchUp would announce these changes again and again.
       if (isLate) return generations.raise(service, new Map(layers.map((layer) => [layer, max])))
@@ -68,6 +71,14 @@ function rangeOf(ranges: Generations, layer: number): { begin: number; end: numb
   const begin = ranges.get(beginKey(layer))
   const end = ranges.get(layer)
   return begin === undefined || end === undefined ? undefined : { begin, end }
+}
+
+/** The generation up to which all layers of the request were handled. Undefined if one of them never was. */
+function endOf(request: ServiceRequest, ranges: Generations): number | undefined {
+  const { layers = [ALL] } = request
+  const rangeOrAll = (layer: number) => rangeOf(ranges, layer) ?? rangeOf(ranges, ALL)
+  const end = layers.reduce((least, layer) => Math.min(least, rangeOrAll(layer)?.end ?? Number.NaN), Infinity)
+  return hasRanges(request) && Number.isFinite(end) ? end : undefined
 }
 
 /** @param copied generation before the last copy of the service, which contains all earlier changes */

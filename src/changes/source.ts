@@ -41,6 +41,8 @@ export function toParameters(request: ServiceRequest, settings: Settings): Recor
 export interface ServiceRequest extends ChangesUrl {
   /** Whether one of the events is about attachments. */
   hasAttachments: boolean
+  /** Generation up to which the handler has handled all changes. Default: up to which any handler has. */
+  from?: number | undefined
 }
 
 /** Change types of events that have changes. Those of other known types, such as schema changes, have none. */

@@ -150,13 +150,14 @@ export class Dispatcher {
       const entering = given.enter(delivery.events)
       if (entering) await entering
       for (const event of delivery.events) {
-        for (const { handler, fate, key, isForDelivery } of this.#registrationsOf(event.changeType)) {
+        for (const registration of this.#registrationsOf(event.changeType)) {
+          const { handler, fate, isForDelivery } = registration
           if (isForDelivery && event !== delivery.events[0]) continue
           if (context?.handler !== undefined && context.handler !== fate) continue
           result = 'handled'
           // After an abort, another attempt may already be running, so start no further handler.
           context?.signal?.throwIfAborted()
-          given.begin(key)
+          given.begin(registration, this.#fates)
           try {
             await handler(event as never, delivery, given)
           } catch (error) {
@@ -200,7 +201,7 @@ export class Dispatcher {
           ? [...own].map((delivery) => ({ event: delivery.events[0], delivery, together: undefined }))
           : joinEvents(handled)) {
           context?.signal.throwIfAborted()
-          given.begin(registration.key)
+          given.begin(registration, this.#fates)
           const token = context?.tokens?.[deliveries.indexOf(delivery)]
           try {
             await registration.handler(event as never, delivery, given.forCall(together, token))
@@ -254,6 +255,7 @@ class HandledAttempt implements HandlerContext, AttemptPort {
   #ends: (() => void)[] | undefined
   #onSuccess: HandlerContext['onSuccess'] | undefined
   #handler: string | undefined
+  isSeparate = false
   readonly #enter: EnterAttempt | undefined
 
   /** @param given default: the first attempt, which is never aborted */
@@ -305,8 +307,9 @@ class HandledAttempt implements HandlerContext, AttemptPort {
   }
 
   /** Called before each call of a handler. They run one after another. */
-  begin(handler: string): void {
-    this.#handler = handler
+  begin({ key, names }: Registration, { size }: ReadonlyMap<string, HandlerFate>): void {
+    this.#handler = key
+    this.isSeparate = size > 1 && (names.includes(WILDCARD) || names.includes('FeaturesEdited'))
   }
 
   end(): void {

@@ -64,6 +64,8 @@ export const ATTEMPT_PORT: unique symbol = /* @__PURE__ */ Symbol.for('geohook.a
 export interface AttemptPort {
   /** Key of the handler that runs at the moment. Its calls of `on` have the same keys in every process. */
   readonly handler: string | undefined
+  /** True if that handler gets all edits, and has another fate than others: what they have handled is no sign that it has. */
+  readonly isSeparate: boolean
   /** Runs a function after all functions of `onSuccess`. */
   afterSuccess(run: () => unknown): void
   /** Calls a function when the attempt has ended or is aborted. */

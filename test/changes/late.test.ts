@@ -223,3 +223,24 @@ it('a late announcement of catchUp counts as handled', async () => {
   expect((await inbox.generations.get(url)).get(1)).toBe(100)
   expect(seen.at(-1)).toEqual([])
 })
+
+it('a handler with a name gets the changes of lost deliveries, although another has handled them', async () => {
+  const started = await startWindows()
+  const { receiver, stored } = started
+  const seen: Record<string, unknown[]> = { log: [], erp: [], created: [] }
+  receiver
+    .on('*', collect(started, seen.log as unknown[]), { name: 'log' })
+    .on('FeaturesEdited', collect(started, seen.erp as unknown[]), { name: 'erp' })
+    .on('FeaturesCreated', collect(started, seen.created as unknown[]), { name: 'created' })
+  const [first, third, fourth] = [stored('[10,20]'), stored('[30,40]'), stored('[40,50]')]
+  for (const handler of ['log', 'erp', 'created']) await receiver.handle(first, { handler })
+  await receiver.handle(third, { handler: 'log' }) // the delivery of the changes from 20 to 30 was lost
+  for (const handler of ['log', 'erp']) await receiver.handle(fourth, { handler })
+  await receiver.handle(third, { handler: 'erp' })
+  expect(seen.log).toEqual([['[10,20]'], ['[20,40]'], ['[40,50]']])
+  expect(seen.erp).toEqual([['[10,20]'], ['[20,50]'], []])
+  // A handler that does not get all edits continues where the others are.
+  await receiver.handle(stored('[50,60]', 'FeaturesCreated'), { handler: 'created' })
+  await receiver.handle(stored('[70,80]', 'FeaturesCreated'), { handler: 'created' })
+  expect(seen.created).toEqual([['[50,60]'], ['[60,80]']])
+})
