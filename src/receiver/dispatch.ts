@@ -136,8 +136,8 @@ export class Dispatcher {
 
   /**
    * Runs the handlers of every event, one after another, in the order of registration. Those for the whole delivery run
-   * with those of its first event. If one fails, the others still run; when the signal is aborted, no further handler starts. If all succeed, runs the functions that they passed to
-   * `onSuccess`. Warns about change types without a handler.
+   * with those of its first event. If one fails, the others still run; when the signal is aborted, no further handler
+   * starts. If all succeed, runs the functions that they passed to `onSuccess`. Warns about change types without a handler.
    *
    * Throws what the failed handler threw; an `AggregateError` if several failed; the abort reason if the signal is
    * aborted.
