@@ -42,6 +42,9 @@ export interface Tables {
 /** Runs a statement. Numbers and booleans are decoded, everything else is text. */
 export type Query = <Row>(text: string, values?: readonly unknown[]) => Promise<Row[]>
 
+/** SQL for a time in milliseconds since 1970. */
+export const toMilliseconds = (time: string): string => `(extract(epoch from ${time}) * 1000)::float8`
+
 /** A database, which is connected on first use. */
 export interface Database {
   /** Runs a statement, and waits at most `CALL_TIMEOUT`. The tables are created first if they are missing. */

@@ -1,3 +1,6 @@
+import { configInvalid } from '../../errors.ts'
+import type { Query } from './database.ts'
+
 /**
  * Maximum milliseconds to add to or subtract from a time: about a thousand years. PostgreSQL rejects larger intervals.
  */
@@ -80,3 +83,33 @@ export const createRowsSql = (table: string): string =>
     value text, written bigserial unique, primary key (service, layer, key)
   );
   create index if not exists known_rows_object on ${table} (service, layer, object_id) where object_id is not null`
+
+/** @throws {WebhookError} `config_invalid` if a newer version of geohook has made the tables unusable for this one */
+export async function requireCompatible(query: Query, schema: string): Promise<void> {
+  const [meta] = await query<{ version: number; compatible: number }>(
+    `select version, compatible from ${schema}.inbox_meta`,
+  )
+  if (!meta || meta.compatible <= VERSION) return
+  throw configInvalid(
+    `the tables of the inbox in the schema ${schema} have version ${meta.version}, and this version of geohook supports at most ${VERSION}`,
+    'Use the version of geohook that the other processes use, or give the inbox another schema.',
+  )
+}
+
+/** @throws {WebhookError} `config_invalid` if the role may not use the tables */
+export async function requireRights(query: Query, schema: string): Promise<void> {
+  const [missing] = await query<{ name: string; role: string }>(
+    `select name, current_user as role
+    from unnest($1::text[]) as tables (name), unnest(array['select', 'insert', 'update', 'delete']) as rights (one)
+    where not has_table_privilege($2 || '.' || name, one) limit 1`,
+    [
+      ['inbox_queue', 'inbox_delivery', 'inbox_task', 'inbox_worker', 'inbox_generation', 'inbox_meta'],
+      schema,
+    ],
+  )
+  if (!missing) return
+  throw configInvalid(
+    `the role ${missing.role} may not use the table ${missing.name} in the schema ${schema}`,
+    'Grant it select, insert, update and delete on all tables of the schema: geohook inbox init --print-sql.',
+  )
+}

@@ -1,5 +1,3 @@
-import { configInvalid } from '../../errors.ts'
-import type { InboxState } from '../durable-inbox.ts'
 import {
   ANNOUNCED,
   type DeliveriesTable,
@@ -10,7 +8,6 @@ import {
 import { createRouting } from '../routing.ts'
 import {
   firstKey,
-  forEachState,
   readAnnouncement,
   readDelivery,
   readStrings,
@@ -26,20 +23,19 @@ import {
   type UnhandledRow,
   type WorkerRow,
 } from '../stored-row.ts'
-import { createDatabase, type Query, withTimeout } from './database.ts'
+import { createCounts } from './counts.ts'
+import { createDatabase, toMilliseconds, withTimeout } from './database.ts'
 import { createPostgresGenerations } from './generations.ts'
 import { createNotifier } from './listen.ts'
 import type { PostgresLocation } from './options.ts'
 import { createPut, DURABLE } from './put.ts'
-import { createInboxSql, MAX_INTERVAL, VERSION } from './schema.ts'
+import { createInboxSql, MAX_INTERVAL, requireCompatible, requireRights } from './schema.ts'
 
 /** SQL for the time after a parameter's milliseconds. Not `now()`, because a statement may have waited for a lock. */
 const after = (parameter: string): string => `clock_timestamp() + ${parameter}::float8 * interval '1 ms'`
 
 /** The body as text, because the format of \`bytea\` depends on a setting of the server. */
 const BODY = "encode(body, 'hex') as body"
-
-const toMilliseconds = (time: string): string => `(extract(epoch from ${time}) * 1000)::float8`
 
 const ROW = `t.seq, t.handler, d.id, t.state, ${toMilliseconds('t.due')} as due, t.attempts, t.errors,
   ${toMilliseconds('d.received')} as received, d.size, d.types, d.service, ${toMilliseconds('t.started')} as started,
@@ -448,98 +444,4 @@ const toColumns = (tasks: readonly HeldTask[]): unknown[][] => [
 function toFlags(tasks: readonly HeldTask[], rows: readonly { number: number }[]): boolean[] {
   const numbers = new Set(rows.map(({ number }) => number))
   return tasks.map((_, index) => numbers.has(index + 1))
-}
-
-/** @throws {WebhookError} `config_invalid` if a newer version of geohook has made the tables unusable for this one */
-async function requireCompatible(query: Query, schema: string): Promise<void> {
-  const [meta] = await query<{ version: number; compatible: number }>(
-    `select version, compatible from ${schema}.inbox_meta`,
-  )
-  if (!meta || meta.compatible <= VERSION) return
-  throw configInvalid(
-    `the tables of the inbox in the schema ${schema} have version ${meta.version}, and this version of geohook supports at most ${VERSION}`,
-    'Use the version of geohook that the other processes use, or give the inbox another schema.',
-  )
-}
-
-/** @throws {WebhookError} `config_invalid` if the role may not use the tables */
-async function requireRights(query: Query, schema: string): Promise<void> {
-  const [missing] = await query<{ name: string; role: string }>(
-    `select name, current_user as role
-    from unnest($1::text[]) as tables (name), unnest(array['select', 'insert', 'update', 'delete']) as rights (one)
-    where not has_table_privilege($2 || '.' || name, one) limit 1`,
-    [
-      ['inbox_queue', 'inbox_delivery', 'inbox_task', 'inbox_worker', 'inbox_generation', 'inbox_meta'],
-      schema,
-    ],
-  )
-  if (!missing) return
-  throw configInvalid(
-    `the role ${missing.role} may not use the table ${missing.name} in the schema ${schema}`,
-    'Grant it select, insert, update and delete on all tables of the schema: geohook inbox init --print-sql.',
-  )
-}
-
-type Counts = Awaited<ReturnType<DeliveriesTable['counts']>>
-
-/** A complete count that takes longer than this, in milliseconds, is made in the background. */
-const MAX_COUNT_TIME = 20
-
-/** If it is made in the background, numbers up to this are still counted for each call. */
-const EXACT = 1_000
-
-/** Milliseconds after which a complete count is repeated in the background, and after which a call waits for it. */
-const [COUNT_AGE, MAX_COUNT_AGE] = [2_000, 10_000]
-
-/** Creates a function that counts deliveries. No call waits long, however many there are. */
-function createCounts(query: Query, schema: string, queue: string): DeliveriesTable['counts'] {
-  const task = `${schema}.inbox_task`
-  const OLDEST = `select -1 as state, 0 as number, (
-    select ${toMilliseconds('received')} from ${task} t join ${schema}.inbox_delivery using (seq)
-    where t.queue = $1 and t.state = 0 order by seq limit 1
-  ) as oldest`
-  const ALL = `select state::int, count(*) as number, null::float8 as oldest from ${task} where queue = $1 group by state`
-  const SOME = STATES.map(
-    (_, state) => `select ${state} as state, count(*) as number, null::float8 as oldest from (
-      select from ${task} where queue = $1 and state = ${state} limit ${EXACT + 1}) as counted`,
-  ).join(' union all ')
-  let complete: Counts = forEachState(() => 0)
-  let completedAt = -Infinity
-  let duration = 0
-  let counting: Promise<Counts> | undefined
-
-  async function count(text: string): Promise<Counts> {
-    const rows = await query<{ state: number; number: number; oldest: number | null }>(
-      `${text} union all ${OLDEST}`,
-      [queue],
-    )
-    const number = (state: InboxState) => rows.find((row) => STATES[row.state] === state)?.number ?? 0
-    const oldest = rows.find(({ state }) => state === -1)?.oldest
-    return { ...forEachState(number), ...(typeof oldest === 'number' && { oldest: new Date(oldest) }) }
-  }
-
-  async function countAll(): Promise<Counts> {
-    const started = performance.now()
-    try {
-      complete = await count(ALL)
-      completedAt = performance.now()
-      duration = completedAt - started
-      return complete
-    } finally {
-      counting = undefined
-    }
-  }
-
-  return async () => {
-    if (duration <= MAX_COUNT_TIME) return countAll()
-    const counts = await count(SOME)
-    const isLarge = STATES.some((state) => counts[state] > EXACT)
-    const age = performance.now() - completedAt
-    if (isLarge && age > COUNT_AGE) counting ??= countAll()
-    if (isLarge && age > MAX_COUNT_AGE) await counting
-    else counting?.catch(() => {})
-    for (const state of STATES)
-      if (counts[state] > EXACT) counts[state] = Math.max(counts[state], complete[state])
-    return counts
-  }
 }
