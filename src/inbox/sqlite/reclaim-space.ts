@@ -36,13 +36,15 @@ export function vacuum(db: Database, pages: number = VACUUM_PAGES): number {
 }
 
 /**
- * Removes the bodies of the done deliveries that follow the delivery with this `due` and `seq`, within a size limit.
- * Returns the deliveries whose bodies it removed.
+ * Removes the bodies of the deliveries whose tasks are all done, and that follow the one with this `due` and `seq`, within
+ * a size limit. Returns their tasks.
  */
 function removeBodies(db: Database, { due, seq }: { due: number; seq: number }): (Sized & { due: number })[] {
   const done = db.all<Sized & { due: number }>(
     `SELECT seq, handler, size, due FROM task JOIN delivery USING (seq)
-     WHERE state = 2 AND state >= 2 AND (due, seq) > (?, ?) ORDER BY due, seq LIMIT 250`,
+     WHERE state = 2 AND state >= 2 AND (due, seq) > (?, ?)
+       AND NOT EXISTS (SELECT 1 FROM task AS other WHERE other.seq = task.seq AND other.state <> 2)
+     ORDER BY due, seq LIMIT 250`,
     ...[due, seq],
   )
   const batch = upToBytes(done, FULL_DISK_PAGES * 4_096)

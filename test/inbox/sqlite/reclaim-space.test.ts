@@ -1,10 +1,12 @@
 // @module-tag sqlite
 import { statfsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { createReceiver, PermanentFailure } from 'geohook'
 import type { DurableInbox } from 'geohook/inbox'
 import { createSqliteInbox } from 'geohook/sqlite'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { until } from '../../contract/inbox/fixture.ts'
+import { KEY, payloadOf } from '../../helpers/deliver.ts'
 import { openDatabase } from '../../helpers/sqlite.ts'
 import { createDisk, describeWithDisks } from '../../helpers/tmpfs.ts'
 import { deliveryOf } from '../deliveries.ts'
@@ -59,6 +61,40 @@ await describeWithDisks(() => {
         expect(bodies.slice(removed)).not.toContain(false)
       }
       expect(await inbox.put(deliveries[0] as (typeof deliveries)[0])).toBe('duplicate')
+    })
+
+    it('keeps the bodies that handlers with another name still need', async () => {
+      const { inbox, fill } = createFull()
+      const deliveries = ['A', 'B'].map((type) => ({
+        ...deliveryOf(new TextEncoder().encode(payloadOf(type) + ' '.repeat(60_000))),
+        changeTypes: [type],
+      }))
+      for (const delivery of deliveries) await inbox.put(delivery)
+      let isBroken = true
+      const receiver = createReceiver({ signatureKey: KEY })
+        .on(['A', 'B'], () => {}, { name: 'log' })
+        .on(
+          'A',
+          () => {
+            if (isBroken) throw new PermanentFailure('down')
+          },
+          { name: 'erp' },
+        )
+      const workers = inbox.work(receiver)
+      await until(async () => {
+        const { done, dead } = await inbox.stats()
+        return done === 2 && dead === 1
+      })
+      await workers.close()
+      const [needed, done] = deliveries.map(({ id }) => id) as [string, string]
+      fill()
+      await expect(inbox.put(deliveryOf(new Uint8Array(50_000)))).rejects.toThrow('is almost full')
+      await until(async () => !(await bodiesIn(inbox, [done]))[0])
+      expect(await bodiesIn(inbox, [needed])).toEqual([true])
+      isBroken = false
+      await inbox.retry(needed, 'erp')
+      inbox.work(receiver)
+      await until(async () => (await inbox.stats()).done === 3)
     })
 
     it('looks for space only once for many rejected deliveries', async () => {
