@@ -13,6 +13,7 @@ export function groupHandler(
   handleTogether: ReceiverPort['handleTogether'],
   handle: (stored: StoredDelivery, context: AttemptContext) => Promise<unknown> = async () => {},
 ): DeliveryHandler {
-  const port: Partial<ReceiverPort> = { handleTogether, changeTypes: () => ['*'] }
+  const fates = new Map([['', { changeTypes: new Set(['*']) }]])
+  const port: Partial<ReceiverPort> = { handleTogether, changeTypes: () => ['*'], fates }
   return { handle, [Symbol.for('geohook.receiver')]: port } as DeliveryHandler
 }
