@@ -8,6 +8,7 @@ const LONG = 60_000
 
 const memberOf = (service?: string, size?: number): QueuedDelivery => ({
   delivery: editOf(service, size),
+  handler: '',
   isAlone: false,
 })
 const times = <T>(count: number, create: () => T): T[] => Array.from({ length: count }, create)

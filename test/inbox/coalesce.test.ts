@@ -94,7 +94,9 @@ function openWithLostLeases(lost: Set<string>, handled: string[], failed: string
       return result
     },
     renew: async (owner, held, lease) =>
-      (await table.renew(owner, held, lease)).filter((seq) => !lost.has(idOf(seq))),
+      (await table.renew(owner, held, lease)).map(
+        (isHeld, index) => isHeld && !lost.has(idOf(held[index]?.seq ?? 0)),
+      ),
     async endAttempts(owner, list) {
       ends.push(list.map(({ seq }) => idOf(seq)))
       return table.endAttempts(owner, list)

@@ -45,12 +45,18 @@ describe('workers with different handlers', () => {
   it('leave a suspect to the worker with its handlers, and keep its number of attempts', async () => {
     const { inbox, table, time, stateOf } = open()
     await inbox.put(deliveryOf(['New']))
-    await table.announce({ id: 'newer', changeTypes: ['Old', 'New'] })
-    await table.take({ owner: 'ended', lease: LEASE, limit: 1, maxBytes: 1_000 })
+    await table.announce({ id: 'newer', changeTypes: ['Old', 'New'], names: new Map() })
+    await table.take({ owner: 'ended', handler: '', lease: LEASE, limit: 1, maxBytes: 1_000 })
     time.now += LEASE + 1
-    await table.announce({ id: 'newer', changeTypes: ['Old', 'New'] })
+    await table.announce({ id: 'newer', changeTypes: ['Old', 'New'], names: new Map() })
     inbox.work(on(['Old']))
-    const request = { owner: 'newer', lease: LEASE, attempts: 20, except: new Set<string>(), isAlone: false }
+    const request = {
+      owner: 'newer',
+      lease: LEASE,
+      attempts: new Map([['', 20]]),
+      except: new Set<string>(),
+      isAlone: false,
+    }
     await until(async () => ((await table.get(ID)) && (await table.workers()).length === 2) ?? false)
     await inbox.put(deliveryOf(['Old'], idOf('b')))
     await until(async () => (await stateOf(idOf('b'))) === 'done')
@@ -66,7 +72,7 @@ describe('workers with different handlers', () => {
   it('count the interrupted attempt of a suspect that becomes unhandled, because no worker has its handlers', async () => {
     const { inbox, table, time, stateOf } = open()
     await inbox.put(deliveryOf(['New']))
-    await table.take({ owner: 'ended', lease: LEASE, limit: 1, maxBytes: 1_000 })
+    await table.take({ owner: 'ended', handler: '', lease: LEASE, limit: 1, maxBytes: 1_000 })
     time.now += LEASE + 1
     inbox.work(on(['Old']))
     await until(async () => (await stateOf()) === 'unhandled')
@@ -76,14 +82,20 @@ describe('workers with different handlers', () => {
   it('make a suspect dead after its last attempt, although another worker has its handlers', async () => {
     const { inbox, table, time, stateOf } = open({ attempts: 1 })
     await inbox.put(deliveryOf(['New']))
-    await table.take({ owner: 'ended', lease: LEASE, limit: 1, maxBytes: 1_000 })
+    await table.take({ owner: 'ended', handler: '', lease: LEASE, limit: 1, maxBytes: 1_000 })
     time.now += LEASE + 1
-    const request = { owner: 'ended', lease: LEASE, attempts: 1, except: new Set<string>(), isAlone: true }
+    const request = {
+      owner: 'ended',
+      lease: LEASE,
+      attempts: new Map([['', 1]]),
+      except: new Set<string>(),
+      isAlone: true,
+    }
     const suspect = await table.takeSuspect(request)
     if (typeof suspect !== 'object') throw new Error('there is no suspect')
     await table.startAlone('ended', suspect, LEASE)
     time.now += LEASE + 1
-    await table.announce({ id: 'newer', changeTypes: ['Old', 'New'] })
+    await table.announce({ id: 'newer', changeTypes: ['Old', 'New'], names: new Map() })
     inbox.work(on(['Old']))
     await until(async () => (await stateOf()) === 'dead')
   })
@@ -92,8 +104,8 @@ describe('workers with different handlers', () => {
     const { inbox, table, stateOf } = open()
     const receiver = on(['Old'])
     await inbox.put(deliveryOf(['New']))
-    await table.announce({ id: 'busy', changeTypes: ['Old', 'New'] })
-    await table.announce({ id: 'same', changeTypes: ['Old'] })
+    await table.announce({ id: 'busy', changeTypes: ['Old', 'New'], names: new Map() })
+    await table.announce({ id: 'same', changeTypes: ['Old'], names: new Map() })
     inbox.work(receiver)
     await until(async () => (await stateOf()) === 'unhandled')
     receiver.on('New', () => {})

@@ -105,7 +105,7 @@ it('moves a delivery to the dead letters if the process of its last attempt ende
   const suspect = {
     owner: 'killed',
     lease: 30_000,
-    attempts: 1,
+    attempts: new Map([['', 1]]),
     isAlone: true,
     except: new Set<string>(),
   }

@@ -91,7 +91,7 @@ it('lets other inboxes of the process take deliveries if it is paused while a su
   }))
   const busy = open().inbox
   await inbox.put(deliveryWithId(ID))
-  await table.take({ owner: 'killed', lease: LEASE, limit: 1, maxBytes: 1_000 })
+  await table.take({ owner: 'killed', handler: '', lease: LEASE, limit: 1, maxBytes: 1_000 })
   time.now += LEASE
   const { gate, release } = createGate()
   closing.unshift(async () => release())

@@ -11,7 +11,7 @@ it('handles a suspect and later deliveries although another inbox of this proces
   const table = createMemoryTable(clock)
   const inbox = createTableInbox(table, readInboxOptions({ attempts: 1 }), clock)
   await inbox.put(deliveryOf())
-  await table.take({ owner: 'killed', lease: 1_000, limit: 1, maxBytes: 1_000 })
+  await table.take({ owner: 'killed', handler: '', lease: 1_000, limit: 1, maxBytes: 1_000 })
   now += 1_000
   const busy = createTableInbox(createMemoryTable(clock), readInboxOptions({}), clock)
   let isOver = false

@@ -118,7 +118,7 @@ describe('workers of a table that fails', () => {
     await until(() => runs === 1)
     time.now += LEASE
     const other = { owner: 'other', except: new Set<string>(), isAlone: true }
-    await table.takeSuspect({ ...other, lease: 2 * LEASE, attempts: 20 })
+    await table.takeSuspect({ ...other, lease: 2 * LEASE, attempts: new Map([['', 20]]) })
     release()
     await until(() => noted.length > 0)
     // The handlers succeeded, and no heartbeat had noticed the other process.
@@ -132,7 +132,7 @@ describe('workers of a table that fails', () => {
       takeSuspect: failing(1, takeSuspect),
     }))
     await inbox.put(deliveryWithId(ID))
-    await table.take({ owner: 'killed', lease: LEASE, limit: 1, maxBytes: 1_000 })
+    await table.take({ owner: 'killed', handler: '', lease: LEASE, limit: 1, maxBytes: 1_000 })
     time.now += LEASE
     const attempts: unknown[] = []
     inbox.work({ handle: async (_, context) => void attempts.push(context?.attempt) })
@@ -213,7 +213,7 @@ describe('a group that waits for more than half of its lease', () => {
 
   it('begins without the deliveries whose leases are lost', async () => {
     const { inbox, noted, calls, table } = await runGroup(({ renew }) => ({
-      renew: async (owner, ids, lease) => renew(owner, ids.slice(1), lease),
+      renew: async (owner, ids, lease) => [false, ...(await renew(owner, ids.slice(1), lease))],
     }))
     await until(() => noted.length === 2)
     expect(calls).toEqual([1])

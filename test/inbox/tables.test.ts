@@ -1,11 +1,12 @@
 // @module-tag sqlite
 import { beforeEach, describe, expect, it } from 'vitest'
-import type {
-  DeliveriesTable,
-  HeldDelivery,
-  ListedEntry,
-  SuspectRequest,
-  TakenDelivery,
+import {
+  type DeliveriesTable,
+  type HeldTask,
+  type ListedEntry,
+  type SuspectRequest,
+  type TakenDelivery,
+  taskName,
 } from '../../src/inbox/engine-port.ts'
 import { createMemoryTable } from '../../src/inbox/memory/table.ts'
 import { createSqliteTable } from '../../src/inbox/sqlite/table.ts'
@@ -15,6 +16,8 @@ import { useFolder } from './sqlite/fixture.ts'
 
 const LEASE = 1_000
 const LIMITS = { maxPending: 10 }
+/** Maximum numbers of attempts of handlers without a name. */
+const [TWO, MANY] = [new Map([['', 2]]), new Map([['', 20]])]
 const [A, B, C] = [idOf('a'), idOf('b'), idOf('c')]
 
 describe.each(['memory', 'SQLite'])('the table in %s', (engine) => {
@@ -37,18 +40,18 @@ describe.each(['memory', 'SQLite'])('the table in %s', (engine) => {
     for (const id of ids) await table.put({ ...deliveryWithId(id), receivedAt: new Date(now++) }, LIMITS)
   }
   const take = async (owner: string, limit = 1, maxBytes = 1_000) =>
-    (await table.take({ owner, lease: LEASE, limit, maxBytes })).taken
+    (await table.take({ owner, handler: '', lease: LEASE, limit, maxBytes })).taken
   const takeOne = async (owner: string) => (await take(owner))[0] as TakenDelivery
   const takeSuspect = (owner: string, options: Partial<SuspectRequest> = {}) =>
-    table.takeSuspect({ owner, lease: LEASE, attempts: 20, isAlone: true, except: new Set(), ...options })
+    table.takeSuspect({ owner, lease: LEASE, attempts: MANY, isAlone: true, except: new Set(), ...options })
   const summaryOf = ({ delivery: { id }, attempt, isSuspect }: TakenDelivery) => ({ id, attempt, isSuspect })
   const idsOf = (taken: readonly TakenDelivery[]) => taken.map(({ delivery }) => delivery.id)
 
   const list = async (state?: 'waiting') =>
     (await table.list({ state, limit: 10, order: 'oldest', after: undefined })).map(({ entry }) => entry.id)
-  const end = (owner: string, { seq, token }: HeldDelivery, state: 'done' | 'dead') =>
+  const end = (owner: string, { seq, handler, token }: HeldTask, state: 'done' | 'dead') =>
     table.endAttempts(owner, [
-      { seq, token, end: state === 'done' ? { state } : { state, errors: [{ error: 'bad' }] } },
+      { seq, handler, token, end: state === 'done' ? { state } : { state, errors: [{ error: 'bad' }] } },
     ])
 
   it('lists entries in the order of receipt, whatever their state', async () => {
@@ -57,12 +60,12 @@ describe.each(['memory', 'SQLite'])('the table in %s', (engine) => {
     expect(await list()).toEqual([A, B, C])
     const all: ListedEntry[] = []
     for (const order of ['oldest', 'newest'] as const)
-      all.push(...(await table.list({ state: undefined, limit: 1, order, after: 2 })))
+      all.push(...(await table.list({ state: undefined, limit: 1, order, after: { seq: 2, handler: '' } })))
     expect(all.map(({ entry }) => entry.id)).toEqual([C, A])
     const page = await table.list({ state: undefined, limit: 1, order: 'oldest', after: undefined })
-    expect(page.map(({ seq, entry }) => [seq, entry.id])).toEqual([
-      [1, A],
-      [2, B],
+    expect(page.map(({ seq, handler, entry }) => [seq, handler, entry.id])).toEqual([
+      [1, '', A],
+      [2, '', B],
     ])
   })
 
@@ -82,12 +85,12 @@ describe.each(['memory', 'SQLite'])('the table in %s', (engine) => {
   it('confirms an end again that it has recorded, because the caller may not have got the answer', async () => {
     await put(A)
     const taken = await takeOne('first')
-    expect(await end('first', taken, 'dead')).toEqual([taken.seq])
-    expect(await end('first', taken, 'dead')).toEqual([taken.seq])
+    expect(await end('first', taken, 'dead')).toEqual([true])
+    expect(await end('first', taken, 'dead')).toEqual([true])
     await table.retry(A)
     const again = await takeOne('second')
-    expect(await end('first', taken, 'dead')).toEqual([])
-    expect(await end('second', again, 'done')).toEqual([taken.seq])
+    expect(await end('first', taken, 'dead')).toEqual([false])
+    expect(await end('second', again, 'done')).toEqual([true])
     expect(await table.counts()).toMatchObject({ done: 1, dead: 0 })
   })
 
@@ -102,12 +105,12 @@ describe.each(['memory', 'SQLite'])('the table in %s', (engine) => {
 
   it('says when the next delivery is due', async () => {
     await put(A, B)
-    const { seq, token } = await takeOne('first')
+    const { seq, handler, token } = await takeOne('first')
     await table.endAttempts('first', [
-      { seq, token, end: { state: 'waiting', errors: [{ error: 'bad' }], delay: 7 } },
+      { seq, handler, token, end: { state: 'waiting', errors: [{ error: 'bad' }], delay: 7 } },
     ])
     await take('first')
-    const request = { owner: 'first', lease: LEASE, limit: 1, maxBytes: 1_000 }
+    const request = { owner: 'first', handler: '', lease: LEASE, limit: 1, maxBytes: 1_000 }
     expect(await table.take(request)).toEqual({ taken: [], wait: 7 })
     now += 7
     expect((await table.take(request)).taken.map(summaryOf)).toEqual([
@@ -123,7 +126,7 @@ describe.each(['memory', 'SQLite'])('the table in %s', (engine) => {
     expect(await takeSuspect('second')).toBeUndefined()
     now += 1
     expect(await take('second')).toEqual([])
-    expect(await takeSuspect('second', { except: new Set([A]) })).toBeUndefined()
+    expect(await takeSuspect('second', { except: new Set([taskName(A, '')]) })).toBeUndefined()
     await put(B)
     expect(idsOf(await take('second', 9))).toEqual([B])
     expect(summaryOf((await takeSuspect('second')) as TakenDelivery)).toMatchObject({
@@ -140,13 +143,13 @@ describe.each(['memory', 'SQLite'])('the table in %s', (engine) => {
     now += LEASE
     await table.set('paused', true)
     expect(await table.settings()).toEqual({ paused: true, concurrency: undefined })
-    const request = { owner: 'second', lease: LEASE, limit: 9, maxBytes: 1_000 }
+    const request = { owner: 'second', handler: '', lease: LEASE, limit: 9, maxBytes: 1_000 }
     expect((await table.take(request)).taken).toEqual([])
     expect((await table.take({ ...request, seqs: [b.seq] })).taken).toEqual([])
     expect(await takeSuspect('second')).toBeUndefined()
-    expect(await takeSuspect('second', { attempts: 1, isAlone: false })).toBeUndefined()
-    expect(await table.renew('first', [a], LEASE)).toEqual([a.seq])
-    expect(await end('first', a, 'done')).toEqual([a.seq])
+    expect(await takeSuspect('second', { attempts: new Map([['', 1]]), isAlone: false })).toBeUndefined()
+    expect(await table.renew('first', [a], LEASE)).toEqual([true])
+    expect(await end('first', a, 'done')).toEqual([true])
     await table.set('concurrency', 7)
     await table.set('paused', false)
     expect(await table.settings()).toEqual({ paused: false, concurrency: 7 })
@@ -168,7 +171,7 @@ describe.each(['memory', 'SQLite'])('the table in %s', (engine) => {
       [3, false],
     ] as const) {
       now += LEASE
-      const suspect = (await takeSuspect('first', { attempts: 2 })) as TakenDelivery
+      const suspect = (await takeSuspect('first', { attempts: TWO })) as TakenDelivery
       expect(suspect).toMatchObject({ attempt, isSuspect: true })
       if (begins) expect(await table.startAlone('first', suspect, LEASE)).toBe(true)
       expect(await table.startAlone('second', suspect, LEASE)).toBe(false)
@@ -180,19 +183,19 @@ describe.each(['memory', 'SQLite'])('the table in %s', (engine) => {
     await put(A)
     await take('first')
     now += LEASE
-    const first = (await takeSuspect('first', { attempts: 2, isAlone: false })) as TakenDelivery
+    const first = (await takeSuspect('first', { attempts: TWO, isAlone: false })) as TakenDelivery
     expect(first).toMatchObject({ attempt: 1 })
     await table.startAlone('first', first, LEASE)
     now += LEASE
     const before = await table.get(A)
-    expect(await takeSuspect('second', { attempts: 2, isAlone: false })).toBe('last')
+    expect(await takeSuspect('second', { attempts: TWO, isAlone: false })).toBe('last')
     expect(await table.get(A)).toEqual(before)
-    const second = (await takeSuspect('second', { attempts: 2 })) as TakenDelivery
+    const second = (await takeSuspect('second', { attempts: TWO })) as TakenDelivery
     expect(second).toMatchObject({ attempt: 2 })
     await table.startAlone('second', second, LEASE)
     now += LEASE
     // No handler runs for this one.
-    expect(await takeSuspect('third', { attempts: 2, isAlone: false })).toMatchObject({ attempt: 3 })
+    expect(await takeSuspect('third', { attempts: TWO, isAlone: false })).toMatchObject({ attempt: 3 })
   })
 
   it('renews only the leases that the owner holds', async () => {
@@ -201,26 +204,26 @@ describe.each(['memory', 'SQLite'])('the table in %s', (engine) => {
     now += LEASE
     const again = (await takeSuspect('second')) as TakenDelivery
     expect(again).toMatchObject({ seq: a.seq, token: a.token + 1 })
-    const unknown = { seq: 99, token: 1 }
-    expect(await table.renew('first', [a, b, unknown], LEASE)).toEqual([b.seq])
-    expect(await table.renew('second', [{ ...again, token: a.token }], LEASE)).toEqual([])
+    const unknown = { seq: 99, handler: '', token: 1 }
+    expect(await table.renew('first', [a, b, unknown], LEASE)).toEqual([false, true, false])
+    expect(await table.renew('second', [{ ...again, token: a.token }], LEASE)).toEqual([false])
     now += LEASE - 1
-    expect(await table.renew('second', [again], LEASE)).toEqual([a.seq])
+    expect(await table.renew('second', [again], LEASE)).toEqual([true])
     now += LEASE - 1
-    expect(await takeSuspect('third', { except: new Set([B]) })).toBeUndefined()
+    expect(await takeSuspect('third', { except: new Set([taskName(B, '')]) })).toBeUndefined()
     now += 1
-    expect(await takeSuspect('third', { except: new Set([B]) })).toMatchObject({ seq: a.seq })
+    expect(await takeSuspect('third', { except: new Set([taskName(B, '')]) })).toMatchObject({ seq: a.seq })
   })
 
   it('ends only the attempts of the owner, and only the latest one', async () => {
     await put(A)
     const first = await takeOne('first')
-    expect(await end('second', first, 'done')).toEqual([])
+    expect(await end('second', first, 'done')).toEqual([false])
     now += LEASE
     const second = (await takeSuspect('first')) as TakenDelivery
-    expect(await end('first', first, 'done')).toEqual([])
+    expect(await end('first', first, 'done')).toEqual([false])
     expect(await table.get(A)).toMatchObject({ state: 'active' })
-    expect(await end('first', second, 'done')).toEqual([second.seq])
+    expect(await end('first', second, 'done')).toEqual([true])
     expect(await table.get(A)).toMatchObject({ state: 'done', endedAt: new Date(now) })
   })
 
