@@ -214,7 +214,7 @@ await describeWith(POSTGRES, (connectionString) => {
       const discarding = inbox.discard(id)
       await until(async () => {
         const { rows } = await client.query(
-          `select from pg_stat_activity where wait_event_type = 'Lock' and query like '%discarded%${schema}%'`,
+          `select from pg_stat_activity where wait_event_type = 'Lock' and query like '%delete from%${schema}%'`,
         )
         return rows.length > 0
       })

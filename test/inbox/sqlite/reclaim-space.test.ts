@@ -148,7 +148,7 @@ describe('purge() of a SQLite inbox', () => {
     // purge() removes deliveries until it finds none, so it looks for them twice.
     const vacuums: number[] = []
     beforeStatements((sql) => {
-      if (sql.startsWith('SELECT seq, size FROM task')) vacuums.push(0)
+      if (sql.startsWith('SELECT seq, handler, size FROM task')) vacuums.push(0)
       if (sql === 'PRAGMA incremental_vacuum(500)') vacuums.push((vacuums.pop() ?? 0) + 1)
     })
     const inbox = fixture.open()

@@ -15,8 +15,8 @@ const open = (): DurableInbox =>
 
 const COUNT = 'SELECT * FROM total'
 const INSERT = 'INSERT INTO content VALUES (last_insert_rowid(), ?, ?)'
-const TAKE =
-  'UPDATE task SET state = 1, attempts = ?, token = ?, alone = ?, owner = ?, started = ?, due = ? WHERE seq = ?'
+const TAKE = `UPDATE task SET state = 1, attempts = ?, token = ?, alone = ?, owner = ?, started = ?, due = ?
+     WHERE seq = ? AND handler = ?`
 
 /** Counts the calls of `close` until the test ends. */
 function spyOnClose() {
