@@ -197,7 +197,7 @@ describe('the numbers of deliveries', () => {
     const stats = async () => {
       reads++
       await gate
-      return { ...NONE, maxPending: 1 }
+      return { ...NONE, maxPending: 1, paused: false }
     }
     observer.opened?.({ stats })
     const [first, second] = [telemetry.collect(), telemetry.collect()]

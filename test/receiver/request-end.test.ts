@@ -148,6 +148,7 @@ describe('stats', () => {
         dead: 0,
         unhandled: 0,
         maxPending: 7,
+        paused: false,
         oldest: expect.any(Date),
       },
     })
