@@ -65,7 +65,7 @@ export const STORES = {
           content: db.prepare('insert into content values (?, ?, ?)'),
           task: db.prepare('insert into task (seq, state, due) values (?, 0, ?)'),
           due: db.prepare(
-            "select seq, body from task indexed by task_due join content using (seq) where handler = '' and state = 0 and due <= ? order by due, seq limit 50",
+            "select seq, body from task indexed by task_ready join content using (seq) where handler = '' and routed = 0 and state = 0 and due <= ? order by due, seq limit 50",
           ),
           take: db.prepare('update task set state = 1, attempts = attempts + 1, due = ? where seq = ?'),
           end: db.prepare('update task set state = 2, due = ? where seq = ? and state = 1'),
@@ -164,7 +164,7 @@ export const STORES = {
         for (let done = 0; done < count; done += 50) {
           const { rows } = await client.query(
             `with due as (
-              select seq from ${task} where queue = 'hand' and handler = '' and state = 0 and due <= now()
+              select seq from ${task} where queue = 'hand' and handler = '' and not routed and state = 0 and due <= now()
               order by due, seq limit 50 for update skip locked
             ), taken as (
               update ${task} t set state = 1, attempts = attempts + 1, due = now() + interval '30 s'
