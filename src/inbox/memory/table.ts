@@ -124,7 +124,8 @@ export function createMemoryTable(clock: () => number): DeliveriesTable {
       ...('attempts' in end && { attempts: end.attempts }),
     })
     // A worker that starts later can have a name for it.
-    if (end.state === 'unhandled' && tasksById.get(row.id)?.size === 1) row.isRouted = false
+    if (end.state === 'unhandled' && row.handler === '' && tasksById.get(row.id)?.size === 1)
+      row.isRouted = false
   }
 
   function retryRow(row: Row): void {

@@ -137,6 +137,31 @@ export function describeUnhandled(kind: InboxEngineKind): void {
       expect(handled).toEqual(['new Old', 'new New'])
     })
 
+    it('hands a delivery of one name to the worker that handles more of it under that name', async ({
+      open,
+    }) => {
+      const inbox = open()
+      const { gate, release } = createGate()
+      const handled: string[] = []
+      const newer = createReceiver({ signatureKey: KEY })
+        .on('Block', () => gate, { name: 'erp' })
+        .on(['Old', 'New'], (event) => handled.push(event.changeType), { name: 'erp' })
+      await send(inbox, 'Block')
+      inbox.work(newer, { concurrency: 1 })
+      await until(async () => (await inbox.stats()).active === 1)
+      const older = createReceiver({ signatureKey: KEY }).on('Old', () => handled.push('old'), {
+        name: 'erp',
+      })
+      ;(kind.isShared ? open() : inbox).work(older)
+      const payload = JSON.parse(uniquePayload('Old'))
+      payload.events = [...payload.events, ...JSON.parse(payloadOf('New')).events]
+      await deliver(createReceiver({ signatureKey: KEY, inbox }), JSON.stringify(payload))
+      await until(async () => (await inbox.stats()).unhandled === 1)
+      release()
+      await until(async () => (await inbox.stats()).done === 2)
+      expect(handled).toEqual(['Old', 'New'])
+    })
+
     it('can be retried, discarded and removed', async ({ open }) => {
       const inbox = open()
       const ids = [await leaveUnhandled(inbox), await leaveUnhandled(inbox), await leaveUnhandled(inbox)]
