@@ -160,16 +160,25 @@ export function createHandover({ table, receiver, owner, lease, clock }: Handove
 
   const isRouting = (): boolean => own.size > 1 || others.some(({ handled }) => handled.size > 1)
 
-  /** True if a worker handles a delivery under a name, or, if workers have names, this one without a name. */
-  const mustRoute = ({ handler, isRouted, changeTypes }: UnhandledEntry): boolean =>
-    handler === '' &&
-    !isRouted &&
+  const isUnnamed = (handled: HandledNames): boolean => handlesSome(handledUnder(handled, ''))
+
+  function handlers(): string[] {
+    const areLeft = !isUnnamed(own) && others.some(({ handled }) => isUnnamed(handled))
+    return [...own.keys()].filter((name) => name !== '' || !areLeft)
+  }
+
+  const canTake = (entry: UnhandledEntry): boolean =>
+    handlers().includes(entry.handler) && !isForeign(entry) && !isOthers(entry) && !declined.has(keyOf(entry))
+
+  /** True if workers have names, and one of them handles a delivery under a name, or this one can without a name. */
+  const mustRoute = (entry: UnhandledEntry): boolean =>
+    entry.handler === '' &&
+    !entry.isRouted &&
     isRouting() &&
-    [own, ...others.map(({ handled }) => handled)].some((handled) =>
-      [...handled].some(
-        ([name, types]) => (name !== '' || handled === own) && handlesAny(types, changeTypes),
-      ),
-    )
+    (canTake(entry) ||
+      [own, ...others.map(({ handled }) => handled)].some((handled) =>
+        [...handled].some(([name, types]) => name !== '' && handlesAny(types, entry.changeTypes)),
+      ))
 
   function startScan(): Scan {
     const now = readTimes()
@@ -222,11 +231,7 @@ export function createHandover({ table, receiver, owner, lease, clock }: Handove
       await readOthers()
     },
 
-    handlers() {
-      const isUnnamed = (handled: HandledNames): boolean => handlesSome(handledUnder(handled, ''))
-      const areLeft = !isUnnamed(own) && others.some(({ handled }) => isUnnamed(handled))
-      return [...own.keys()].filter((name) => name !== '' || !areLeft)
-    },
+    handlers,
 
     isRouting,
 

@@ -162,6 +162,27 @@ export function describeUnhandled(kind: InboxEngineKind): void {
       expect(handled).toEqual(['Old', 'New'])
     })
 
+    it('asks an object that declines a delivery once, although other workers have names', async ({
+      open,
+    }) => {
+      const inbox = open()
+      const asked: string[] = []
+      inbox.work(createReceiver({ signatureKey: KEY }).on('Old', () => {}, { name: 'erp' }))
+      await send(inbox, 'Old')
+      await until(async () => (await inbox.stats()).done === 1)
+      ;(kind.isShared ? open() : inbox).work({
+        async handle({ id }) {
+          asked.push(id)
+          return 'unhandled'
+        },
+      })
+      const first = await send(inbox, 'New')
+      await until(async () => (await stateOf(inbox, first.id)) === 'unhandled')
+      // Time for two scans and two polls of the worker.
+      await new Promise((resolve) => setTimeout(resolve, 4_500))
+      expect(asked).toEqual([first.id])
+    })
+
     it('can be retried, discarded and removed', async ({ open }) => {
       const inbox = open()
       const ids = [await leaveUnhandled(inbox), await leaveUnhandled(inbox), await leaveUnhandled(inbox)]
