@@ -140,8 +140,8 @@ export function createDatabase(
     let failed: unknown
     try {
       const inside: Query = (text, values) => runOnce(client, text, values)
-      await inside('begin')
-      // A statement of its own, so that the next one sees what the previous holder of the lock has committed.
+      // Whatever the default is: the statement after the lock must see what its previous holder has committed.
+      await inside('begin isolation level read committed')
       await inside('select pg_advisory_xact_lock(hashtext($1))', [lock])
       const result = await run(inside)
       await inside('commit')

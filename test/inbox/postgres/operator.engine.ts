@@ -1,7 +1,9 @@
+import { createReceiver, PermanentFailure } from 'geohook'
 import { createPostgresDuplicates } from 'geohook/postgres'
 import pg from 'pg'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { until } from '../../contract/inbox/fixture.ts'
+import { KEY, payloadOf } from '../../helpers/deliver.ts'
 import { describeWith, POSTGRES } from '../../helpers/services.ts'
 import { deliveryWithId, idOf } from '../deliveries.ts'
 import { useSchema } from './fixture.ts'
@@ -54,6 +56,28 @@ await describeWith(POSTGRES, (connectionString) => {
         })
       },
     )
+
+    it('two processes discard the last fates of a delivery at once, with repeatable read as the default', async () => {
+      const isolation = 'options=-c%20default_transaction_isolation%3Drepeatable%5C%20read'
+      const url = `${connectionString}${connectionString.includes('?') ? '&' : '?'}${isolation}`
+      const [one, other] = [open({ connectionString: url }), open({ connectionString: url })]
+      const ids = Array.from({ length: 20 }, (_, index) => idOf(100 + index))
+      const fail = () => {
+        throw new PermanentFailure('no')
+      }
+      const receiver = createReceiver({ signatureKey: KEY })
+      for (const name of ['erp', 'crm']) receiver.onDelivery(fail, { name })
+      const workers = one.work(receiver)
+      const rawBody = new TextEncoder().encode(payloadOf('FeaturesCreated'))
+      for (const id of ids) await one.put({ ...deliveryWithId(id), rawBody })
+      await until(async () => (await one.stats()).dead === 2 * ids.length)
+      await workers.close()
+      for (const id of ids) await Promise.all([one.discard(id, 'erp'), other.discard(id, 'crm')])
+      const { rows } = await client.query(`select id from ${schema}.inbox_delivery where queue = $1`, [
+        queueName(),
+      ])
+      expect(rows).toEqual([])
+    })
 
     it('the table of generations is dropped: one call fails, and the next one creates the table', async () => {
       const { generations } = open()
