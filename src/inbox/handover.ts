@@ -34,6 +34,9 @@ const RESCAN_INTERVAL = 600_000
 /** Maximum number of deliveries read at once. */
 const PAGE_SIZE = 500
 
+/** Maximum number of deliveries without room that a scan passes, so that those of other names are found. */
+const MAX_BLOCKED = 5_000
+
 /** Maximum number of deliveries that a worker remembers not to have handled. Then it takes no more unhandled ones. */
 const MAX_DECLINED = 10_000
 
@@ -83,13 +86,13 @@ interface Scan {
   startedAt: Times
   /** Only deliveries that became unhandled within these milliseconds. Undefined for all. */
   within: number | undefined
-  /** What is left of the last page that was read. */
+  /** What is left of the pages that were read: deliveries that this worker can take. */
   page: UnhandledEntry[]
-  /** The last entry of that page. */
+  /** The last entry that was read. */
   after: UnhandledEntry | undefined
-  /** True if that page is the last one. */
+  /** True if no page follows. */
   isLast: boolean
-  /** True if there is no room for the first entry of the page. */
+  /** True if there is no room for any entry of the page. */
   isBlocked: boolean
 }
 
@@ -111,7 +114,7 @@ export function createHandover({ table, receiver, owner, lease, clock }: Handove
   let known = ''
   let scan: Scan | undefined
   let previous: Times | undefined
-  let scanAt = -Infinity
+  let [scanAt, readAt] = [-Infinity, -Infinity]
   let [longAt, rescanAt] = [-Infinity, -Infinity]
   let reading: Promise<void> | undefined
 
@@ -193,25 +196,28 @@ export function createHandover({ table, receiver, owner, lease, clock }: Handove
 
   /**
    * Removes entries from the page: those that this worker can take, which have the same name, those that must be routed,
-   * and those before them.
+   * and those for others. Leaves those for which there is no room.
    */
   function select(page: UnhandledEntry[], roomOf: (handler: string) => Room) {
     const selected: number[] = []
     const unrouted: number[] = []
-    let [handler, bytes] = ['', 0]
-    for (let entry = page[0]; entry && unrouted.length < PAGE_SIZE; entry = page[0]) {
+    const rooms = new Map<string, Room>()
+    let handler: string | undefined
+    let bytes = 0
+    for (const entry of page.splice(0)) {
+      const room = rooms.get(entry.handler) ?? roomOf(entry.handler)
+      rooms.set(entry.handler, room)
+      const isFull = selected.length >= room.limit || (handler ?? entry.handler) !== entry.handler
       if (mustRoute(entry)) unrouted.push(entry.seq)
-      else if (!isForeign(entry) && !isOthers(entry) && !declined.has(keyOf(entry))) {
-        const { limit, maxBytes } = roomOf(entry.handler)
+      else if (isFull) page.push(entry)
+      else if (canTake(entry)) {
         bytes += entry.size
-        const isFirst = selected.length === 0
-        if (selected.length >= limit || (!isFirst && (bytes > maxBytes || entry.handler !== handler))) break
+        if (handler !== undefined && bytes > room.maxBytes) page.push(entry)
+        else selected.push(entry.seq)
         handler = entry.handler
-        selected.push(entry.seq)
       }
-      page.shift()
     }
-    return { handler, seqs: selected, unrouted }
+    return { handler: handler ?? '', seqs: selected, unrouted }
   }
 
   return {
@@ -251,11 +257,14 @@ export function createHandover({ table, receiver, owner, lease, clock }: Handove
       if (performance.now() < scanAt || declined.size >= MAX_DECLINED) return []
       scan ??= startScan()
       const current = scan
-      if (current.page.length === 0) {
+      const isNextDue = current.page.length < MAX_BLOCKED && performance.now() > readAt
+      if (current.page.length === 0 || (current.isBlocked && isNextDue)) {
         const { within, after } = current
-        current.page = await table.unhandled({ within, after, limit: PAGE_SIZE })
-        current.after = current.page.at(-1)
-        current.isLast = current.page.length < PAGE_SIZE
+        const read = await table.unhandled({ within, after, limit: PAGE_SIZE })
+        readAt = performance.now() + SCAN_INTERVAL
+        current.page.push(...read.filter((entry) => mustRoute(entry) || canTake(entry)))
+        current.after = read.at(-1) ?? after
+        current.isLast = read.length < PAGE_SIZE
       }
       const { handler, seqs, unrouted } = select(current.page, roomOf)
       current.isBlocked = current.page.length > 0 && seqs.length + unrouted.length === 0

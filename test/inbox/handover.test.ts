@@ -182,4 +182,41 @@ describe('workers with different handlers', () => {
     await until(() => take.mock.calls.length > polls + 2)
     expect(runs).toBe(count)
   })
+
+  it('takes an unhandled delivery of one name although another name has no room for older ones', async () => {
+    const { inbox, table, stateOf } = open()
+    const handled: string[] = []
+    const { gate, release } = createGate()
+    const names = new Map(['erp', 'crm'].map((name) => [name, [name]]))
+    await table.announce({ id: 'older', changeTypes: [], names })
+    const giveBack = async (handler: string) => {
+      await table.route(1_000)
+      const request = { owner: 'older', handler, lease: LEASE, limit: 1_000, maxBytes: 1_000_000 }
+      const { taken } = await table.take(request)
+      const end = { state: 'unhandled', attempts: 0 } as const
+      await table.endAttempts(
+        'older',
+        taken.map((one) => ({ ...one, end })),
+      )
+    }
+    for (let i = 0; i < 600; i++) await inbox.put(deliveryOf(['erp'], `${i}`.padStart(32, '0')))
+    await giveBack('erp')
+    await inbox.put(deliveryOf(['crm'], ID))
+    await giveBack('crm')
+    await table.withdraw('older')
+    const receiver = createReceiver({ signatureKey: KEY, inbox })
+      .on('erp', () => gate, { name: 'erp', concurrency: 1 })
+      .on('crm', () => handled.push('crm'), { name: 'crm' })
+    inbox.work(receiver)
+    await until(async () => (await stateOf()) === 'done')
+    // One that becomes unhandled while the scan waits for room.
+    await table.announce({ id: 'older', changeTypes: [], names: new Map([['crm', ['crm', 'later']]]) })
+    await inbox.put(deliveryOf(['later'], idOf('b')))
+    await giveBack('crm')
+    await table.withdraw('older')
+    receiver.on('later', () => handled.push('later'), { name: 'crm' })
+    await until(async () => (await stateOf(idOf('b'))) === 'done')
+    expect(handled).toEqual(['crm', 'later'])
+    release()
+  })
 })
