@@ -104,15 +104,17 @@ export class Dispatcher {
   #readFate(given: HandlerOptions | undefined): string {
     const { name = '', ...options } = checkOptions(given, HANDLER_OPTIONS)
     const known = this.#fates.get(name)
-    for (const [option, value] of Object.entries(options) as ['attempts', number | undefined][]) {
+    const fate: HandlerFate & Record<string, unknown> = { changeTypes: new Set(), ...known }
+    for (const [option, value] of Object.entries(options)) {
       if (value === undefined) continue
       if (name === '') throw configInvalid(`${option} needs the option name`)
       if (!this.#hasInbox)
         throw configInvalid(`${option} needs an inbox`, 'Pass the inbox to createReceiver({ inbox }).')
-      if (known?.[option] !== undefined && known[option] !== value)
+      if ((fate[option] ?? value) !== value)
         throw configInvalid(`the handlers named ${name} have different values of ${option}`)
+      fate[option] = value
     }
-    this.#fates.set(name, { changeTypes: new Set(), ...known, ...options })
+    this.#fates.set(name, fate)
     return name
   }
 

@@ -81,6 +81,7 @@ it('rejects options that only an inbox can keep, and different ones for a name',
     .on('A', () => {}, { name: 'erp', attempts: 3 })
     .on('B', () => {}, { name: 'erp' })
     .on('C', () => {}, { name: 'erp', attempts: 3, timeout: 5 })
+    .on('C', () => {}, { name: 'erp', attempts: undefined })
   expect(() => receiver.on('D', () => {}, { name: 'erp', attempts: 4 })).toThrow(
     'the handlers named erp have different values of attempts',
   )
