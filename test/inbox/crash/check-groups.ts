@@ -35,7 +35,7 @@ export function checkGroups(sent: readonly Sent[], logs: readonly ProcessLog[]):
   for (const [place, { lines }] of logs.entries()) {
     const begun = new Map<string, number>()
     for (const line of lines) {
-      const [, word, list = '', at = '0'] = /^(begin|success|settled) (\S+) (\d+)$/.exec(line) ?? []
+      const [, word, list = '', at = '0'] = /^(begin|success|settled) (\S+)(?: #\d+)? (\d+)$/.exec(line) ?? []
       const ids = list.split(',')
       if (word === 'begin') begun.set(list, Number(at))
       else if (word === 'settled') settled.add(list)

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { check, type ProcessLog } from './check.ts'
+import { check, checkNames, type ProcessLog } from './check.ts'
 
 const CONCURRENCY = 2
 
@@ -93,4 +93,144 @@ it('allows a second success after an outage of the server, even in the same proc
   expect(verdictWith(50, 60).faults).toContain('process 0: a was handled twice in one process')
   const recorded = [...twice.slice(0, 2), 'settled a 120', ...twice.slice(2)]
   expect(verdictWith(130, 200, recorded).faults).toEqual(['process 0: a was handled twice in one process'])
+})
+
+const HANDLERS = [
+  { changeType: '*' },
+  { name: 'erp', changeType: '*', attempts: 2 },
+  { name: 'mail', changeType: 'esriJobFailed' },
+]
+const end = (task: string, how: string, number: number, time: number): string[] => [
+  `begin ${task} #${number} ${time}`,
+  `${how} ${task} #${number} ${time + 5}`,
+]
+/** A recorded success or failure. */
+const ended = (task: string, how: string, number = 1, time = number * 100): string[] => [
+  ...end(task, how, number, time),
+  `settled ${task} #${number} ${time + 6}`,
+]
+const dead = (task: string, number: number): string[] => [
+  ...end(task, 'failure', number, number * 100),
+  `dead ${task} #${number} ${number * 100 + 6}`,
+]
+const killedAt = (time: number, ...lines: string[]): ProcessLog => ({ lines, killed: true, killedAt: time })
+
+/** The verdict on one delivery, `a`. The fates are texts such as `a/erp done 1`. */
+function verdictOnNames(logs: ProcessLog[], fates: string[], got = fates, changeType = 'esriJobSucceeded') {
+  const toFates = (texts: string[]) =>
+    texts.map((text) => {
+      const [task = '', state = '', attempts] = text.split(' ')
+      return { task, state, attempts: Number(attempts) }
+    })
+  const run = { handlers: HANDLERS, concurrency: CONCURRENCY, listed: toFates(fates), got: toFates(got) }
+  return checkNames([{ id: 'a', acknowledged: true, changeType }], logs, run)
+}
+
+it('accepts fates that end by themselves, and attempts that a kill has interrupted', () => {
+  const logs = [
+    killedAt(250, ...ended('a', 'success'), ...ended('a/erp', 'failure'), 'begin a/erp #2 200'),
+    killedAt(400, ...end('a/mail', 'success', 1, 110)),
+    closed(...ended('a/mail', 'success', 2, 500), 'dead a/erp #2 500'),
+  ]
+  const fates = ['a done 1', 'a/erp dead 2', 'a/mail done 2']
+  expect(verdictOnNames(logs, fates, fates, 'esriJobFailed')).toEqual({
+    sent: 1,
+    acknowledged: 1,
+    fates: 3,
+    handled: 2,
+    doubled: 1,
+    failures: 1,
+    dead: 1,
+    lost: [],
+    faults: [],
+  })
+})
+
+it('reports a name that a delivery was never handled under, and a fate that no handler has', () => {
+  const logs = [closed(...ended('a', 'success'))]
+  expect(verdictOnNames(logs, ['a done 1'])).toMatchObject({
+    lost: ['a/erp'],
+    faults: ['a/erp is missing in the inbox'],
+  })
+  expect(verdictOnNames(logs, ['a done 1', 'a/erp done 1'])).toMatchObject({
+    lost: ['a/erp'],
+    faults: [
+      'a/erp: the inbox has 1 attempts, and not undefined',
+      'a/erp is done, and its last attempt did not succeed',
+    ],
+  })
+  const both = [...logs, closed(...ended('a/erp', 'success'), ...ended('a/mail', 'success'))]
+  const { faults } = verdictOnNames(both, ['a done 1', 'a/erp done 1', 'a/mail done 1'])
+  expect(faults).toEqual(['a/mail was handled and never sent', 'a/mail is in the inbox, and has no handler'])
+})
+
+it('reports a success that is repeated because another handler has failed', () => {
+  const fates = ['a done 2', 'a/erp done 2']
+  const first = [...ended('a', 'success'), ...ended('a/erp', 'failure')]
+  const second = [...ended('a', 'success', 2), ...ended('a/erp', 'success', 2)]
+  expect(verdictOnNames([closed(...first, ...second)], fates)).toMatchObject({
+    doubled: 1,
+    faults: [
+      'process 0: a was handled twice in one process',
+      'a: attempt 2 began after a success in process 0 was recorded',
+    ],
+  })
+  // A kill after the failure does not excuse the recorded success.
+  expect(verdictOnNames([killedAt(150, ...first), closed(...second)], fates).faults).toEqual([
+    'a was handled again after its success in process 0 was recorded',
+    'a: attempt 2 began after a success in process 0 was recorded',
+  ])
+})
+
+it('reports wrong numbers of attempts', () => {
+  const faultsOf = (fate: string, ...lines: string[]) =>
+    verdictOnNames([closed(...ended('a', 'success'), ...lines)], ['a done 1', fate]).faults
+  const failed = ended('a/erp', 'failure')
+  expect(faultsOf('a/erp done 2', ...failed, ...ended('a/erp', 'success', 2))).toEqual([])
+  expect(faultsOf('a/erp done 1', ...failed, ...ended('a/erp', 'success', 1, 200))).toEqual([
+    'a/erp: attempt 1 follows attempt 1',
+  ])
+  expect(faultsOf('a/erp done 2', ...ended('a/erp', 'success', 2))).toEqual([
+    'a/erp: attempt 2 follows attempt 0',
+  ])
+  expect(faultsOf('a/erp done 3', ...failed, ...ended('a/erp', 'success', 2))).toEqual([
+    'a/erp: the inbox has 3 attempts, and not 2',
+  ])
+  const tooMany = [...failed, ...ended('a/erp', 'failure', 2), ...ended('a/erp', 'success', 3)]
+  expect(faultsOf('a/erp done 3', ...tooMany)).toEqual(['a/erp: attempt 3 of 2'])
+  expect(faultsOf('a/erp dead 2', ...dead('a/erp', 1))).toEqual(['a/erp: attempt 3 follows attempt 1'])
+  expect(faultsOf('a/erp dead 2', ...failed, ...dead('a/erp', 2))).toEqual([])
+})
+
+it('reports an attempt that begins while another process handles the task', () => {
+  const logs = [
+    closed(...ended('a', 'success'), 'begin a/erp #1 100'),
+    closed(...ended('a/erp', 'success', 2)),
+  ]
+  expect(verdictOnNames(logs, ['a done 1', 'a/erp done 2']).faults).toEqual([
+    'a/erp: attempt 2 began while process 0 handled it',
+  ])
+})
+
+it('allows a hidden attempt for each kill, and no more', () => {
+  const logs = [
+    killedAt(150, ...ended('a', 'success')),
+    closed(...ended('a/erp', 'success', 2), ...ended('a/mail', 'success', 2)),
+  ]
+  const fates = ['a done 1', 'a/erp done 2']
+  const withMail = [...fates, 'a/mail done 2']
+  expect(
+    verdictOnNames([...logs.slice(0, 1), closed(...ended('a/erp', 'success', 2))], fates).faults,
+  ).toEqual([])
+  expect(verdictOnNames(logs, withMail, withMail, 'esriJobFailed').faults).toEqual([
+    '2 attempts were counted and never began, in 1 kills',
+  ])
+})
+
+it('reports fates that have not ended, and those that list() and get() return differently', () => {
+  const logs = [closed(...ended('a', 'success'), ...ended('a/erp', 'failure'))]
+  expect(verdictOnNames(logs, ['a done 1', 'a/erp waiting 1'], ['a done 1'])).toMatchObject({
+    lost: ['a/erp'],
+    faults: ['a/erp is waiting at the end', 'list() returns a/erp waiting 1, and get() less'],
+  })
 })

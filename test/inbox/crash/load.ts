@@ -47,7 +47,7 @@ export function startLoad(hookUrl: string, signatureKey: string, random: Random)
     const serviceName = SERVICES[sending.length % SERVICES.length] ?? ''
     const attempts = await service.trigger({ serviceName, serviceType: 'GPServer', ...event })
     inFlight -= 1
-    return { id, acknowledged: attempts.some(isAcknowledged) }
+    return { id, changeType, acknowledged: attempts.some(isAcknowledged) }
   }
 
   const timer = setInterval(() => {
