@@ -3,6 +3,7 @@
 //
 //   npm run crash -- --engine sqlite|postgres|all --kills 100 --receivers 4 --server-kills 6 --seed 1
 //   npm run crash -- --coalesce --engine sqlite --kills 100
+//   npm run crash -- --names --engine all --kills 30 --receivers 4
 //   npm run crash -- --catch-up --engine all --seed 1
 //
 // With several receivers, every second one is an older version of the app, which has no handler for half of the
@@ -10,6 +11,9 @@
 //
 // With --coalesce, the workers handle the deliveries of a feature service together. It also checks that the ends of a
 // group are recorded all or not at all.
+//
+// With --names, the app has handlers with names, and its older version has none of them. One of them often fails.
+// It checks each handler of a delivery on its own: its successes, its attempts and its dead letters.
 //
 // With --catch-up, a mock is edited at random, 30 % of its deliveries are lost and its webhook is switched off now and
 // then. It checks that the handlers see every edit, and that the snapshots are exact. Half of the processes coalesce.
@@ -54,12 +58,13 @@ function readOptions() {
       'server-kills': { type: 'string', default: '0' },
       seed: { type: 'string' },
       coalesce: { type: 'boolean', default: false },
+      names: { type: 'boolean', default: false },
       'catch-up': { type: 'boolean', default: false },
     }
     const { engine, coalesce: isCoalesced, 'catch-up': isCatchUp, ...values } = parseArgs({ options }).values
     const coalesce = isCoalesced || isCatchUp
-    const names = [...Object.keys(ENGINES), 'all']
-    if (!names.includes(engine)) throw new Error(`--engine must be one of ${names.join(', ')}`)
+    const engines = [...Object.keys(ENGINES), 'all']
+    if (!engines.includes(engine)) throw new Error(`--engine must be one of ${engines.join(', ')}`)
     const kills = values.kills === undefined ? undefined : toInteger(values.kills, 1)
     if (values.kills !== undefined && kills === undefined)
       throw new Error('--kills must be an integer from 1')
@@ -69,9 +74,12 @@ function readOptions() {
     if (serverKills === undefined) throw new Error('--server-kills must be an integer from 0')
     const seed = values.seed === undefined ? toSeed(undefined) : toInteger(values.seed, 0, 2 ** 32 - 1)
     if (seed === undefined) throw new Error('--seed must be an integer from 0 to 4294967295')
+    const { names } = values
+    if (coalesce && names)
+      throw new Error(`--${isCatchUp ? 'catch-up' : 'coalesce'} cannot be combined with --names`)
     if (coalesce && serverKills > 0)
       throw new Error(`--${isCatchUp ? 'catch-up' : 'coalesce'} cannot be combined with --server-kills`)
-    return { engine, kills, receivers, serverKills, seed, coalesce, isCatchUp }
+    return { engine, kills, receivers, serverKills, seed, coalesce, names, isCatchUp }
   } catch (error) {
     console.error(error.message)
     process.exit(2)

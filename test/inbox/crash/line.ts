@@ -1,11 +1,11 @@
-import type { Verdict } from './check.ts'
+import type { NamesVerdict, Verdict } from './check.ts'
 import type { GroupVerdict } from './check-groups.ts'
 import type { Run } from './run.ts'
 
 /** Formats the figures of a run in one line. */
 export function toLine(
   { engine, seed, kills, receivers = 1, serverKills = 0 }: Run,
-  verdict: Verdict | GroupVerdict,
+  verdict: Verdict | GroupVerdict | NamesVerdict,
 ): string {
   const { sent, acknowledged, handled, doubled, lost, faults } = verdict
   const figures = {
@@ -21,6 +21,11 @@ export function toLine(
       calls: verdict.calls,
       'largest group': verdict.largest,
       'groups handled again': verdict.repeated,
+    }),
+    ...('fates' in verdict && {
+      fates: verdict.fates,
+      'failed attempts': verdict.failures,
+      'dead letters': verdict.dead,
     }),
     lost: lost.length,
     faults: faults.length,

@@ -40,6 +40,9 @@ export const COALESCING_KINDS: Kinds = [
   (random) => ({ at: { point: 'success', times: random.between(1, 6), milliseconds: 0 } }),
 ]
 
+/** Kinds for handlers with names: also while the ends of attempts are recorded. */
+export const NAMES_KINDS: Kinds = [...KINDS, ...COALESCING_KINDS.slice(0, 1)]
+
 /** A kill of the store's server: milliseconds to wait before the kill, and milliseconds until the restart. */
 export interface ServerKill {
   after: number

@@ -1,3 +1,4 @@
+import { once } from 'node:events'
 import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -5,12 +6,21 @@ import { setTimeout } from 'node:timers/promises'
 import type { InboxStats } from 'geohook/inbox'
 import { findPort } from '../../helpers/port.ts'
 import { startBalancer } from './balancer.ts'
-import { check, type Outage, type ProcessLog, type Verdict } from './check.ts'
+import {
+  type CrashHandler,
+  check,
+  checkNames,
+  type NamesRun,
+  type NamesVerdict,
+  type Outage,
+  type ProcessLog,
+  type Verdict,
+} from './check.ts'
 import { checkGroups, type GroupVerdict } from './check-groups.ts'
 import { startEditLoad } from './edit-load.ts'
 import { ENGINES, type Engine, type EngineName } from './engines.ts'
 import { type Load, startLoad } from './load.ts'
-import { COALESCING_KINDS, type Kill, planKills, planServerKills } from './plan.ts'
+import { COALESCING_KINDS, type Kill, NAMES_KINDS, planKills, planServerKills } from './plan.ts'
 import { createRandom } from './random.ts'
 import { type Process, startReceiver } from './receiver-process.ts'
 
@@ -24,6 +34,8 @@ export interface Run {
   serverKills?: number
   /** True to let the workers coalesce the deliveries of feature services. Default false. */
   coalesce?: boolean
+  /** True for an app whose handlers have names. Default false. */
+  names?: boolean
 }
 
 /** Number of concurrent handlers in each receiver process. */
@@ -31,6 +43,17 @@ const CONCURRENCY = 4
 /** Milliseconds for which a group gathers. */
 const WAIT = 150
 const KEY = 'parcels2026'
+/** Handlers of the app, and of an older version, which lacks some. */
+const HANDLERS: readonly CrashHandler[] = [{ changeType: '*' }]
+const OLDER_HANDLERS: readonly CrashHandler[] = [{ changeType: 'esriJobSucceeded' }]
+/** Most have a name, and one of them often fails. The older version of the app has none of those with a name. */
+const AUDIT_CONCURRENCY = 2
+const NAMED_HANDLERS: readonly CrashHandler[] = [
+  { changeType: '*', failureRate: 0.02 },
+  { name: 'erp', changeType: '*', attempts: 4, failureRate: 0.5 },
+  { name: 'audit', changeType: '*', concurrency: AUDIT_CONCURRENCY },
+  { name: 'mail', changeType: 'esriJobFailed', failureRate: 0.05 },
+]
 /** Number of kills between two checks of the store. Checks are rare, because a check may repair the store. */
 const CHECK_INTERVAL = 10
 /** Maximum milliseconds to wait, at the end of a run, until the inbox has no pending deliveries. */
@@ -44,10 +67,10 @@ interface LogFile {
 }
 
 /** Kills receivers repeatedly under load, lets the last receivers finish, and computes the verdict. */
-export async function runCrashes(run: Run): Promise<Verdict | GroupVerdict> {
-  const { engine: name, kills, seed, receivers = 1, serverKills = 0, coalesce = false } = run
+export async function runCrashes(run: Run): Promise<Verdict | GroupVerdict | NamesVerdict> {
+  const { engine: name, kills, seed, receivers = 1, serverKills = 0, coalesce = false, names = false } = run
   const random = createRandom(seed)
-  const plan = planKills(kills, random, coalesce ? COALESCING_KINDS : undefined)
+  const plan = planKills(kills, random, coalesce ? COALESCING_KINDS : names ? NAMES_KINDS : undefined)
   const serverPlan = planServerKills(serverKills, random)
   const logFolder = await mkdtemp(join(tmpdir(), 'geohook-crash-logs-'))
   const engine = await ENGINES[name]({ isKilled: serverKills > 0 })
@@ -58,15 +81,21 @@ export async function runCrashes(run: Run): Promise<Verdict | GroupVerdict> {
   const logFiles: LogFile[] = []
   const outages: Outage[] = []
   const processes = new Set<Process>()
+  const handlers = names ? NAMED_HANDLERS : HANDLERS
+  /** Resolves when the first process handles deliveries. Before that, it has announced its names. */
+  let announce = () => {}
+  const announced = new Promise<void>((resolve) => {
+    announce = resolve
+  })
 
-  /** Every second process is an older version of the app, which does not handle all change types. */
+  /** Every second process is an older version of the app. */
   function start(port: number, slot: number): { logFile: LogFile; receiver: Process } {
     const logFile: LogFile = { path: join(logFolder, `${logFiles.length}.log`), killed: true }
     logFiles.push(logFile)
     const receiver = startReceiver({
       ...toEnv(engine, { port, log: logFile.path }),
       WAIT: coalesce ? String(WAIT) : '',
-      HANDLES: !coalesce && slot % 2 === 1 ? 'esriJobSucceeded' : '*',
+      HANDLERS: JSON.stringify(!coalesce && slot % 2 === 1 ? OLDER_HANDLERS : handlers),
     })
     processes.add(receiver)
     return { logFile, receiver }
@@ -76,7 +105,11 @@ export async function runCrashes(run: Run): Promise<Verdict | GroupVerdict> {
   async function killRepeatedly(port: number, slot: number): Promise<void> {
     for (const [index, kill] of plan.entries()) {
       if (index % receivers !== slot) continue
+      const isFirst = index === 0
+      if (names && !isFirst) await announced
       const { logFile, receiver } = start(port, slot)
+      if (names && isFirst) await Promise.all([receiver.listening, once(receiver.points, 'handler')])
+      announce()
       await waitFor(kill, receiver, load)
       logFile.killedAt = Date.now()
       const [code, signal] = await receiver.end('SIGKILL')
@@ -104,7 +137,9 @@ export async function runCrashes(run: Run): Promise<Verdict | GroupVerdict> {
     const last = ports.map(start)
     for (const { receiver } of last) await receiver.listening
     const sent = await load.stop()
-    const stats = await drain(`http://127.0.0.1:${ports[0]}/stats`)
+    const url = `http://127.0.0.1:${ports[0]}`
+    const stats = await drain(`${url}/stats`)
+    const fates = names ? await readFates(`${url}/fates`) : undefined
     for (const { logFile, receiver } of last) {
       const [code] = await receiver.end('SIGTERM')
       if (code !== 0) throw new Error(`the receiver ended with ${code}:\n${receiver.errors}`)
@@ -112,8 +147,15 @@ export async function runCrashes(run: Run): Promise<Verdict | GroupVerdict> {
     }
     await engine.requireSound()
     const logs = await Promise.all(logFiles.map(read))
+    if (fates) {
+      const concurrency = CONCURRENCY + AUDIT_CONCURRENCY
+      const verdict = checkNames(sent, logs, { handlers, concurrency, ...fates }, outages)
+      const { dead } = verdict
+      verdict.faults.push(...compare(stats, { done: fates.listed.length - dead, dead }))
+      return verdict
+    }
     const verdict = coalesce ? checkGroups(sent, logs) : check(sent, logs, CONCURRENCY, outages)
-    verdict.faults.push(...compare(stats, verdict))
+    verdict.faults.push(...compare(stats, { done: verdict.handled, dead: 0 }))
     return verdict
   } finally {
     await load.stop().catch(() => {})
@@ -173,12 +215,21 @@ async function drain(url: string): Promise<InboxStats> {
   }
 }
 
-/** Compares the statistics of the inbox with the verdict. Returns the differences. */
-function compare({ done, dead, unhandled }: InboxStats, { handled }: Verdict): string[] {
+type Fates = Pick<NamesRun, 'listed' | 'got'>
+
+async function readFates(url: string): Promise<Fates> {
+  const response = await fetch(url)
+  if (!response.ok) throw new Error(`the fates of the inbox are unavailable: ${response.status}`)
+  return (await response.json()) as Fates
+}
+
+/** Compares the statistics of the inbox with the expected ones. Returns the differences. */
+function compare(stats: InboxStats, expected: { done: number; dead: number }): string[] {
   const faults: string[] = []
-  if (dead > 0) faults.push(`${dead} dead letters`)
-  if (unhandled > 0) faults.push(`${unhandled} unhandled deliveries`)
-  if (done !== handled) faults.push(`the inbox has ${done} done, and ${handled} were handled`)
+  if (stats.dead !== expected.dead) faults.push(`${stats.dead} dead letters instead of ${expected.dead}`)
+  if (stats.unhandled > 0) faults.push(`${stats.unhandled} unhandled deliveries`)
+  if (stats.done !== expected.done)
+    faults.push(`the inbox has ${stats.done} done, and ${expected.done} were handled`)
   return faults
 }
 
