@@ -11,8 +11,8 @@ const KILLS = 5
 const seed = toSeed(process.env.CRASH_SEED)
 
 function losesNothing(engine: EngineName, more: Partial<Run> = {}): void {
-  const { receivers = 1, serverKills = 0 } = more
-  const which = `${engine}, receivers ${receivers}, server kills ${serverKills}, CRASH_SEED=${seed}`
+  const { receivers = 1, serverKills = 0, names = false } = more
+  const which = `${engine}, receivers ${receivers}, server kills ${serverKills}${names ? ', names' : ''}, CRASH_SEED=${seed}`
   // The tests run concurrently, because each test mostly waits for leases.
   it.concurrent(`kill -9 loses no acknowledged delivery: ${which}`, {
     tags: engine === 'sqlite' ? ['sqlite'] : [],
@@ -29,6 +29,10 @@ function losesNothing(engine: EngineName, more: Partial<Run> = {}): void {
 
 losesNothing('sqlite')
 losesNothing('sqlite', { receivers: 2 })
-await describeWith(POSTGRES, () => losesNothing('postgres'))
+losesNothing('sqlite', { receivers: 2, names: true })
+await describeWith(POSTGRES, () => {
+  losesNothing('postgres')
+  losesNothing('postgres', { receivers: 2, names: true })
+})
 if (findPostgres() || process.env.CI === 'true') losesNothing('postgres', { receivers: 2, serverKills: 2 })
 else it.skip('kill -9 loses no acknowledged delivery: postgres, needs the PostgreSQL programs', () => {})
