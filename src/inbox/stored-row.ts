@@ -105,8 +105,17 @@ export interface WorkerRow {
 export const readAnnouncement = ({ id, types, names }: WorkerRow): Announcement => ({
   id,
   changeTypes: types === null ? undefined : readStrings(types),
-  names: new Map(JSON.parse(names ?? '[]') as [string, string[]][]),
+  names: readNames(names ?? '[]'),
 })
+
+function readNames(text: string): Map<string, string[]> {
+  try {
+    const names = JSON.parse(text) as [unknown, unknown[]][]
+    return new Map(names.map(([name, types]) => [String(name), types.map(String)]))
+  } catch {
+    return new Map() // the row is damaged
+  }
+}
 
 /** Returns the columns `types` and `names` of a worker. */
 export const toWorkerColumns = ({ changeTypes, names }: Announcement): (string | null)[] => [

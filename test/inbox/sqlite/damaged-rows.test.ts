@@ -49,6 +49,22 @@ describe('a damaged row', () => {
     expect(await inbox.stats()).toMatchObject({ waiting: 0, active: 0, done: 2, dead: 0 })
   })
 
+  it.each(['x', '7', '{}', '[null]', '[["erp"]]', '[["erp",7]]'])(
+    'of a worker, with the names %s, stops no other worker',
+    async (names) => {
+      const inbox = keep(createSqliteInbox({ path: fixture.path }))
+      await inbox.ready()
+      damage(`INSERT INTO worker VALUES ('damaged', '${names}', '[]', ${Date.now()})`)
+      const troubles: unknown[] = []
+      const observer = { trouble: ({ error }: { error: unknown }) => troubles.push(error) }
+      const other = keep(createSqliteInbox({ path: fixture.path, observer }))
+      await other.put(deliveryOf())
+      other.work({ handle: async () => {} })
+      await until(async () => (await other.stats()).done === 1 || troubles.length > 0)
+      expect(troubles).toEqual([])
+    },
+  )
+
   it.each([
     ['a head that is not JSON', "UPDATE content SET head = '{' WHERE seq = 2", 10],
     ['no content', 'DELETE FROM content WHERE seq = 2', 0],
