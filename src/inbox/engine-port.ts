@@ -42,6 +42,8 @@ export interface TakeRequest {
   maxBytes: number
   /** Take unhandled deliveries with these numbers, instead of waiting ones that are due. */
   seqs?: readonly number[]
+  /** True if the worker has names. Its announcement may have expired. */
+  areNames?: boolean
 }
 
 /** Parameters of {@link DeliveriesTable.takeSuspect}. */
@@ -160,16 +162,16 @@ export interface DeliveriesTable {
   /** Returns unhandled tasks, in the order in which they became unhandled, then in their own. */
   unhandled(query: UnhandledQuery): Promise<UnhandledEntry[]>
   /**
-   * Routes at most `limit` deliveries that are due and have not been routed, if a worker has announced names: creates a
-   * task for each name that handles the delivery ({@link createRouting}), and removes the one without a name if no worker has
+   * Routes at most `limit` deliveries that are due and have not been routed, if a worker has announced names or `own`,
+   * whose announcement may have expired, has names: creates a task for each name that handles the delivery ({@link createRouting}), and removes the one without a name if no worker has
    * such handlers for it. Resolves with their number.
    */
-  route(limit: number): Promise<number>
+  route(limit: number, own?: Announcement): Promise<number>
   /** Makes unhandled deliveries that have not been routed wait for {@link route}. */
   reroute(seqs: readonly number[]): Promise<void>
   /**
-   * Takes tasks that are due, and counts an attempt for each. If a worker has announced names, takes no delivery that
-   * has not been routed.
+   * Takes tasks that are due, and counts an attempt for each. If a worker has names, takes no delivery that has not been
+   * routed.
    *
    * @returns `wait`: milliseconds until the next delivery is due, if fewer than `limit` were taken and the time is known
    */

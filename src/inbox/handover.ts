@@ -51,8 +51,10 @@ export interface Handover {
   announce(): Promise<void>
   /** The names under which this worker takes tasks. */
   handlers(): string[]
-  /** True if a worker has names, so that deliveries must be routed to them. */
-  isRouting(): boolean
+  /** True if this worker has names. */
+  areNames(): boolean
+  /** Routes at most `limit` deliveries if a worker has names. Resolves with their number. */
+  route(limit: number): Promise<number>
   /** Returns, for each task, whether another worker has handlers for more of its change types. */
   areOthers(tasks: readonly Typed[]): Promise<boolean[]>
   /** Takes unhandled tasks that this worker handles. Returns none if the last scan was a short time ago. */
@@ -108,6 +110,7 @@ export function createHandover({ table, receiver, owner, lease, clock }: Handove
   const declined = new Set<string>()
   const left = new Set<string>()
   let own: HandledNames = new Map()
+  let ownAnnouncement: Announcement | undefined
   let announced: string | undefined
   let announceAt = -Infinity
   let others: readonly { id: string; handled: HandledNames }[] = []
@@ -161,7 +164,9 @@ export function createHandover({ table, receiver, owner, lease, clock }: Handove
       handlesMore(handledUnder(handled, handler), handledUnder(own, handler), changeTypes),
     )
 
-  const isRouting = (): boolean => own.size > 1 || others.some(({ handled }) => handled.size > 1)
+  const areNames = (): boolean => own.size > 1
+
+  const isRouting = (): boolean => areNames() || others.some(({ handled }) => handled.size > 1)
 
   const isUnnamed = (handled: HandledNames): boolean => handlesSome(handledUnder(handled, ''))
 
@@ -223,15 +228,16 @@ export function createHandover({ table, receiver, owner, lease, clock }: Handove
   return {
     async announce() {
       watchClock()
-      const handled = announcementOf(receiver)
+      const handled = { id: owner, ...announcementOf(receiver) }
       const text = describe(toHandledNames(handled))
       if (text === announced && performance.now() < announceAt) return
-      await table.announce({ id: owner, ...handled })
+      await table.announce(handled)
       if (text !== announced) {
         declined.clear()
         scanAll()
       }
       own = toHandledNames(handled)
+      ownAnnouncement = handled
       announced = text
       announceAt = performance.now() + ANNOUNCE_INTERVAL
       await readOthers()
@@ -239,7 +245,9 @@ export function createHandover({ table, receiver, owner, lease, clock }: Handove
 
     handlers,
 
-    isRouting,
+    areNames,
+
+    route: async (limit) => (isRouting() ? table.route(limit, ownAnnouncement) : 0),
 
     async areOthers(tasks) {
       const isWhole = ({ handler, changeTypes }: Typed): boolean =>
@@ -276,7 +284,14 @@ export function createHandover({ table, receiver, owner, lease, clock }: Handove
       try {
         if (unrouted.length > 0) await table.reroute(unrouted)
         if (seqs.length === 0) return []
-        const { taken } = await table.take({ owner, handler, lease, ...roomOf(handler), seqs })
+        const { taken } = await table.take({
+          owner,
+          handler,
+          lease,
+          ...roomOf(handler),
+          seqs,
+          areNames: areNames(),
+        })
         if (taken.length === 0 && (await table.settings()).paused) scanAll()
         return taken
       } catch (error) {

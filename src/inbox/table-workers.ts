@@ -92,7 +92,7 @@ export function startTableWorkers(options: TableWorkersOptions): Workers & {
       endWaiting()
       return POLL_INTERVAL
     }
-    const isRouting = handover.isRouting() && (await table.route(MAX_ROUTED)) === MAX_ROUTED
+    const isRouting = (await handover.route(MAX_ROUTED)) === MAX_ROUTED
     const free = (): string[] => handover.handlers().filter((handler) => begun.room(handler).limit > 0)
     await takeSuspect(now, free())
     if (isReserved()) return RESERVED_INTERVAL
@@ -123,7 +123,8 @@ export function startTableWorkers(options: TableWorkersOptions): Workers & {
       const handler = handlers[(index + turn) % handlers.length] ?? ''
       const room = begun.room(handler)
       if (room.limit === 0) continue
-      const { taken, wait = Infinity } = await table.take({ owner, handler, lease, ...room })
+      const areNames = handover.areNames()
+      const { taken, wait = Infinity } = await table.take({ owner, handler, lease, ...room, areNames })
       await begin(taken, heldAt)
       next = taken.length > 0 ? 0 : Math.min(next, Math.max(1, wait))
     }

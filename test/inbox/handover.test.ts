@@ -219,4 +219,20 @@ describe('workers with different handlers', () => {
     expect(handled).toEqual(['crm', 'later'])
     release()
   })
+
+  it('routes deliveries to its own names, although its announcement expired while it was stopped', async () => {
+    const { inbox, table, time } = open()
+    const handled: string[] = []
+    const { settings } = table
+    vi.spyOn(table, 'settings').mockImplementation(async () => {
+      time.now += 60_000
+      return settings()
+    })
+    await inbox.put(deliveryOf(['New']))
+    const receiver = on(['New'], () => void handled.push(''))
+    inbox.work(receiver.on('New', () => void handled.push('erp'), { name: 'erp' }))
+    await until(async () => (await inbox.stats()).done > 0 && (await inbox.stats()).waiting === 0)
+    await until(async () => (await inbox.stats()).active === 0)
+    expect(handled.sort()).toEqual(['', 'erp'])
+  })
 })

@@ -209,9 +209,9 @@ export function createMemoryTable(clock: () => number): DeliveriesTable {
       return listed.slice(0, limit).map((row) => ({ ...row, endedAt: row.due }))
     },
 
-    async route(limit) {
+    async route(limit, own) {
       const now = readTime()
-      const routeOf = createRouting(liveWorkers(now))
+      const routeOf = createRouting([...liveWorkers(now), ...(own ? [own] : [])])
       let routed = 0
       for (const row of routeOf ? states.waiting : []) {
         if (row.handler !== '' || row.isRouted || row.due > now) continue
@@ -233,16 +233,16 @@ export function createMemoryTable(clock: () => number): DeliveriesTable {
       }
     },
 
-    async take({ owner, handler, lease, limit, maxBytes, seqs }) {
+    async take({ owner, handler, lease, limit, maxBytes, seqs, areNames }) {
       await yieldIfLong()
       if (settings.paused) return { taken: [] }
       const now = readTime()
       const taken: TakenDelivery[] = []
       let [bytes, next] = [0, Infinity]
-      const areNames = createRouting(liveWorkers(now)) !== undefined
+      const onlyRouted = areNames || createRouting(liveWorkers(now)) !== undefined
       const given = (seqs ?? []).flatMap((seq) => tasksBySeq.get(seq)?.get(handler) ?? [])
       for (const row of seqs ? given.filter((row) => states.unhandled.has(row)) : states.waiting) {
-        if (row.handler !== handler || (areNames && !row.isRouted)) continue
+        if (row.handler !== handler || (onlyRouted && !row.isRouted)) continue
         if (!seqs) next = Math.min(next, row.due)
         if (!seqs && row.due > now) continue
         bytes += row.size

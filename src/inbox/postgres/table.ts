@@ -164,17 +164,18 @@ export function createPostgresTable(
       return rows.map(readUnhandled)
     },
 
-    async route(limit) {
+    async route(limit, own) {
       // One statement: workers that announce names after it can have no part in deliveries that it returns.
       const rows = await query<WorkerRow & { seq: number | null }>(
         `(select null::bigint as seq, id::text, types, names from ${worker} where queue = $1 and ${IS_ALIVE})
         union all
         (select seq, null, d.types, null from ${task} t join ${delivery} d using (seq)
-        where t.queue = $1 and t.handler = '' and not t.routed and t.state = 0 and t.due <= now() and ${NAMED}
+        where t.queue = $1 and t.handler = '' and not t.routed and t.state = 0 and t.due <= now() and ($3 or ${NAMED})
         order by t.due, seq limit $2)`,
-        [queue, limit],
+        [queue, limit, own !== undefined && own.names.size > 0],
       )
-      const routeOf = createRouting(rows.filter(({ seq }) => seq === null).map(readAnnouncement))
+      const workers = rows.filter(({ seq }) => seq === null).map(readAnnouncement)
+      const routeOf = createRouting([...workers, ...(own ? [own] : [])])
       const routes = rows.flatMap(({ seq, types }) =>
         routeOf && seq !== null ? { seq, ...routeOf(readStrings(types ?? '[]')) } : [],
       )
@@ -215,13 +216,13 @@ export function createPostgresTable(
       )
     },
 
-    async take({ owner, handler, lease, limit, maxBytes, seqs }) {
+    async take({ owner, handler, lease, limit, maxBytes, seqs, areNames = false }) {
       const select = (condition: string): string =>
         `select seq, due from ${task} where queue = $1 and ${notPaused} and handler = $2 and ${condition}
         order by due, seq limit $3 for update skip locked`
       const rows = await queryPatiently<TakenRow>(
-        `with routed as (${select(seqs ? 'state = 4 and seq = any($7) and routed' : 'state = 0 and due <= now() and routed')}),
-        unrouted as (${select(`${seqs ? 'state = 4 and seq = any($7)' : 'state = 0 and due <= now()'} and not routed and not ${NAMED}`)}),
+        `with routed as (${select(seqs ? 'state = 4 and seq = any($8) and routed' : 'state = 0 and due <= now() and routed')}),
+        unrouted as (${select(`${seqs ? 'state = 4 and seq = any($8)' : 'state = 0 and due <= now()'} and not routed and not ($7 or ${NAMED})`)}),
         due as (
           select * from routed union all select * from unrouted order by due, seq limit $3
         ), sized as (
@@ -237,7 +238,7 @@ export function createPostgresTable(
         select seq, handler, token, attempts as attempt, id, ${toMilliseconds('received')} as received, types, errors,
           head, ${BODY}
         from taken join ${delivery} using (seq) order by seq`,
-        [queue, handler, limit, owner, lease, maxBytes, ...(seqs ? [seqs] : [])],
+        [queue, handler, limit, owner, lease, maxBytes, areNames, ...(seqs ? [seqs] : [])],
       )
       if (rows.length > 0 || seqs) return { taken: rows.map((row) => toTaken(row, false)) }
       const earliest = (routed: boolean): string =>

@@ -164,10 +164,10 @@ export function createSqliteTable(
         return rows.map(readUnhandled)
       }),
 
-    route: (limit) =>
+    route: (limit, own) =>
       write((db) => {
         const now = readTime(db)
-        const routeOf = createRouting(readWorkers(db, now))
+        const routeOf = createRouting([...readWorkers(db, now), ...(own ? [own] : [])])
         if (!routeOf) return 0
         const unrouted = db.all<{ seq: number; types: string }>(
           `SELECT seq, types FROM task INDEXED BY task_ready JOIN delivery USING (seq)
@@ -197,12 +197,12 @@ export function createSqliteTable(
         )
       }),
 
-    take: ({ owner, handler, lease, limit, maxBytes, seqs }) =>
+    take: ({ owner, handler, lease, limit, maxBytes, seqs, areNames }) =>
       write((db) => {
         if (readSettings(db).paused) return { taken: [] }
         const now = readTime(db)
         const values = { owner, now, lease, isSuspect: false }
-        const routed = createRouting(readWorkers(db, now)) ? [1] : [0, 1]
+        const routed = areNames || createRouting(readWorkers(db, now)) ? [1] : [0, 1]
         if (seqs) {
           const unhandled = `SELECT seq FROM task
             WHERE seq = ? AND handler = ? AND state = 4 AND routed IN (SELECT value FROM json_each(?))`

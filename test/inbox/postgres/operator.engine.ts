@@ -79,6 +79,29 @@ await describeWith(POSTGRES, (connectionString) => {
       expect(rows).toEqual([])
     })
 
+    it('the announcements of workers are lost: a worker still routes deliveries to its own names', async () => {
+      const inbox = open()
+      await inbox.ready()
+      await client.query(`
+        create function ${schema}.skip() returns trigger language plpgsql as 'begin return null; end';
+        create trigger skip before insert on ${schema}.inbox_worker for each row execute function ${schema}.skip()`)
+      onTestFinished(async () => {
+        await client.query(`drop function if exists ${schema}.skip cascade`)
+      })
+      const handled: string[] = []
+      const receiver = createReceiver({ signatureKey: KEY })
+        .on('FeaturesCreated', () => handled.push(''))
+        .on('FeaturesCreated', () => handled.push('erp'), { name: 'erp' })
+      const rawBody = new TextEncoder().encode(payloadOf('FeaturesCreated'))
+      await inbox.put({ ...deliveryWithId(idOf(1)), rawBody })
+      inbox.work(receiver)
+      await until(async () => {
+        const { done, waiting, active } = await inbox.stats()
+        return done > 0 && waiting + active === 0
+      })
+      expect(handled.sort()).toEqual(['', 'erp'])
+    })
+
     it('the table of generations is dropped: one call fails, and the next one creates the table', async () => {
       const { generations } = open()
       await generations.raise('https://gis.example.com/a', new Map([[0, 3]]))
