@@ -135,7 +135,10 @@ function testCommands(inbox: DurableInbox, store: string, options: string[]): vo
   }
 
   it('prints, exports, retries, discards and purges deliveries', async () => {
-    expect(await json('stats')).toEqual({ code: 0, waiting: 0, active: 0, done: 2, dead: 20, unhandled: 0 })
+    expect(await json('stats')).toEqual({
+      ...{ code: 0, waiting: 0, active: 0, done: 2, dead: 20, unhandled: 0 },
+      paused: false,
+    })
     const first = await json('list', '--state', 'dead', '--limit', '12')
     const rest = await json('list', '--state', 'dead', '--limit', '12', '--after', first.next)
     const listed = [...first.entries, ...rest.entries].map(({ id }: { id: string }) => id)
