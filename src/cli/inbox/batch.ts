@@ -29,6 +29,7 @@ export const headersOf = (io: Io, { delivery }: InboxItem): HeaderPairs =>
 interface TargetOptions extends StoreOptions {
   dead?: true
   unhandled?: true
+  handler?: string
 }
 
 /** A state whose deliveries a command can process all together. */
@@ -47,10 +48,15 @@ const createCommand = (name: string, condition = ''): CliCommand =>
     .option('--dead', `${name} all dead letters${condition}`)
     .option('--unhandled', `${name} all unhandled deliveries${condition}`)
 
+const addHandlerOption = (command: CliCommand): CliCommand =>
+  command.option('--handler <name>', 'with ids: only for handlers with this name; "" for those without one')
+
 /** Returns the state whose deliveries are all meant, or undefined if there are ids. */
-function readTargets(ids: readonly string[], { dead, unhandled }: TargetOptions): WholeState | undefined {
+function readTargets(ids: readonly string[], options: TargetOptions): WholeState | undefined {
+  const { dead, unhandled, handler } = options
   if ([ids.length > 0, dead, unhandled].filter(Boolean).length !== 1)
     throw usageError('give either ids, --dead or --unhandled', HINT)
+  if (handler !== undefined && ids.length === 0) throw usageError('--handler requires ids', HINT)
   return dead ? 'dead' : unhandled && 'unhandled'
 }
 
@@ -61,6 +67,7 @@ export function createInboxRetryCommand(io: Io): Command {
       'Makes dead letters, unhandled and waiting deliveries due. Dead letters get their full number of attempts ' +
         'again. The workers of the inbox handle them. The exit code is 1 if a delivery was missing, done or being handled.',
     )
+    .with(addHandlerOption)
     .with(addStoreOptions)
     .examples(
       'geohook inbox retry 5f1d0c2b9a4e4c6f8d7b3a2e1f0c9d8b --store inbox.db',
@@ -70,8 +77,8 @@ export function createInboxRetryCommand(io: Io): Command {
       const state = readTargets(ids, options)
       const applied = state
         ? { done: await withInbox(io, options, (inbox) => inbox.retry({ state })), refused: [] }
-        : await apply(io, ids, options, 'retrying', (inbox, id) => inbox.retry(id))
-      report(io, ids, state, applied, 'retried')
+        : await apply(io, ids, options, 'retrying', (inbox, id) => inbox.retry(id, options.handler))
+      report(io, ids, state, applied, 'retried', options)
     })
 }
 
@@ -83,6 +90,7 @@ export function createInboxDiscardCommand(io: Io): Command {
         'The exit code is 1 if a delivery was missing, done or being handled.',
     )
     .option('--yes', 'with --dead or --unhandled: confirm that they are removed')
+    .with(addHandlerOption)
     .with(addStoreOptions)
     .examples(
       'geohook inbox discard 5f1d0c2b9a4e4c6f8d7b3a2e1f0c9d8b --store inbox.db',
@@ -95,8 +103,8 @@ export function createInboxDiscardCommand(io: Io): Command {
       const applied = state
         ? // Uses purge(), because discard() would also remove a dead letter that another process has just retried.
           { done: await withInbox(io, options, (inbox) => inbox.purge({ state })), refused: [] }
-        : await apply(io, ids, options, 'discarding', (inbox, id) => inbox.discard(id))
-      report(io, ids, state, applied, 'discarded')
+        : await apply(io, ids, options, 'discarding', (inbox, id) => inbox.discard(id, options.handler))
+      report(io, ids, state, applied, 'discarded', options)
     })
 }
 
@@ -176,7 +184,7 @@ async function exportTo(
   })
   for (const list of [exported, alreadyThere]) list.sort((a, b) => (a.file < b.file ? -1 : 1))
   if (!io.json) for (const { file } of exported) io.print(printable(file))
-  report(io, ids, state, applied, 'exported', { exported, alreadyThere })
+  report(io, ids, state, applied, 'exported', {}, { exported, alreadyThere })
 }
 
 /** Saves a delivery. Every export gives it the same file name, so an existing file is from an earlier export. */
@@ -211,7 +219,7 @@ const toCapture = (io: Io, item: InboxItem): Capture => ({
 const toBytes = (value: string): string =>
   /[^\0-\xff]/.test(value) ? Buffer.from(value).toString('latin1') : value
 
-/** A delivery that a command could not process. `state` is undefined if the delivery is not in the inbox. */
+/** A delivery that a command could not process. `state` is undefined if the inbox has no such delivery or fate. */
 interface RefusedDelivery {
   id: string
   state: InboxState | undefined
@@ -233,7 +241,7 @@ type Operation = (inbox: DurableInbox, id: string) => Promise<boolean>
 async function apply(
   io: Io,
   targets: readonly string[] | WholeState,
-  options: StoreOptions,
+  options: TargetOptions,
   verb: string,
   operation: Operation,
 ): Promise<Applied> {
@@ -242,7 +250,7 @@ async function apply(
   await withInbox(io, options, async (inbox, progress) => {
     for await (const ids of typeof targets === 'string' ? listAll(inbox, targets) : [targets]) {
       tried += ids.length
-      refused.push(...(await applyToEach(inbox, ids, operation, { progress, verb })))
+      refused.push(...(await applyToEach(inbox, ids, operation, { progress, verb, ...options })))
     }
   })
   return { done: tried - refused.length, refused }
@@ -256,16 +264,23 @@ async function applyToEach(
   inbox: DurableInbox,
   ids: readonly string[],
   operation: Operation,
-  { progress, verb }: { progress: Progress; verb: string },
+  { progress, verb, handler }: { progress: Progress; verb: string; handler?: string | undefined },
 ): Promise<RefusedDelivery[]> {
   const refused = new Map<string, RefusedDelivery>()
   let done = 0
   await forEachConcurrently(ids.values(), CONCURRENCY, async (id) => {
-    if (!(await operation(inbox, id))) refused.set(id, { id, state: (await inbox.get(id))?.state })
+    if (!(await operation(inbox, id))) refused.set(id, { id, state: await findState(inbox, id, handler) })
     done++
     progress.update(`${verb}, ${done} of ${ids.length}`)
   })
   return ids.flatMap((id) => refused.get(id) ?? [])
+}
+
+/** Returns the state of a delivery, or of its fate with the handlers of a name. */
+async function findState(inbox: DurableInbox, id: string, handler?: string): Promise<InboxState | undefined> {
+  const item = await inbox.get(id)
+  if (handler === undefined) return item?.state
+  return item?.fates.find((fate) => (fate.handler ?? '') === handler)?.state
 }
 
 /** The deliveries that an export has written, and those that an earlier export had written. */
@@ -282,6 +297,7 @@ function report(
   state: WholeState | undefined,
   { done, refused }: Applied,
   verb: string,
+  { handler }: TargetOptions,
   lists?: Exported,
 ): void {
   // A delivery that is not named does not count as a failure if another process has just retried or removed it.
@@ -303,7 +319,7 @@ function report(
       for (const id of ids) {
         if (existing.has(id)) io.print(`already there ${id}`)
         else if (!states.has(id)) io.print(`${io.colours.green(verb)} ${id}`)
-        else io.print(`${io.colours.red(`not ${verb}`)} ${id}: ${whyRefused(states.get(id))}`)
+        else io.print(`${io.colours.red(`not ${verb}`)} ${id}: ${whyRefused(states.get(id), handler)}`)
       }
       io.print(
         io.colours.dim(`${count(processed, 'delivery', 'deliveries')} ${verb}${rest}, of ${ids.length}`),
@@ -312,8 +328,8 @@ function report(
   )
 }
 
-function whyRefused(state: InboxState | undefined): string {
-  if (state === undefined) return 'it is not in the inbox'
+function whyRefused(state: InboxState | undefined, handler: string | undefined): string {
+  if (state === undefined) return `it is not in the inbox${handler === undefined ? '' : ' for this handler'}`
   return state === 'active' ? 'it is being handled now' : `it is ${state}`
 }
 

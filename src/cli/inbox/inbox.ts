@@ -174,8 +174,10 @@ function createInboxListCommand(io: Io): Command {
       if (io.json) return io.printJson(page)
       if (page.entries.length === 0) io.print('there are no deliveries')
       else printEntries(io, page.entries)
-      if (page.next !== undefined)
-        io.print(io.colours.dim(`there may be more: --after ${printable(page.next)}`))
+      const { next } = page
+      if (next === undefined) return
+      const cursor = next.includes(' ') ? `"${next}"` : next
+      io.print(io.colours.dim(`there may be more: --after ${printable(cursor)}`))
     })
 }
 
@@ -196,7 +198,7 @@ function createInboxShowCommand(io: Io): Command {
     })
 }
 
-const COLUMNS = ['id', 'state', 'attempts', 'received', 'next or end', 'service', 'change types', 'size']
+const COLUMNS = ['state', 'attempts', 'received', 'next or end', 'service', 'change types', 'size']
 
 const [SERVICE_LENGTH, CHANGE_TYPES_LENGTH] = [40, 60]
 
@@ -204,8 +206,10 @@ const [SERVICE_LENGTH, CHANGE_TYPES_LENGTH] = [40, 60]
 const toServicePath = (url = ''): string => url.replace(/^.*\/services\//, '')
 
 function printEntries(io: Io, entries: readonly InboxEntry[]): void {
-  const rows = entries.map(({ id, state, attempts, receivedAt, dueAt, endedAt, ...entry }) => [
+  const hasNames = entries.some(({ handler }) => handler !== undefined)
+  const rows = entries.map(({ id, handler = '', state, attempts, receivedAt, dueAt, endedAt, ...entry }) => [
     io.shortened(id),
+    ...(hasNames ? [io.shortened(handler)] : []),
     state,
     String(attempts),
     receivedAt.toISOString(),
@@ -215,7 +219,7 @@ function printEntries(io: Io, entries: readonly InboxEntry[]): void {
     String(entry.size),
   ])
   const errors = entries.map(({ error = '' }) => error.replace(/\s+/g, ' ').trim())
-  io.printTable(COLUMNS, rows, { head: 'error', cells: errors })
+  io.printTable(['id', ...(hasNames ? ['handler'] : []), ...COLUMNS], rows, { head: 'error', cells: errors })
 }
 
 const MAX_PRINTED = 16 * 1024
@@ -244,19 +248,37 @@ function toItemJson(io: Io, item: InboxItem): object {
   }
 }
 
+type Member = readonly [name: string, value: string | undefined]
+
+/** The members of a fate. */
+const toMembers = (fate: InboxEntry): [state: Member, attempts: Member, ...times: Member[]] => [
+  ['state', fate.state],
+  ['attempts', String(fate.attempts)],
+  ['started', fate.startedAt?.toISOString()],
+  ['worker', fate.worker],
+  ['lease ends', fate.leaseEndsAt?.toISOString()],
+  ['next', fate.dueAt?.toISOString()],
+  ['ended', fate.endedAt?.toISOString()],
+]
+
+const memberLines = (members: readonly Member[]): string[] =>
+  members.flatMap(([name, value]) => (value === undefined ? [] : `${name.padEnd(12)}  ${printable(value)}`))
+
+const errorLines = ({ errors = [] }: InboxEntry): string[] =>
+  errors.flatMap(({ error, attempt, at }) => [
+    ['error', attempt && `of attempt ${attempt}`, at?.toISOString()].filter(Boolean).join(' '),
+    ...printableLines(error).map((line) => `  ${line}`),
+  ])
+
 function printItem(io: Io, item: InboxItem): void {
-  const { id, state, attempts, changeTypes, receivedAt, startedAt, dueAt, endedAt, size, delivery } = item
-  const { worker, leaseEndsAt, errors = [] } = item
-  const members: [string, string | undefined][] = [
+  const { id, changeTypes, receivedAt, size, delivery, fates } = item
+  const hasNames = fates.some(({ handler }) => handler !== undefined)
+  const [state, attempts, ...times] = toMembers(item)
+  const members: Member[] = [
     ['id', id],
-    ['state', state],
-    ['attempts', String(attempts)],
+    ...(hasNames ? [] : [state, attempts]),
     ['received', receivedAt.toISOString()],
-    ['started', startedAt?.toISOString()],
-    ['worker', worker],
-    ['lease ends', leaseEndsAt?.toISOString()],
-    ['next', dueAt?.toISOString()],
-    ['ended', endedAt?.toISOString()],
+    ...(hasNames ? [] : times),
     ['change types', changeTypes.join(',')],
     ['service', item.service],
     ['profile', delivery.profile],
@@ -265,14 +287,12 @@ function printItem(io: Io, item: InboxItem): void {
     ['content type', delivery.contentType],
     ['size', count(size, 'byte')],
   ]
-  for (const [name, value] of members)
-    if (value !== undefined) io.print(`${name.padEnd(12)}  ${printable(value)}`)
-  for (const { error, attempt, at } of errors)
-    printSection(
-      io,
-      ['error', attempt && `of attempt ${attempt}`, at?.toISOString()].filter(Boolean).join(' '),
-      printableLines(error),
-    )
+  for (const line of memberLines(members)) io.print(line)
+  if (!hasNames) for (const line of errorLines(item)) io.print(line)
+  for (const fate of hasNames ? fates : []) {
+    const title = printable(fate.handler ?? 'without a name')
+    printSection(io, `handler ${title}`, [...memberLines(toMembers(fate)), ...errorLines(fate)])
+  }
   printSection(
     io,
     'headers',

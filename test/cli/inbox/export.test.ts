@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { geohook, parseStdout, withListener } from '../../helpers/cli.ts'
-import { fill, handleAll, payloads } from '../../helpers/dead-letters.ts'
+import { fill, handleAll, handleNamed, payloads } from '../../helpers/dead-letters.ts'
 import { KEY } from '../../helpers/deliver.ts'
 import { createInboxes, linesOf, UNKNOWN_ID } from '../../helpers/inboxes.ts'
 
@@ -65,6 +65,17 @@ describe.concurrent('geohook inbox export', () => {
       expect(refused).toEqual([])
     }),
   )
+
+  it('writes one capture of a delivery that several handlers failed to handle', () =>
+    withInbox({}, async ({ run, inbox }) => {
+      const ids = await fill(inbox, payloads(2))
+      await handleNamed(inbox, { erp: 'the ERP is away', map: 'the map is away', mail: undefined })
+      const out = join(folder, 'several')
+      const { exported, alreadyThere } = parseStdout(await run('export', '--dead', '--out', out, '--json'))
+      expect(exported.map(({ id }: { id: string }) => id).sort()).toEqual([...ids].sort())
+      expect(alreadyThere).toEqual([])
+      expect(readdirSync(out)).toHaveLength(2)
+    }))
 
   it('skips captures of an earlier export, and adds new dead letters', () =>
     withInbox({ dead: 2 }, async ({ run, inbox, dead }) => {

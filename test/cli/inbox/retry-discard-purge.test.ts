@@ -2,8 +2,8 @@
 import { describe, expect, it } from 'vitest'
 import { listAll } from '../../../src/cli/inbox/batch.ts'
 import { parseStdout } from '../../helpers/cli.ts'
-import { fill, handleAll, payloads } from '../../helpers/dead-letters.ts'
-import { createInboxes, UNKNOWN_ID } from '../../helpers/inboxes.ts'
+import { fill, handleAll, handleNamed, payloads } from '../../helpers/dead-letters.ts'
+import { createInboxes, linesOf, UNKNOWN_ID } from '../../helpers/inboxes.ts'
 
 const { withInbox } = createInboxes()
 
@@ -53,6 +53,65 @@ describe.concurrent.each([
       expect((await run(command, ...all)).stdout).toBe(`there are no ${noun}\n`)
     }),
   )
+})
+
+describe.concurrent.each([
+  ['retry', 'retried', { handler: 'erp', state: 'waiting' }],
+  ['discard', 'discarded', undefined],
+] as const)('geohook inbox %s, for a delivery with several handlers', (command, verb, erp) => {
+  const mail = { handler: 'mail', state: 'done' }
+  const failed = { erp: 'the ERP is away', map: 'the map is away', mail: undefined }
+
+  it('changes all handlers that are dead, and says why it refuses the rest', () =>
+    withInbox({}, async ({ run, inbox }) => {
+      const [id = '', other = ''] = await fill(inbox, payloads(2))
+      await handleNamed(inbox, failed)
+      expect(linesOf(await run(command, id))[0]).toBe(`${verb} ${id}`)
+      const map = erp && { ...erp, handler: 'map' }
+      expect((await inbox.get(id))?.fates).toMatchObject([erp, mail, map].filter(Boolean))
+      expect((await inbox.get(other))?.state).toBe('dead')
+      await inbox.discard(id)
+      expect(linesOf(await run(command, id))[0]).toBe(`not ${verb} ${id}: it is done`)
+    }))
+
+  it('changes only the handlers of --handler', () =>
+    withInbox({}, async ({ run, inbox }) => {
+      const [id = ''] = await fill(inbox, payloads(1))
+      await handleNamed(inbox, failed)
+      expect(await run(command, id, '--handler', 'erp')).toMatchObject({ code: 0, stderr: '' })
+      const map = { handler: 'map', state: 'dead' }
+      expect((await inbox.get(id))?.fates).toMatchObject([erp, mail, map].filter(Boolean))
+      for (const [name, why, state] of [
+        ['mail', 'it is done', 'done'],
+        ['other', 'it is not in the inbox for this handler', null],
+        ['', 'it is not in the inbox for this handler', null],
+      ] as const) {
+        const result = await run(command, id, '--handler', name)
+        expect([result.code, linesOf(result)[0]]).toEqual([1, `not ${verb} ${id}: ${why}`])
+        const refused = [{ id, state }]
+        expect(parseStdout(await run(command, id, '--handler', name, '--json'))).toEqual({
+          [verb]: 0,
+          refused,
+        })
+      }
+    }))
+
+  it('rejects --handler without ids', () =>
+    withInbox({}, async ({ run }) => {
+      const all = command === 'discard' ? ['--dead', '--yes'] : ['--dead']
+      const result = await run(command, ...all, '--handler', 'erp')
+      expect(result).toMatchObject({ code: 2, stdout: '' })
+      expect(result.stderr).toContain('--handler requires ids')
+    }))
+
+  it('changes the dead letters of all handlers with --dead', () =>
+    withInbox({}, async ({ run, inbox }) => {
+      await fill(inbox, payloads(2))
+      await handleNamed(inbox, failed)
+      const all = command === 'discard' ? ['--dead', '--yes'] : ['--dead']
+      expect((await run(command, ...all)).stdout).toBe(`4 dead letters ${verb}\n`)
+      expect(await inbox.stats()).toMatchObject({ dead: 0, waiting: erp ? 4 : 0, done: 2 })
+    }))
 })
 
 it('geohook inbox retry --dead retries more dead letters than it lists at a time', async () => {

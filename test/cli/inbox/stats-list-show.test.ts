@@ -2,12 +2,13 @@
 import { createReceiver } from 'geohook'
 import { describe, expect, it } from 'vitest'
 import { parseStdout } from '../../helpers/cli.ts'
-import { fill, handleAll, payloads } from '../../helpers/dead-letters.ts'
+import { fill, handleAll, handleNamed, payloads } from '../../helpers/dead-letters.ts'
 import { deliver, KEY, payloadOf, signatureOf } from '../../helpers/deliver.ts'
 import { createInboxes, linesOf, UNKNOWN_ID } from '../../helpers/inboxes.ts'
 
 const TIME = /\d{4}-\d\d-\d\dT[\d:.]+Z/
 const { withInbox } = createInboxes()
+const indent = (line: string): string => `  ${line}`
 
 describe.concurrent('geohook inbox stats', () => {
   it('prints the number of deliveries in each state, and how long the oldest one has been waiting', () =>
@@ -82,6 +83,25 @@ describe.concurrent('geohook inbox list', () => {
       expect(rest).toEqual({ entries: JSON.parse(JSON.stringify(entries.slice(2))) })
     }))
 
+  it('prints a row for each name of handlers, and cursors that a shell accepts', () =>
+    withInbox({}, async ({ run, inbox }) => {
+      const [id = ''] = await fill(inbox, payloads(1))
+      await handleNamed(inbox, { '': undefined, erp: 'the ERP is away', mail: undefined })
+      const [head, ...rows] = linesOf(await run('list'))
+      expect(head).toMatch(/^id +handler +state +attempts /)
+      expect(rows.map((row) => row.split(/ {2,}/).slice(1, 3))).toEqual([
+        ['done', '1'],
+        ['erp', 'dead'],
+        ['mail', 'done'],
+      ])
+      expect(linesOf(await run('list', '--limit', '1')).at(-1)).toMatch(/--after \d+$/)
+      const text = linesOf(await run('list', '--limit', '2')).at(-1)
+      const [, cursor = ''] = /^there may be more: --after "(\d+ erp)"$/.exec(text ?? '') ?? []
+      const rest = parseStdout(await run('list', '--after', cursor, '--json'))
+      expect(rest.entries).toMatchObject([{ id, handler: 'mail', state: 'done' }])
+      expect(await run('list', '--after', '1 ')).toMatchObject({ code: 2, stdout: '' })
+    }))
+
   it('prints a message for an empty inbox', () =>
     withInbox({}, async ({ run }) => {
       expect(await run('list')).toEqual({ code: 0, stdout: 'there are no deliveries\n', stderr: '' })
@@ -113,6 +133,34 @@ describe.concurrent('geohook inbox show', () => {
       })
       expect(shown.headers).toContainEqual(['x-service', signatureOf(body)])
       expect(Buffer.from(shown.body, 'base64').toString()).toBe(body)
+    }))
+
+  it('prints what happened with the handlers of each name', () =>
+    withInbox({}, async ({ run, inbox }) => {
+      const [id = ''] = await fill(inbox, payloads(1))
+      await handleNamed(inbox, { '': undefined, erp: 'the ERP is away', mail: undefined })
+      const lines = linesOf(await run('show', id)).map((line) => line.replace(new RegExp(TIME, 'g'), 'TIME'))
+      expect(lines.slice(0, lines.indexOf('headers'))).toEqual([
+        `id            ${id}`,
+        'received      TIME',
+        'change types  FeaturesCreated',
+        'profile       service',
+        'key           number 1',
+        'content type  application/json',
+        expect.stringMatching('^size '),
+        'handler without a name',
+        ...['state         done', 'attempts      1', 'started       TIME', 'ended         TIME'].map(indent),
+        'handler erp',
+        ...['state         dead', 'attempts      1', 'started       TIME', 'ended         TIME'].map(indent),
+        '  error of attempt 1 TIME',
+        '    Error: the ERP is away',
+        'handler mail',
+        ...['state         done', 'attempts      1', 'started       TIME', 'ended         TIME'].map(indent),
+      ])
+      expect(parseStdout(await run('show', id, '--json'))).toMatchObject({
+        ...{ id, handler: 'erp', state: 'dead' },
+        fates: [{ state: 'done' }, { handler: 'erp', state: 'dead' }, { handler: 'mail', state: 'done' }],
+      })
     }))
 
   it('prints the tenant of a delivery on one line', () =>
