@@ -124,7 +124,9 @@ const MAX_CHOICES = 100
 
 /** A form that compares a delivery with another one of the list. */
 function compareForm({ href }: Context, { id }: Row, rows: readonly Row[]): Html {
-  const others = rows.filter((row) => row.id !== id).slice(0, MAX_CHOICES)
+  // A delivery can have several rows.
+  const known = new Map(rows.map((row) => [row.id, row]))
+  const others = [...known.values()].filter((row) => row.id !== id).slice(0, MAX_CHOICES)
   if (others.length === 0) return html``
   const [path = '', query = ''] = href('/diff').split('?')
   const hidden = [...new URLSearchParams(query), ['a', id] as const]

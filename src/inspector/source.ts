@@ -67,6 +67,8 @@ export interface RowOutcome {
 /** One delivery in the list. */
 export interface Row {
   id: string
+  /** Tells the rows of one delivery apart. Default: the id. */
+  key?: string | undefined
   /** When it was received, or first sent. */
   time: Date
   /** Empty if the payload could not be decoded. */
@@ -83,7 +85,7 @@ export interface Row {
   size: number
   /** Duration of the last attempt. */
   milliseconds?: number | undefined
-  /** Shown in place of a missing service, for example an error. The text filter searches it too. */
+  /** Shown in place of a missing service, for example a handler or an error. The text filter searches it too. */
   note?: string | undefined
 }
 
@@ -100,8 +102,10 @@ export interface Item extends Row {
     body: Uint8Array | undefined
     contentType: string
   }
-  /** Attempts, oldest first. */
+  /** Attempts, oldest first; with fates, those of each fate. */
   attemptLog: readonly AttemptEntry[]
+  /** Set if handlers have names. The members of the item are then those of the worst fate. */
+  fates?: readonly ItemFate[] | undefined
   /** Further facts for the overview: name and value. Those without a value are left out. */
   facts: readonly (readonly [name: string, value: string | undefined])[]
   signature: SignatureFacts
@@ -122,12 +126,20 @@ export type Explanation = Pick<Diagnosis, 'evidence' | 'fix'> & {
   also?: readonly string[] | undefined
 }
 
+/** What happened to a delivery with the handlers of one name. */
+export interface ItemFate {
+  handler: string
+  outcome: RowOutcome
+  /** For example the number of attempts, when the next one is due, and the last error. */
+  details: string
+}
+
 /** One attempt to send or to handle a delivery. */
 export interface AttemptEntry {
   number: number
   time: Date
   tone: RowOutcome['tone']
-  /** For example `200`, `401`, `no response`, `in flight`. */
+  /** For example `200`, `401`, `no response`, `in flight`, `erp: failed`. */
   result: string
   milliseconds?: number | undefined
   /** An error, or an injected fault. */

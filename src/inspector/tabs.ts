@@ -1,10 +1,10 @@
 import type { Parsed, WebhookEvent } from '../payload/events.ts'
 import { parsePayload } from '../payload/parse.ts'
 import { isHidden } from '../shared/redact.ts'
-import { type Context, deliveryPath, isoText, renderTime, renderWhy } from './html/page.ts'
+import { type Context, deliveryPath, isoText, renderOutcome, renderTime, renderWhy } from './html/page.ts'
 import { type Html, html, renderFacts, renderTable, toSize } from './html/template.ts'
 import { findSignature, headerOf, isText, pathOf, prettyBody, textOf } from './request.ts'
-import type { AttemptEntry, Item } from './source.ts'
+import type { AttemptEntry, Item, ItemFate } from './source.ts'
 
 /** One view of a delivery. A new tab needs an entry in `TABS`. */
 export interface Tab {
@@ -18,7 +18,7 @@ const overview: Tab = {
   name: '',
   title: 'Overview',
   async render(item) {
-    const { time, changeTypes, service, webhook, target, milliseconds, size, request, facts } = item
+    const { time, changeTypes, service, webhook, target, milliseconds, size, request, facts, fates } = item
     return html`${await renderWhy(item)}${renderFacts([
       ['Time', html`${renderTime(time)} <small>${isoText(time)}</small>`],
       ['Change types', changeTypes.join(', ') || 'unknown'],
@@ -28,11 +28,15 @@ const overview: Tab = {
       ['Content type', request.contentType || 'none'],
       ['Size', toSize(size)],
       ['Duration', milliseconds === undefined ? undefined : `${milliseconds} ms`],
-      ['Attempts', String(item.attempts)],
+      ['Attempts', fates ? undefined : String(item.attempts)],
       ...facts,
-    ])}`
+    ])}${fates && renderFates(fates)}`
   },
 }
+
+const renderFates = (fates: readonly ItemFate[]): Html =>
+  html`<h3>Handlers</h3>
+${renderFacts(fates.map((fate) => [fate.handler, html`${renderOutcome(fate.outcome)} ${fate.details}`]))}`
 
 const headers: Tab = {
   name: 'headers',

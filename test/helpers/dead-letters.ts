@@ -1,4 +1,4 @@
-import { createReceiver, type Delivery } from 'geohook'
+import { createReceiver, type Delivery, type Receiver } from 'geohook'
 import type { DurableInbox, InboxOptions } from 'geohook/inbox'
 import { vi } from 'vitest'
 import { deliver, KEY, payloadOf } from './deliver.ts'
@@ -32,15 +32,28 @@ export async function fill(
 
 /** Handles all waiting deliveries of an inbox. If `error` is given, the handler throws it every time. */
 export const handleAll = (inbox: DurableInbox, error?: string): Promise<void> =>
-  workUntilIdle(inbox, '*', () => {
-    if (error !== undefined) throw new Error(error)
-  })
+  handleNamed(inbox, { '': error })
+
+/** Handles all waiting deliveries with the handlers of each name, empty for none, which throw the given errors. */
+export function handleNamed(inbox: DurableInbox, errors: Record<string, string | undefined>): Promise<void> {
+  const receiver = createReceiver({ signatureKey: KEY, inbox, observer: { failed() {} } })
+  for (const [name, error] of Object.entries(errors)) {
+    const handler = () => {
+      if (error !== undefined) throw new Error(error)
+    }
+    receiver.on('*', handler, name === '' ? undefined : { name })
+  }
+  return workUntilIdle(inbox, receiver)
+}
 
 /** Makes all waiting deliveries of an inbox unhandled. */
-export const leaveAll = (inbox: DurableInbox): Promise<void> => workUntilIdle(inbox, 'Other', () => {})
+export const leaveAll = (inbox: DurableInbox): Promise<void> =>
+  workUntilIdle(
+    inbox,
+    createReceiver({ signatureKey: KEY }).on('Other', () => {}),
+  )
 
-async function workUntilIdle(inbox: DurableInbox, changeType: string, handler: () => void): Promise<void> {
-  const receiver = createReceiver({ signatureKey: KEY, observer: { failed() {} } }).on(changeType, handler)
+async function workUntilIdle(inbox: DurableInbox, receiver: Receiver): Promise<void> {
   const workers = inbox.work(receiver, { concurrency: 100 })
   const isIdle = async (): Promise<boolean> => {
     const { waiting, active } = await inbox.stats()

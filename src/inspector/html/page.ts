@@ -189,10 +189,10 @@ export const panelTools = (context: Context, { name, actions }: Panel): PanelToo
 
 /** One delivery in the list. The script replaces it when the delivery changes. */
 export function renderRow(row: Row, { href }: Pick<Context, 'href'>, selected?: string): Html {
-  const { id, time, changeTypes, service, webhook, target, outcome, attempts, note } = row
+  const { id, key = id, time, changeTypes, service, webhook, target, outcome, attempts, note } = row
   const name = changeTypes.join(', ') || (target ?? 'unknown content')
   const place = [service, webhook].filter(Boolean).join(' · ') || (changeTypes.length > 0 && target) || note
-  return html`<li data-id="${id}"><a href="${href(deliveryPath(id))}"${
+  return html`<li data-id="${key}"><a href="${href(deliveryPath(id))}"${
     id === selected ? html` aria-current="page"` : ''
   }>${renderTime(time)} <span class="types">${name}</span> <span class="place">${place}</span> ${renderOutcome(outcome, attempts)}</a></li>
 `

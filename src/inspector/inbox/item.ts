@@ -9,7 +9,7 @@ import { toDuration } from '../../shared/words.ts'
 import { arcgis, portal, service } from '../../signature/profiles.ts'
 import { InspectorError } from '../http.ts'
 import { keyText, serviceText } from '../request.ts'
-import type { Action, AttemptEntry, Done, Item, Row, RowOutcome, SignatureFacts } from '../source.ts'
+import type { Action, AttemptEntry, Done, Item, ItemFate, Row, SignatureFacts } from '../source.ts'
 
 export const METHODS = ['list', 'get', 'stats', 'retry', 'discard', 'purge'] as const
 /** Methods that inboxes of older builds and of the user's own may lack. */
@@ -18,7 +18,7 @@ export const OPTIONAL = ['pause', 'resume'] as const
 export type Store = Pick<DurableInbox, (typeof METHODS)[number]> &
   Partial<Pick<DurableInbox, (typeof OPTIONAL)[number]>>
 
-const TONES: Readonly<Record<InboxState, RowOutcome['tone']>> = {
+const TONES: Readonly<Record<InboxState, AttemptEntry['tone']>> = {
   waiting: 'pending',
   active: 'neutral',
   done: 'good',
@@ -31,15 +31,25 @@ const MAX_NOTE = 200
 /** Knows no keys, because an inbox stores none. Hides only credentials in headers and parameters. */
 const redactor = createRedactor([])
 
-export function toRow({ id, receivedAt, changeTypes, state, attempts, size, error }: InboxEntry): Row {
+/** The fates of a delivery. Inboxes of older builds and of the user's own do not list them. */
+export const fatesOf = (item: InboxItem): readonly InboxEntry[] => item.fates ?? [item]
+
+/** Adds the name of the handlers, if they have one. */
+const withHandler = (handler: string | undefined, text?: string): string =>
+  [handler, text].filter((part) => part !== undefined).join(': ')
+
+export function toRow(entry: InboxEntry): Row {
+  const { id, handler, receivedAt, changeTypes, state, attempts, size, error } = entry
+  const note = state === 'done' || error === undefined ? undefined : toHeadline(error)
   return {
     id,
+    key: handler && `${id} ${handler}`,
     time: receivedAt,
     changeTypes,
     outcome: { tone: TONES[state], word: state },
     attempts,
     size,
-    note: state === 'done' || error === undefined ? undefined : toHeadline(error),
+    note: withHandler(handler, note) || undefined,
   }
 }
 
@@ -49,7 +59,9 @@ export const toHeadline = (error: string): string =>
 
 export function toItem(stored: InboxItem): Item {
   const entry = stored.error === undefined ? stored : { ...stored, error: redactor.text(stored.error) }
-  const { delivery, size, state, error } = entry
+  const { delivery, size, state, error, handler } = entry
+  const fates = fatesOf(stored)
+  const hasNames = fates.some((fate) => fate.handler !== undefined)
   const { rawBody, contentType } = delivery
   const headers = redactor.headers(delivery.headers)
   const signature = signatureOf(delivery, headers)
@@ -64,11 +76,30 @@ export function toItem(stored: InboxItem): Item {
       body: rawBody.length === 0 && size > 0 ? undefined : rawBody,
       contentType,
     },
-    attemptLog: attemptsOf(entry),
-    facts: factsOf(entry),
+    attemptLog: fates.flatMap((fate) => attemptsOf(fate, hasNames)),
+    fates: hasNames ? fates.map(toFate) : undefined,
+    facts: [
+      ['State', hasNames ? undefined : state],
+      ...(hasNames ? [] : fateFacts(entry)),
+      ['Profile', delivery.profile],
+      ['Tenant', delivery.tenant],
+    ],
     signature,
-    error: state === 'done' ? undefined : error,
+    error: state === 'done' || error === undefined ? undefined : withHandler(handler, error),
   }
+}
+
+const UNNAMED = 'handlers without a name'
+
+function toFate({ error, ...fate }: InboxEntry): ItemFate {
+  const { handler = UNNAMED, state, attempts } = fate
+  const facts: Item['facts'] = [
+    ['Attempts', String(attempts)],
+    ...fateFacts(fate),
+    ['Last error', error && toHeadline(error)],
+  ]
+  const details = facts.flatMap(([name, value]) => (value ? `${name}: ${value}` : []))
+  return { handler, outcome: { tone: TONES[state], word: state }, details: details.join('; ') }
 }
 
 function serviceOf({ delivery }: InboxItem, signatureHeader: string): Pick<Row, 'service' | 'webhook'> {
@@ -78,25 +109,21 @@ function serviceOf({ delivery }: InboxItem, signatureHeader: string): Pick<Row, 
   return event ? { service: serviceText(event.service), webhook: event.webhook.name ?? event.webhook.id } : {}
 }
 
-const factsOf = ({
+const fateFacts = ({
   state,
   attempts,
   dueAt,
   endedAt,
   leaseEndsAt,
   error,
-  delivery,
-  ...item
-}: InboxItem): Item['facts'] => [
-  ['State', state],
+  worker,
+}: InboxEntry): Item['facts'] => [
   ['Next attempt', dueAt && describeDue(dueAt)],
   ['Ended', endedAt && `${toText(endedAt)}, ${toDuration(Date.now() - +endedAt)} ago`],
   ['Last error', state === 'done' ? error : undefined],
   ['Earlier attempts', attempts > 10 ? 'An inbox stores the last ten errors.' : undefined],
-  ['Worker', item.worker],
+  ['Worker', worker],
   ['Lease ends', leaseEndsAt && toText(leaseEndsAt)],
-  ['Profile', delivery.profile],
-  ['Tenant', delivery.tenant],
 ]
 
 function describeDue(dueAt: Date): string {
@@ -107,17 +134,20 @@ function describeDue(dueAt: Date): string {
 const toText = (time: Date): string => (Number.isNaN(+time) ? 'unknown time' : time.toISOString())
 
 /** The failed attempts that the inbox has stored, and the last one. */
-function attemptsOf({ state, attempts, startedAt, endedAt, errors = [] }: InboxEntry): AttemptEntry[] {
+function attemptsOf(fate: InboxEntry, hasNames: boolean): AttemptEntry[] {
+  const { state, attempts, startedAt, endedAt, errors = [] } = fate
+  const name = hasNames ? (fate.handler ?? UNNAMED) : undefined
   const unknown = new Date(Number.NaN)
   const log = errors.map(
     ({ error, attempt = attempts, at = unknown }): AttemptEntry => ({
-      ...{ number: attempt, time: at, tone: 'bad', result: 'failed' },
+      ...{ number: attempt, time: at, tone: 'bad', result: withHandler(name, 'failed') },
       note: redactor.text(error),
     }),
   )
   const [tone, result] = LAST[state] ?? []
   if (attempts === 0 || !tone || !result) return log
-  return [...log, { number: attempts, time: endedAt ?? startedAt ?? unknown, tone, result }]
+  const time = endedAt ?? startedAt ?? unknown
+  return [...log, { number: attempts, time, tone, result: withHandler(name, result) }]
 }
 
 /** How the last attempt went, if it has not failed. */
@@ -153,8 +183,14 @@ function signatureOf({ keyIndex, profile }: StoredDelivery, headers: HeaderPairs
 
 /** Actions on one delivery. Another process can change its state at any time, so the result says if it was too late. */
 export function createActions(inbox: Store): Action<Item>[] {
-  const isChangeable = ({ outcome: { word } }: Item): boolean =>
+  const isChangeable = ({ outcome: { word } }: Item | ItemFate): boolean =>
     word === 'waiting' || word === 'dead' || word === 'unhandled'
+
+  /** The handlers whose fates an action changes; empty if the delivery has a single fate. */
+  const describeHandlers = ({ fates = [] }: Item): string => {
+    const names = fates.flatMap((fate) => (isChangeable(fate) ? fate.handler : []))
+    return fates.length > 1 ? ` for ${names.join(', ')}` : ''
+  }
 
   async function apply(
     { id }: Item,
@@ -174,8 +210,8 @@ export function createActions(inbox: Store): Action<Item>[] {
       run: (item) =>
         apply(item, (id) => inbox.retry(id), [
           item.outcome.word === 'dead'
-            ? 'The delivery waits again, with its full number of attempts.'
-            : 'The delivery is due now.',
+            ? `The delivery waits again${describeHandlers(item)}, with its full number of attempts.`
+            : `The delivery is due now${describeHandlers(item)}.`,
           'The delivery was not retried',
         ]),
     },
@@ -183,11 +219,17 @@ export function createActions(inbox: Store): Action<Item>[] {
       name: 'discard',
       label: 'Discard',
       isAvailable: isChangeable,
-      question: ({ outcome: { word } }) =>
-        `Discard this ${word === 'dead' ? 'dead letter' : `${word} delivery`}? It cannot be restored, and the inbox no longer recognizes it as a duplicate.`,
+      question(item) {
+        const { word } = item.outcome
+        const noun = word === 'dead' ? 'dead letter' : `${word} delivery`
+        const question = `Discard this ${noun}${describeHandlers(item)}? It cannot be restored`
+        // The inbox keeps a delivery as long as it has a fate.
+        if (item.fates?.some((fate) => !isChangeable(fate))) return `${question}.`
+        return `${question}, and the inbox no longer recognizes it as a duplicate.`
+      },
       run: (item) =>
         apply(item, (id) => inbox.discard(id), [
-          `The delivery ${item.id} is discarded.`,
+          `The delivery ${item.id} is discarded${describeHandlers(item)}.`,
           'The delivery was not discarded',
         ]),
     },

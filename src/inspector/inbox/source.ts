@@ -1,7 +1,7 @@
 import type { DurableInbox, InboxEntry, InboxState, InboxStats } from '../../inbox/durable-inbox.ts'
 import { InspectorError } from '../http.ts'
 import type { ListQuery, RowPage, Source } from '../source.ts'
-import { createActions, METHODS, OPTIONAL, type Store, toItem, toRow, toStoreError } from './item.ts'
+import { createActions, fatesOf, METHODS, OPTIONAL, type Store, toItem, toRow, toStoreError } from './item.ts'
 import { type Counts, createInboxPanel, Samples, STATES } from './panel.ts'
 
 const MAX_CHANGE_TYPES = 50
@@ -66,7 +66,7 @@ async function listInbox(
 ): Promise<RowPage> {
   if (isId(text)) {
     const item = await inbox.get(text)
-    return { rows: item ? [toRow(item)] : [] }
+    return { rows: item ? fatesOf(item).map(toRow) : [] }
   }
   if (outcome !== undefined && !isState(outcome)) return { rows: [] }
   const counts = await inbox.stats()
@@ -79,7 +79,7 @@ async function listInbox(
   const hasOlder = STATES.some((state) => window.older[state].left > 0)
   return {
     rows: window.entries.map(toRow),
-    ...(hasOlder && { next: STATES.map((state) => writePosition(window.older[state])).join('-') }),
+    ...(hasOlder && { next: STATES.map((state) => writePosition(window.older[state])).join() }),
     ...((hasOlder || after !== undefined) && { note: describe(window, after === undefined) }),
   }
 }
@@ -89,11 +89,12 @@ const isState = (word: string): word is InboxState => (STATES as readonly string
 const writePosition = ({ after = '', left }: Position): string => `${left}.${after}`
 
 function readCursor(after: string): Record<InboxState, Position> {
-  const positions = after.split('-').flatMap((text): Position[] => {
-    const [, left, key] = /^(\d{1,12})\.(\d{0,15})$/.exec(text) ?? []
+  const texts = after.split(',')
+  const positions = texts.flatMap((text): Position[] => {
+    const [, left, key] = /^(\d{1,12})\.(|\d{1,15}(?: [\w.:-]{1,100})?)$/.exec(text) ?? []
     return left === undefined ? [] : [{ left: Number(left), ...(key && { after: key }) }]
   })
-  if (positions.length !== STATES.length || after.split('-').length !== STATES.length)
+  if (positions.length !== STATES.length || texts.length !== STATES.length)
     throw new InspectorError(400, 'This page of the list does not exist.')
   return mapStates((state) => positions[STATES.indexOf(state)] ?? { left: 0 })
 }
@@ -153,7 +154,9 @@ function watchInbox(inbox: Store, onStats: (stats: InboxStats) => void): Source[
     if (isIdle && last && !hasFailed) return
     const newest = mapStates((state) => ({ left: stats[state] }))
     const { entries } = await readWindow(inbox, newest, WATCHED)
-    const versions = new Map(entries.map((entry) => [entry.id, versionOf(entry)]))
+    const versions = new Map<string, string>()
+    for (const entry of entries)
+      versions.set(entry.id, `${versions.get(entry.id) ?? ''}${versionOf(entry)}\n`)
     const changed = last ? differences(last.versions, versions) : []
     const isFirst = last === undefined
     last = { stats, versions }
@@ -188,10 +191,10 @@ function watchInbox(inbox: Store, onStats: (stats: InboxStats) => void): Source[
   }
 }
 
-const versionOf = ({ state, attempts, dueAt, error }: InboxEntry): string =>
-  [state, attempts, dueAt?.getTime(), error].join(' ')
+const versionOf = ({ handler, state, attempts, dueAt, error }: InboxEntry): string =>
+  [handler, state, attempts, dueAt?.getTime(), error].join(' ')
 
-/** Ids of entries that are new, changed or gone. */
+/** Ids of deliveries that are new, changed or gone. */
 function differences(before: ReadonlyMap<string, string>, after: ReadonlyMap<string, string>): string[] {
   const changed = [...after].filter(([id, version]) => before.get(id) !== version)
   const gone = [...before.keys()].filter((id) => !after.has(id))
