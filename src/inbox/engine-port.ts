@@ -163,8 +163,9 @@ export interface DeliveriesTable {
   unhandled(query: UnhandledQuery): Promise<UnhandledEntry[]>
   /**
    * Routes at most `limit` deliveries that are due and have not been routed, if a worker has announced names or `own`,
-   * whose announcement may have expired, has names: creates a task for each name that handles the delivery ({@link createRouting}), and removes the one without a name if no worker has
-   * such handlers for it. Resolves with their number.
+   * whose announcement may have expired, has names: creates a task for each name that handles the delivery
+   * ({@link createRouting}), and removes the one without a name if no worker has such handlers for it. Resolves with
+   * their number.
    */
   route(limit: number, own?: Announcement): Promise<number>
   /** Makes unhandled deliveries that have not been routed wait for {@link route}. */
