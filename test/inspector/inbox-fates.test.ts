@@ -101,8 +101,8 @@ it('streams the id of a delivery when a handler has another state', async () => 
   await vi.waitUntil(() => polls > 1, { timeout: 60_000 }) // the first poll has ended
   await inbox.retry(id, 'erp')
   let text = ''
-  for await (const chunk of body?.pipeThrough(new TextDecoderStream()) ?? []) {
-    text += chunk
+  for await (const chunk of body as unknown as AsyncIterable<Uint8Array>) {
+    text += Buffer.from(chunk).toString()
     if (text.includes('event: rows')) break
   }
   expect(text).toContain(`event: rows\ndata: ${JSON.stringify([id])}\n`)
