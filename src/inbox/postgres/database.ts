@@ -101,7 +101,13 @@ export function createDatabase(
     // The lock is held until the end of the statements, which are one transaction.
     const lock = `select pg_advisory_xact_lock(hashtext('geohook ${table}'))`
     const createSchema = found?.hasSchema ? '' : `create schema if not exists ${schema};`
-    if (!found?.found || isIncomplete) await query(`${lock}; ${createSchema} ${createSql}`)
+    if (!found?.found || isIncomplete) {
+      // A newer version may have removed what shows that the tables exist.
+      await check?.(query, false).catch((error) => {
+        if (!isMissing(error)) throw error
+      })
+      await query(`${lock}; ${createSchema} ${createSql}`)
+    }
     isIncomplete = false
     await check?.(query, true)
     checkedAt = performance.now()
