@@ -206,7 +206,8 @@ export interface DurableInbox extends Inbox {
    * Removes a delivery.
    *
    * @param handler only for the handlers with this name; `''` for those without a name. Default: for all
-   * @returns true if the delivery was waiting, dead or unhandled; otherwise false
+   * @returns true if the delivery was waiting, dead or unhandled, or active with a lease that has expired; otherwise
+   *   false
    */
   discard(id: string, handler?: string): Promise<boolean>
   /**

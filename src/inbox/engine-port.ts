@@ -211,7 +211,11 @@ export interface DeliveriesTable {
   retry(id: string, handler?: string): Promise<boolean>
   /** Retries at most `limit` tasks after another one, in order. Resolves with their keys. */
   retryAll(state: RetriedState, after: TaskKey, limit: number): Promise<TaskKey[]>
-  /** @param handler default: all tasks of the delivery. The delivery is removed with its last one */
+  /**
+   * Discards tasks that can be retried, and active ones whose lease has expired: there may be no worker with their name.
+   *
+   * @param handler default: all tasks of the delivery. The delivery is removed with its last one
+   */
   discard(id: string, handler?: string): Promise<boolean>
   /**
    * Removes at most `limit` tasks that ended at least `age` milliseconds ago, and deliveries with their last one. Resolves

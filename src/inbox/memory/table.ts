@@ -336,7 +336,9 @@ export function createMemoryTable(clock: () => number): DeliveriesTable {
     },
 
     async discard(id, handler) {
-      const discarded = tasksOf(id, handler).filter(isChangeable)
+      const now = readTime()
+      const isSuspect = (row: Row): boolean => row.state === 'active' && row.due <= now
+      const discarded = tasksOf(id, handler).filter((row) => isChangeable(row) || isSuspect(row))
       discarded.forEach(remove)
       return discarded.length > 0
     },

@@ -93,8 +93,8 @@ export function createPostgresTable(
   }
 
   /** SQL for the tasks of the delivery with the id \$2; with a parameter, only the one with that name. */
-  const changeable = (handler: string | undefined): string =>
-    `from ${delivery} d where d.queue = $1 and d.id = $2 and t.seq = d.seq and t.state in (0, 3, 4)
+  const ofDelivery = (handler: string | undefined): string =>
+    `from ${delivery} d where d.queue = $1 and d.id = $2 and t.seq = d.seq
     ${handler === undefined ? '' : 'and t.handler = $3'}`
 
   /** Removes tasks and, with their last task, deliveries. */
@@ -391,7 +391,7 @@ export function createPostgresTable(
       if (!isId(id)) return false
       const rows = await query(
         `update ${task} t set due = now(), attempts = case state when 3 then 0 else attempts end, state = 0
-        ${changeable(handler)} returning 1`,
+        ${ofDelivery(handler)} and t.state in (0, 3, 4) returning 1`,
         [queue, id, ...(handler === undefined ? [] : [handler])],
       )
       if (rows.length > 0) notifier?.notify()
@@ -416,7 +416,9 @@ export function createPostgresTable(
 
     async discard(id, handler) {
       const values = [queue, id, ...(handler === undefined ? [] : [handler])]
-      return isId(id) && (await remove(changeable(handler).replace('from', 'using'), values)) > 0
+      const removed = `${ofDelivery(handler).replace('from', 'using')}
+        and (t.state in (0, 3, 4) or t.state = 1 and t.due <= clock_timestamp())`
+      return isId(id) && (await remove(removed, values)) > 0
     },
 
     purge: (state, age, limit) =>

@@ -61,9 +61,8 @@ const AMONG = '(seq, handler) IN (SELECT value ->> 0, value ->> 1 FROM json_each
 const keysOf = (rows: readonly TaskKey[]): string =>
   JSON.stringify(rows.map(({ seq, handler }) => [seq, handler]))
 
-/** True for the tasks of a delivery, or the one with a name, that can be retried and discarded. */
-const CHANGEABLE =
-  'seq = (SELECT seq FROM delivery WHERE id = ?) AND handler = coalesce(?, handler) AND state IN (0, 3, 4)'
+/** True for the tasks of a delivery, or the one with a name. */
+const OF_DELIVERY = 'seq = (SELECT seq FROM delivery WHERE id = ?) AND handler = coalesce(?, handler)'
 
 /** Makes tasks wait, dead letters with all their attempts. */
 const RETRY = 'UPDATE task SET state = 0, due = ?, attempts = CASE state WHEN 3 THEN 0 ELSE attempts END'
@@ -299,7 +298,11 @@ export function createSqliteTable(
       }),
 
     retry: (id, handler) =>
-      write((db) => db.run(`${RETRY} WHERE ${CHANGEABLE}`, readTime(db), id, handler ?? null) > 0),
+      write(
+        (db) =>
+          db.run(`${RETRY} WHERE ${OF_DELIVERY} AND state IN (0, 3, 4)`, readTime(db), id, handler ?? null) >
+          0,
+      ),
 
     retryAll: (state, after, limit) =>
       write((db) => {
@@ -312,7 +315,10 @@ export function createSqliteTable(
       }),
 
     discard: (id, handler) =>
-      write((db) => db.run(`DELETE FROM task WHERE ${CHANGEABLE}`, id, handler ?? null) > 0),
+      write((db) => {
+        const sql = `DELETE FROM task WHERE ${OF_DELIVERY} AND (state IN (0, 3, 4) OR state = 1 AND due <= ?)`
+        return db.run(sql, id, handler ?? null, readTime(db)) > 0
+      }),
 
     async purge(state, age, limit) {
       const removed = await write((db) => {

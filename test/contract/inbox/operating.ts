@@ -165,5 +165,26 @@ export function describeOperating(kind: InboxEngineKind): void {
       }
       expect(await inbox.stats()).not.toHaveProperty('concurrency')
     })
+
+    if (kind.isShared)
+      it('an operator discards an active delivery only if its lease has expired', async ({
+        open,
+        endLeases,
+      }) => {
+        const inbox = open()
+        const { gate, release } = createGate()
+        const receiver = createReceiver({ signatureKey: KEY }).on('*', () => gate, { name: 'erp' })
+        const workers = inbox.work(receiver)
+        const { id } = await send(inbox)
+        await until(async () => (await inbox.stats()).active === 1)
+        expect(await inbox.discard(id)).toBe(false)
+        await endLeases()
+        // No worker may have this name any more.
+        expect(await open().discard(id, 'erp')).toBe(true)
+        expect(await inbox.get(id)).toBeUndefined()
+        release()
+        await workers.close()
+        expect(await inbox.get(id)).toBeUndefined()
+      })
   })
 }
