@@ -182,10 +182,14 @@ export function createPostgresTable(
       if (routes.length === 0) return 0
       const named = routes.flatMap(({ seq, names }) => names.map((name) => ({ seq, name })))
       await query(
+        // The lateral subquery looks up each task by the primary key, as in endAttempts.
         `with open as (
-          select t.seq, t.service, t.due, given.kept
-          from ${task} t join unnest($2::bigint[], $3::boolean[]) as given (seq, kept) using (seq)
-          where t.handler = '' and t.state = 0 and not t.routed order by t.seq for update of t skip locked
+          select * from (
+            select * from unnest($2::bigint[], $3::boolean[]) as given (seq, kept) order by seq
+          ) given, lateral (
+            select service, due from ${task}
+            where seq = given.seq and handler = '' and state = 0 and not routed for update skip locked
+          ) t
         ), added as (
           insert into ${task} (seq, handler, queue, service, state, due, routed)
           select seq, name, $1, service, 0, due, true
@@ -241,8 +245,10 @@ export function createPostgresTable(
         [queue, handler, limit, owner, lease, maxBytes, areNames, ...(seqs ? [seqs] : [])],
       )
       if (rows.length > 0 || seqs) return { taken: rows.map((row) => toTaken(row, false)) }
+      // Not min(due): without statistics, PostgreSQL would read all waiting tasks of the queue.
       const earliest = (routed: boolean): string =>
-        `(select min(due) from ${task} where queue = $1 and handler = $2 and routed = ${routed} and state = 0 and due > now())`
+        `(select due from ${task} where queue = $1 and handler = $2 and routed = ${routed} and state = 0 and due > now()
+        order by due, seq limit 1)`
       const [next] = await query<{ wait: number | null }>(
         `select ${toMilliseconds(`least(${earliest(true)}, ${earliest(false)}) - now()`)} as wait`,
         [queue, handler],

@@ -1,8 +1,9 @@
-import type { AttemptContext } from 'geohook'
+import { type AttemptContext, createReceiver } from 'geohook'
 import type { PostgresPool } from 'geohook/postgres'
 import pg from 'pg'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { until } from '../../contract/inbox/fixture.ts'
+import { KEY } from '../../helpers/deliver.ts'
 import { createGate } from '../../helpers/gate.ts'
 import { describeWith, POSTGRES } from '../../helpers/services.ts'
 import { deliveryOf, deliveryWithId, idOf } from '../deliveries.ts'
@@ -291,6 +292,38 @@ await describeWith(POSTGRES, (connectionString) => {
       )
       expect(plan).toContain('"Actual Rows":')
       expect(Math.max(0, ...discarded)).toBeLessThan(10_000)
+    })
+
+    it('finds the next due task of a name among many of another one, also while PostgreSQL has no statistics', async () => {
+      let plan = ''
+      const pool = createPool(async (text, run, values) => {
+        if (text.includes('as wait') && plan === '') {
+          await client.query('begin')
+          const { rows } = await client.query(`explain (analyze, format json) ${text}`, values as unknown[])
+          await client.query('rollback')
+          plan = JSON.stringify(rows)
+        }
+        return run()
+      })
+      const inbox = open({ pool })
+      await inbox.ready()
+      await client.query(`alter table ${schema}.inbox_task set (autovacuum_enabled = false)`)
+      await client.query(
+        `with added as (
+          insert into ${schema}.inbox_delivery (queue, id, received, types, head, size, body)
+          select $1, md5(n::text), now(), '["A"]', '{}', 0, '' from generate_series(1, 50000) n returning seq
+        ) insert into ${schema}.inbox_task (seq, queue, handler, state, due, routed)
+        select seq, $1, 'other', 0, now(), true from added`,
+        [queueName()],
+      )
+      const workers = inbox.work(createReceiver({ signatureKey: KEY }).on('A', () => {}, { name: 'erp' }))
+      await until(() => plan !== '')
+      await workers.close()
+      const discarded = [...plan.matchAll(/"Rows Removed by [^"]+":\s*(\d+)/g)].map(([, rows]) =>
+        Number(rows),
+      )
+      expect(plan).toContain('"Actual Rows":')
+      expect(Math.max(0, ...discarded)).toBeLessThan(1_000)
     })
 
     it('counts deliveries exactly, as long as counting is quick', async () => {
