@@ -178,7 +178,10 @@ export function describeFailing(kind: InboxEngineKind): void {
         })
       inbox.work(receiver, options)
       await until(async () => (await inbox.stats()).done === 1)
-      expect(tokens).toEqual([1, 1, 2, 2, 3, 3])
+      const [first = 0, , second = 0, , third = 0] = tokens
+      expect(tokens).toEqual([first, first, second, second, third, third])
+      // Not always by one: a delivery can be taken while the end of its last attempt is being recorded.
+      expect([second > first, third > second]).toEqual([true, true])
     })
 
     it.for(modes)(
