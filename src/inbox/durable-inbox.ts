@@ -13,7 +13,7 @@ export type { InboxState, InboxStats }
 
 /** A failed attempt to handle a delivery. */
 export interface FailedAttempt {
-  /** What the handlers threw, with its causes, at most 2,000 characters. Of earlier attempts, at most 500. */
+  /** What the handlers threw, with the codes of its causes, at most 2,000 characters. Of earlier attempts, at most 500. */
   error: string
   /** Number of the attempt. */
   attempt?: number
@@ -46,7 +46,7 @@ export interface InboxEntry {
   dueAt?: Date
   /** When the delivery became done, dead or unhandled. */
   endedAt?: Date
-  /** Error of the last failed attempt, with its causes, at most 2,000 characters. */
+  /** Error of the last failed attempt, with the codes of its causes, at most 2,000 characters. */
   error?: string
   /** The last ten failed attempts, oldest first. */
   errors?: FailedAttempt[]

@@ -5,26 +5,27 @@ import { createRedactor } from '../shared/redact.ts'
 const MAX_LENGTH = 2_000
 const MAX_MESSAGE = 1_000
 
-/** Maximum number of errors in a chain of causes. */
-const MAX_CHAIN = 10
+/** Maximum number of errors of an AggregateError, and in a chain of causes. */
+const MAX_ERRORS = 10
 
-/** A code or an address. Members with these names can have any value. */
-const WORD = /^[\w.:%-]{1,253}$/
+/** A code of the system, of Node or of a database, and an address. Other members of a cause could quote a secret. */
+const CODE = /^([A-Z][A-Z\d_]{1,40}|[A-Z\d]{5})$/
+const ADDRESS = /^[\w.:%-]{1,253}$/
 
 /** Hides the passwords and secret parameters of URLs. */
 const redactor = /* @__PURE__ */ createRedactor([])
 
 /**
- * Formats an error with its causes for storage: `TypeError: fetch failed, caused by Error: connect ECONNREFUSED
- * 127.0.0.1:80`. For an AggregateError, formats its first ten errors. Replaces NUL and unpaired surrogates, which some
+ * Formats an error for storage, with the codes and the addresses of its causes: `TypeError: fetch failed (ECONNREFUSED
+ * 127.0.0.1:80)`. For an AggregateError, formats its first ten errors. Replaces NUL and unpaired surrogates, which some
  * stores reject. Never throws.
  */
 export function toErrorText(error: unknown): string {
   try {
     const errors: unknown[] = error instanceof AggregateError ? error.errors : [error]
     return errors
-      .slice(0, MAX_CHAIN)
-      .map((one) => describeChain(one))
+      .slice(0, MAX_ERRORS)
+      .map((one) => describe(one))
       .join('; ')
       .slice(0, MAX_LENGTH)
       .replaceAll('\0', ' ')
@@ -34,25 +35,25 @@ export function toErrorText(error: unknown): string {
   }
 }
 
-/** Describes an error and its causes, as far as they can be read. */
-function describeChain(thrown: unknown): string {
-  const texts = new Set<string>()
+function describe(thrown: unknown): string {
+  const text = redactor.text(String(thrown), MAX_MESSAGE)
+  const causes = new Set<string>()
+  let left = MAX_ERRORS
   try {
     for (const error of errorChain(thrown)) {
-      texts.add(describe(error, error))
-      if (texts.size === MAX_CHAIN) break
+      const cause = causeOf(error)
+      // An AggregateError repeats the code of its errors.
+      if (cause && !('errors' in error) && !text.includes(cause)) causes.add(cause)
+      if (--left === 0) break
     }
   } catch {} // a getter or a proxy that throws
-  return texts.size > 0 ? [...texts].join(', caused by ') : describe(thrown, {})
+  return causes.size > 0 ? `${text} (${[...causes].join(', ')})` : text
 }
 
-/** Adds the code and the address of a system error to its text, if they are missing there. */
-function describe(thrown: unknown, { code, address, hostname, port, socket }: Partial<SystemError>): string {
-  const text = redactor.text(String(thrown), MAX_MESSAGE)
+function causeOf({ code, address, hostname, port, socket }: SystemError): string | undefined {
+  if (!CODE.test(String(code))) return undefined
   const host = address ?? hostname ?? socket?.remoteAddress
+  if (typeof host !== 'string' || !ADDRESS.test(host)) return String(code)
   const number = port ?? socket?.remotePort
-  const missing = [code, host && number ? `${host}:${number}` : host].filter(
-    (part) => typeof part === 'string' && WORD.test(part) && !text.includes(part),
-  )
-  return missing.length > 0 ? `${text} (${missing.join(' ')})` : text
+  return Number.isInteger(number) ? `${code} ${host}:${number}` : `${code} ${host}`
 }
