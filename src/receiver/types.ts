@@ -394,7 +394,7 @@ export interface Receiver<Payload = unknown> {
    * import { createReceiver } from 'geohook'
    *
    * createReceiver({ signatureKey: 'parcels2026' }).onDelivery(async (delivery, { signal }) => {
-   *   await fetch('https://archive.example', { method: 'POST', body: delivery.rawBody, signal })
+   *   await fetch('https://archive.example', { method: 'POST', body: delivery.rawBody.slice(), signal })
    * })
    * ```
    */
