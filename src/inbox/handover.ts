@@ -201,7 +201,7 @@ export function createHandover({ table, receiver, owner, lease, clock }: Handove
 
   /**
    * Removes entries from the page: those that this worker can take, which have the same name, those that must be routed,
-   * and those for others. Leaves those for which there is no room.
+   * and those for other workers. Leaves those for which there is no room.
    */
   function select(page: UnhandledEntry[], roomOf: (handler: string) => Room) {
     const selected: number[] = []

@@ -11,7 +11,7 @@ export const toHandled = (changeTypes: readonly string[] | undefined): HandledTy
 export const handlesType = (handled: HandledTypes, changeType: string): boolean =>
   handled === undefined || subscriptionsOf(changeType).some((name) => handled.has(name))
 
-/** Returns true if a worker handles one of the change types, or, if there are none, events without one. */
+/** Returns true if a worker handles one of the change types or, without change types, events that have none. */
 export const handlesAny = (handled: HandledTypes, changeTypes: readonly string[]): boolean =>
   (changeTypes.length > 0 ? changeTypes : ['']).some((type) => handlesType(handled, type))
 

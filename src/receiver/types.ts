@@ -144,7 +144,7 @@ export interface AttemptContext {
   attempt: number
   /**
    * The fencing token of the delivery: each attempt of an inbox has a higher one than the attempts before. A system that
-   * remembers the highest token of a delivery can reject writes of an attempt that comes too late. Undefined without an
+   * remembers the highest token of a delivery can reject writes of a late attempt. Undefined without an
    * inbox.
    */
   token?: number | undefined

@@ -202,7 +202,7 @@ const COLUMNS = ['state', 'attempts', 'received', 'next or end', 'service', 'cha
 
 const [SERVICE_LENGTH, CHANGE_TYPES_LENGTH] = [40, 60]
 
-/** The part of a service's URL that tells it from others: `Parcels/FeatureServer`. */
+/** The part of a service's URL that distinguishes it: `Parcels/FeatureServer`. */
 const toServicePath = (url = ''): string => url.replace(/^.*\/services\//, '')
 
 function printEntries(io: Io, entries: readonly InboxEntry[]): void {

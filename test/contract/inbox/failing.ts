@@ -68,10 +68,10 @@ export function describeFailing(kind: InboxEngineKind): void {
       ['a time', () => [new RetryAfter(minute())], 30_000, 61_000],
       ['another object with its code', () => [{ code: 'retry_after', after: 90 }], 90_000, 91_000],
       ['the latest of two', () => [new RetryAfter(5), new RetryAfter(90)], 90_000, 91_000],
-      ['one beside another failure', () => [new RetryAfter(90), new Error('other')], 90_000, 91_000],
-      ['one beside a permanent failure', () => [new PermanentFailure('x'), new RetryAfter(9)], 9_000, 10_000],
+      ['one and another failure', () => [new RetryAfter(90), new Error('other')], 90_000, 91_000],
+      ['one and a permanent failure', () => [new PermanentFailure('x'), new RetryAfter(9)], 9_000, 10_000],
       ['at most four times the maximum delay', () => [new RetryAfter(1e9)], 2_400_000, 2_401_000],
-      ['not what is no time', () => [{ code: 'retry_after', after: 'soon' }], 300_000, 601_000],
+      ['the usual one, if the time is invalid', () => [{ code: 'retry_after', after: 'soon' }], 300_000, 601_000],
     ])(
       'begins the next attempt after the delay that a handler asked for: %s',
       async ([, thrown, least, most], { open }) => {

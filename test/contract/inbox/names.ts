@@ -13,7 +13,7 @@ export function describeNames(kind: InboxEngineKind): void {
 
     const create = (inbox: DurableInbox): Receiver => createReceiver({ signatureKey: KEY, inbox })
 
-    /** Runs the workers of three names, of which `erp` fails until its attempt `good`. Returns the calls. */
+    /** Runs the workers of three names, `erp` fails before its attempt `good`. Returns the calls. */
     function workThree(inbox: DurableInbox, good: number, options = {}) {
       const calls: string[] = []
       const receiver = create(inbox)
