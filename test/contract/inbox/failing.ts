@@ -71,7 +71,12 @@ export function describeFailing(kind: InboxEngineKind): void {
       ['one and another failure', () => [new RetryAfter(90), new Error('other')], 90_000, 91_000],
       ['one and a permanent failure', () => [new PermanentFailure('x'), new RetryAfter(9)], 9_000, 10_000],
       ['at most four times the maximum delay', () => [new RetryAfter(1e9)], 2_400_000, 2_401_000],
-      ['the usual one, if the time is invalid', () => [{ code: 'retry_after', after: 'soon' }], 300_000, 601_000],
+      [
+        'the usual one, if the time is invalid',
+        () => [{ code: 'retry_after', after: 'soon' }],
+        300_000,
+        601_000,
+      ],
     ])(
       'begins the next attempt after the delay that a handler asked for: %s',
       async ([, thrown, least, most], { open }) => {
