@@ -42,8 +42,12 @@ export interface InboxEntry {
   worker?: string
   /** When the lease of the worker ends, unless it renews it. Set only while the delivery is active. */
   leaseEndsAt?: Date
-  /** When the next attempt is due. Set only while the delivery is waiting. */
+  /** When the next attempt is due. Set only while the delivery is waiting and not held. */
   dueAt?: Date
+  /** True while a waiting delivery is held, because an earlier one of its service must end first. See {@link OrderOptions}. */
+  held?: true
+  /** True if later deliveries of its service no longer wait for it. See {@link OrderOptions}. */
+  passed?: true
   /** When the delivery became done, dead or unhandled. */
   endedAt?: Date
   /** Error of the last failed attempt, with the codes of its causes, at most 2,000 characters. */
@@ -62,8 +66,24 @@ export interface InboxItem extends InboxEntry {
   fates: InboxEntry[]
 }
 
+/** Selects deliveries: those that meet all of the given conditions. */
+export interface DeliveryFilter {
+  /** One of the change types. */
+  changeType?: string | undefined
+  /** URL of the feature service, as in {@link InboxEntry.service}. */
+  service?: string | undefined
+  /** Part of the last error, as {@link DurableInbox.errors} returns it. */
+  error?: string | undefined
+  /** Name of the handlers; `''` for those without a name. Default: all. */
+  handler?: string | undefined
+  /** Minimum milliseconds since the delivery became done, dead or unhandled. */
+  olderThan?: number | undefined
+  /** Maximum milliseconds since the delivery became done, dead or unhandled. */
+  newerThan?: number | undefined
+}
+
 /** Options of {@link DurableInbox.list}. */
-export interface ListOptions {
+export interface ListOptions extends DeliveryFilter {
   /** Default: all states. */
   state?: InboxState | undefined
   /** Maximum number of entries, 1 to 1,000. Default 100. */
@@ -76,7 +96,8 @@ export interface ListOptions {
 
 /**
  * A page of entries. The pages of all states have each delivery once. With `state`, a delivery whose state changes
- * between two calls may be missing.
+ * between two calls may be missing. With other conditions, a page has the matching ones among at most 10,000 deliveries, so
+ * it can be empty although another page follows.
  */
 export interface InboxPage {
   entries: InboxEntry[]
@@ -85,10 +106,30 @@ export interface InboxPage {
 }
 
 /** Options of {@link DurableInbox.purge}. */
-export interface PurgeOptions {
+export interface PurgeOptions extends DeliveryFilter {
   state: 'done' | 'dead' | 'unhandled'
-  /** Minimum milliseconds since the delivery got into this state. Default 0, which matches all. */
-  olderThan?: number | undefined
+}
+
+/** Dead letters whose last errors have the same text, apart from ids and long numbers. */
+export interface ErrorGroup {
+  /** The common text, at most 200 characters, with `*` for each id and long number. */
+  error: string
+  /** Number of dead letters. */
+  count: number
+  /** When the first of them became dead. */
+  first: Date
+  /** When the last of them became dead. */
+  last: Date
+  /** Id of the last one. */
+  id: string
+}
+
+/** The result of {@link DurableInbox.errors}. */
+export interface InboxErrors {
+  /** At most 100 groups, the largest first. */
+  groups: ErrorGroup[]
+  /** Number of dead letters that were read: the newest 100,000. */
+  examined: number
 }
 
 /** Options of {@link DurableInbox.work}. */
@@ -97,6 +138,23 @@ export interface WorkOptions {
   concurrency?: number | undefined
   /** Handles deliveries of the same feature service together. Default: one by one. */
   coalesce?: CoalesceOptions | undefined
+  /** Handles deliveries of the same feature service one after the other. Not with `coalesce`. Default: in no order. */
+  order?: OrderOptions | undefined
+}
+
+/**
+ * How workers keep the order of a service's deliveries, in all processes: if one was answered before another was sent, its
+ * attempt ends before an attempt of the other begins. Each name of handlers has an order of its own. A delivery is in no
+ * order if an event has no `changesUrl`, or if its events belong to several services.
+ */
+export interface OrderOptions {
+  /** By the tenant and the feature service in the `changesUrl`. */
+  by: 'service'
+  /**
+   * Milliseconds for which a delivery may fail, from its first failed attempt, until the others pass it: 1 to 2^31 - 1.
+   * Default 600,000, ten minutes. Dead letters, unhandled and discarded deliveries are passed at once.
+   */
+  hold?: number | undefined
 }
 
 /**
@@ -196,23 +254,37 @@ export interface DurableInbox extends Inbox {
    */
   retry(id: string, handler?: string): Promise<boolean>
   /**
-   * Makes all dead letters due now, with their full number of attempts, or all unhandled deliveries, a thousand in each
-   * step. Resolves with their number.
+   * Makes dead letters due now, with their full number of attempts, or unhandled deliveries: those that match, a thousand
+   * in each step. Resolves with their number.
    *
    * @throws {WebhookError} `config_invalid`
    */
-  retry(all: { state: 'dead' | 'unhandled' }): Promise<number>
+  retry(all: DeliveryFilter & { state: 'dead' | 'unhandled' }): Promise<number>
   /**
-   * Removes a delivery.
+   * Makes a done delivery due again, with its full number of attempts. Its handlers get `context.rerun`.
    *
    * @param handler only for the handlers with this name; `''` for those without a name. Default: for all
-   * @returns true if the delivery was waiting, dead or unhandled, or active with a lease that has expired; otherwise
-   *   false
+   * @returns true if the delivery was done; otherwise false
+   */
+  rerun(id: string, handler?: string): Promise<boolean>
+  /**
+   * Makes done deliveries due again: those that match, a thousand in each step. Resolves with their number.
+   *
+   * @throws {WebhookError} `config_invalid`
+   */
+  rerun(all: DeliveryFilter & { state: 'done' }): Promise<number>
+  /** Groups dead letters by their last error. */
+  errors(): Promise<InboxErrors>
+  /**
+   * Removes a delivery. The inbox no longer recognizes it as a duplicate.
+   *
+   * @param handler only for the handlers with this name; `''` for those without a name. Default: for all
+   * @returns true, unless the delivery was active and its lease has not expired, or the inbox does not have it
    */
   discard(id: string, handler?: string): Promise<boolean>
   /**
-   * Removes done deliveries, dead letters or unhandled deliveries. Resolves with the number of removed deliveries. The
-   * inbox no longer recognizes a removed delivery as a duplicate.
+   * Removes done deliveries, dead letters or unhandled deliveries: those that match. Resolves with their number. The inbox
+   * no longer recognizes a removed delivery as a duplicate.
    *
    * @throws {WebhookError} `config_invalid`
    */

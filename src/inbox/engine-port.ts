@@ -1,5 +1,13 @@
 import type { Delivery, StoredDelivery } from '../receiver/types.ts'
-import type { FailedAttempt, InboxEntry, InboxItem, InboxState, PurgeOptions } from './durable-inbox.ts'
+import type {
+  DeliveryFilter,
+  FailedAttempt,
+  InboxEntry,
+  InboxErrors,
+  InboxItem,
+  InboxState,
+  PurgeOptions,
+} from './durable-inbox.ts'
 import type { GenerationStore } from './generations.ts'
 
 /** A task: the fate of a delivery with the handlers of one name. Tasks are in the order of `seq`, then of `handler`. */
@@ -44,6 +52,8 @@ export interface TakeRequest {
   seqs?: readonly number[]
   /** True if the worker has names. Its announcement may have expired. */
   areNames?: boolean
+  /** Keeps the order of each service. A waiting task that has failed for `hold` milliseconds is passed. */
+  order?: { hold: number } | undefined
 }
 
 /** Parameters of {@link DeliveriesTable.takeSuspect}. */
@@ -106,6 +116,13 @@ export interface UnhandledQuery {
   /** The last entry of the previous page. */
   after: Pick<UnhandledEntry, 'seq' | 'handler' | 'endedAt'> | undefined
   limit: number
+}
+
+/** The validated conditions for tasks of one state. */
+export interface TaskFilter extends Omit<DeliveryFilter, 'olderThan' | 'newerThan'> {
+  state: InboxState
+  olderThan: number
+  newerThan: number
 }
 
 /** The validated options of `list`. */

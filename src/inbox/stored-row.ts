@@ -6,6 +6,9 @@ import { fromHead, toAsciiJson } from './serialize.ts'
 /** The states of a task as stored: the index is the number in the column `state`. */
 export const STATES: readonly InboxState[] = ['waiting', 'active', 'done', 'dead', 'unhandled']
 
+/** The number of a sixth state in the column `state`, which users see as waiting: held until an earlier task has ended. */
+export const HELD = 5
+
 /** The number in the column `state`. */
 export const stateNumber = (state: InboxState): number => STATES.indexOf(state)
 

@@ -148,6 +148,8 @@ export interface AttemptContext {
    * inbox.
    */
   token?: number | undefined
+  /** True if the delivery was done before, and `rerun()` of the inbox made it due again. */
+  rerun?: true | undefined
 }
 
 /** Options of {@link Receiver.handle}. */

@@ -7,15 +7,17 @@ import type { Query } from './database.ts'
 export const MAX_INTERVAL = 3e13
 
 /** The version of the inbox's tables. */
-export const VERSION = 2
+export const VERSION = 3
 
 /**
  * Statements that create the tables of inboxes. `delivery` is what arrived, written once. Its tasks are its fates, one
  * for each name of a handler. `task.state` is the index in `STATES`. `task.due` depends on it: due time, expiry of the
  * lease, or end time. `compatible` is the oldest version of the tables whose processes may use them.
  *
- * `routed` is true if further tasks of the delivery were created, or none is needed. The columns `service` and `passed`,
- * which keep the order of a service's deliveries, are for later versions.
+ * `routed` is true if further tasks of the delivery were created, or none is needed. `service` is the key of an order, and
+ * a held task waits for an earlier one with the same key, unless that one has `passed`. Their indexes hash the key, because
+ * PostgreSQL limits the size of index entries. `failing_since` is when the first attempt failed, `error_kind` what the last
+ * error has in common with others.
  */
 export const createInboxSql = (schema: string): string => `
 create table if not exists ${schema}.inbox_queue (
@@ -51,11 +53,19 @@ create table if not exists ${schema}.inbox_task (
   passed boolean not null default false,
   primary key (seq, handler)
 );
+alter table ${schema}.inbox_task add column if not exists failing_since timestamptz,
+  add column if not exists error_kind text, add column if not exists rerun boolean not null default false;
 create index if not exists inbox_task_ready on ${schema}.inbox_task (queue, handler, routed, due, seq) where state = 0;
 drop index if exists ${schema}.inbox_task_due;
 create index if not exists inbox_task_active on ${schema}.inbox_task (queue, due) where state = 1;
 create index if not exists inbox_task_ended on ${schema}.inbox_task (queue, state, due) where state >= 2;
 create index if not exists inbox_task_listed on ${schema}.inbox_task (queue, state, seq);
+create index if not exists inbox_task_service on ${schema}.inbox_task (queue, handler, hashtextextended(service, 0), seq)
+  where state = 0 and service is not null and not passed;
+create index if not exists inbox_task_held on ${schema}.inbox_task (queue, handler, hashtextextended(service, 0), seq)
+  where state = 5;
+create index if not exists inbox_task_failing on ${schema}.inbox_task (queue, failing_since)
+  where state = 0 and failing_since is not null and not passed;
 create table if not exists ${schema}.inbox_worker (
   id uuid primary key, queue text collate "C" not null, names text, types text, seen timestamptz not null
 );

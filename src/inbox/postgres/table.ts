@@ -72,7 +72,7 @@ export function createPostgresTable(
   const notPaused = `not exists (select from ${queues} where name = $1 and paused)`
   const database = createDatabase(location, {
     contents: 'deliveries',
-    table: `${schema}.inbox_task_ready`,
+    table: `${schema}.inbox_task_failing`,
     createSql: createInboxSql(schema),
     async check(query, isStart) {
       await requireCompatible(query, schema)

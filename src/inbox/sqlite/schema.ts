@@ -107,8 +107,7 @@ const VERSION_4 = `
  * `task.due` depends on it: due time, expiry of the lease, or end time. `total` counts tasks. `compatible` is the oldest
  * version of the tables whose processes may use this file.
  *
- * `routed` is 1 if further tasks of the delivery were created, or none is needed. The columns `service` and `passed`, which
- * keep the order of a service's deliveries, are for later versions.
+ * `routed` is 1 if further tasks of the delivery were created, or none is needed.
  */
 const VERSION_5 = `
   DROP TRIGGER delivery_added;
@@ -207,7 +206,30 @@ const VERSION_6 = `
 `
 
 /**
+ * The order of a service's deliveries: `service` is its key, and a held task waits for an earlier one with the same key,
+ * unless that one has `passed`. `failing_since` is when the first attempt failed, `error_kind` what the last error has in
+ * common with others. Processes of older versions would break the order.
+ */
+const VERSION_7 = `
+  ALTER TABLE task ADD COLUMN failing_since INTEGER;
+  ALTER TABLE task ADD COLUMN error_kind TEXT;
+  ALTER TABLE task ADD COLUMN rerun INTEGER NOT NULL DEFAULT 0;
+  CREATE INDEX task_service ON task (handler, service, seq) WHERE state = 0 AND service IS NOT NULL AND passed = 0;
+  CREATE INDEX task_held ON task (handler, service, seq) WHERE state = 5;
+  CREATE INDEX task_failing ON task (failing_since) WHERE state = 0 AND failing_since IS NOT NULL AND passed = 0;
+  UPDATE meta SET compatible = 7;
+`
+
+/**
  * SQL that upgrades the tables from each version to the next. All of it runs on a new file, so new and upgraded files
  * have the same tables.
  */
-export const UPGRADES: readonly string[] = [VERSION_1, VERSION_2, VERSION_3, VERSION_4, VERSION_5, VERSION_6]
+export const UPGRADES: readonly string[] = [
+  VERSION_1,
+  VERSION_2,
+  VERSION_3,
+  VERSION_4,
+  VERSION_5,
+  VERSION_6,
+  VERSION_7,
+]
