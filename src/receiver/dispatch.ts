@@ -251,6 +251,7 @@ function requireNone(errors: readonly unknown[]): void {
 class HandledAttempt implements HandlerContext, AttemptPort {
   readonly attempt: number
   readonly token: number | undefined
+  readonly rerun: true | undefined
   #signal: AbortSignal | undefined
   #functions: (() => unknown)[] | undefined
   #last: (() => unknown)[] | undefined
@@ -264,6 +265,7 @@ class HandledAttempt implements HandlerContext, AttemptPort {
   constructor(given: (Partial<AttemptContext> & { [ENTER]?: EnterAttempt }) | undefined) {
     this.attempt = given?.attempt ?? 1
     this.token = given?.token
+    this.rerun = given?.rerun
     this.#signal = given?.signal
     this.#enter = given?.[ENTER]
   }
@@ -321,11 +323,12 @@ class HandledAttempt implements HandlerContext, AttemptPort {
 
   /** Creates the context for one call of a handler, with the same signal and the same list of functions. */
   forCall(together: JoinedDeliveries | undefined, token: number | undefined): HandlerContext {
-    const { attempt, onSuccess } = this
+    const { attempt, rerun, onSuccess } = this
     const readSignal = () => this.signal
     return {
       attempt,
       token,
+      rerun,
       onSuccess,
       together,
       get signal() {

@@ -66,6 +66,8 @@ export interface AttemptPort {
   readonly handler: string | undefined
   /** True if that handler gets all edits, and has another fate than others: what they have handled is no sign that it has. */
   readonly isSeparate: boolean
+  /** As in the context of the attempt. */
+  readonly rerun: true | undefined
   /** Runs a function after all functions of `onSuccess`. */
   afterSuccess(run: () => unknown): void
   /** Calls a function when the attempt has ended or is aborted. */

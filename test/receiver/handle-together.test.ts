@@ -146,6 +146,14 @@ it('gives all handlers of an attempt the same signal, and runs onSuccess functio
   expect(signals[0]).toBe(signals[1])
 })
 
+it('passes on that the delivery is a rerun', async () => {
+  const contexts: HandlerContext[] = []
+  const receiver = createReceiver({ signatureKey: KEY }).on('*', (_, __, context) => contexts.push(context))
+  const context = { signal: new AbortController().signal, attempt: 1, rerun: true } as const
+  await receiverPort(receiver).handleTogether([edited(urlOf('[1,2]'))], context)
+  expect(contexts).toMatchObject([{ rerun: true }])
+})
+
 it('runs the other handlers if one fails, but no onSuccess function', async () => {
   const order: string[] = []
   const receiver = createReceiver({ signatureKey: KEY })

@@ -28,16 +28,9 @@ describe('receiver.handle', () => {
       (event, { id, payload }, context) => calls.push([event.changeType, id, payload.serviceName, context]),
     )
     const stored = await store(payloadOf('FeaturesCreated'))
-    const context: AttemptContext = { signal: new AbortController().signal, attempt: 3 }
+    const context: AttemptContext = { signal: new AbortController().signal, attempt: 3, rerun: true }
     await receiver.handle(stored, context)
-    expect(calls).toEqual([
-      [
-        'FeaturesCreated',
-        stored.id,
-        'PARCELS',
-        expect.objectContaining({ attempt: 3, signal: context.signal }),
-      ],
-    ])
+    expect(calls).toEqual([['FeaturesCreated', stored.id, 'PARCELS', expect.objectContaining(context)]])
   })
 
   it('decodes the bytes even if the stored object still has its decoded payload and events', async () => {
