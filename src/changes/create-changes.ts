@@ -170,7 +170,9 @@ export function createChanges(options: ChangesOptions): ChangesClient {
     for (const request of requests) {
       const describe = () => describeService(request.service, run, connection)
       const handled =
-        handler === undefined ? undefined : await readHandled(generations, request, handler, describe)
+        handler === undefined
+          ? undefined
+          : await readHandled(generations, request, { handler, isRerun: attempt?.rerun === true }, describe)
       if (handled) known.push(handled)
       if (!handled?.isLate) due.push(attempt?.isSeparate ? { ...request, from: handled?.end } : request)
     }

@@ -12,7 +12,7 @@ type Describe = () => Promise<readonly { serverGen: number }[]>
 
 /** What a handler has handled of a service before a request. */
 export interface Handled {
-  /** True if the handler has handled the whole window. */
+  /** True if the handler has handled the whole window, and the delivery is not a rerun. */
   isLate: boolean
   /** Generation up to which the handler has handled all changes of the layers, if it has handled some. */
   end: number | undefined
@@ -24,7 +24,7 @@ export interface Handled {
 export async function readHandled(
   generations: GenerationStore,
   request: ServiceRequest,
-  handler: string,
+  { handler, isRerun }: { handler: string; isRerun: boolean },
   describe: Describe,
 ): Promise<Handled> {
   const { service, layers = [], window } = request
@@ -32,6 +32,7 @@ export async function readHandled(
   const key = await toKey(handler)
   const [ranges, seen] = await Promise.all([generations.get(service, key), generations.get(seenKey(service))])
   const isLate =
+    !isRerun &&
     isHandled(request, ranges, seen.get(COPIED)) &&
     (await reaches(Math.max(max, seen.get(HIGHEST) ?? max), describe))
   return {

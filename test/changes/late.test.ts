@@ -1,4 +1,4 @@
-import type { Handler } from 'geohook'
+import type { Handler, StoredDelivery } from 'geohook'
 import { expect, it } from 'vitest'
 import { toEvent } from './support.ts'
 import { PATIENT, startWindows, windowsOf } from './windows-server.ts'
@@ -243,4 +243,34 @@ it('a handler with a name gets the changes of lost deliveries, although another 
   await receiver.handle(stored('[50,60]', 'FeaturesCreated'), { handler: 'created' })
   await receiver.handle(stored('[70,80]', 'FeaturesCreated'), { handler: 'created' })
   expect(seen.created).toEqual([['[50,60]'], ['[60,80]']])
+})
+
+it('a rerun gets the changes of its window again, and lowers no generations', async () => {
+  const started = await startWindows()
+  const { receiver, stored, requests, answers, inbox, url } = started
+  const seen: Record<string, unknown[]> = { log: [], erp: [] }
+  receiver
+    .on('*', collect(started, seen.log as unknown[]), { name: 'log' })
+    .on('FeaturesEdited', collect(started, seen.erp as unknown[]), { name: 'erp' })
+  const all = ['[10,20]', '[20,30]', '[30,40]'].map((window) => stored(window))
+  const readAll = () =>
+    Promise.all(['', 'log: *', 'erp: FeaturesEdited'].map((key) => inbox.generations.get(url, key)))
+  for (const one of all) for (const handler of ['log', 'erp']) await receiver.handle(one, { handler })
+  const generations = await readAll()
+  requests.length = 0
+  for (const handler of ['log', 'erp'])
+    await receiver.handle(all[1] as StoredDelivery, { handler, rerun: true })
+  expect(seen.log).toEqual([['[10,20]'], ['[20,30]'], ['[30,40]'], ['[20,30]']])
+  expect(seen.erp).toEqual(seen.log)
+  // It matters only to late deliveries whether the service was restored.
+  expect(requests).toEqual(['Parcels [20,30]', 'Parcels [20,30]'])
+  expect(await readAll()).toEqual(generations)
+  expect(generations.map((layers) => Math.max(...layers.values()))).toEqual([40, 40, 40])
+  await receiver.handle(all[1] as StoredDelivery, { handler: 'log' })
+  expect(seen.log?.at(-1)).toEqual([])
+  answers.extract = () => ({ error: { code: 400, message: 'purged' } })
+  const layerServerGens = [{ id: 0, minServerGen: 35, serverGen: 100 }]
+  answers.describe = () => ({ changeTrackingInfo: { layerServerGens } })
+  const purged = receiver.handle(all[1] as StoredDelivery, { handler: 'log', rerun: true })
+  await expect(purged).rejects.toMatchObject({ code: 'changes_failed' })
 })
