@@ -64,12 +64,14 @@ export function readChangedFeatures(layer: LayerChanges, idField: string | undef
  * @param generation of the extraction. Features whose row is of a higher generation are left out: their changes up to
  * this generation have been handled, and the extraction may be older than the row
  * @param deletedUntil the same for deletions. Features are as they are now, but all deletions were in the window
+ * @param isRerun true to report these features too, as they were last handled
  */
 export async function compareFeatures(
   changed: ChangedFeatures,
   rows: readonly KnownRow[],
   generation: number,
   deletedUntil: number,
+  isRerun: boolean,
 ): Promise<{ features: FeatureComparison[]; rows: NewRow[]; deleted: NewRow[] }> {
   const known = new Map(rows.map((row) => [row.key, row]))
   const features: FeatureComparison[] = []
@@ -78,9 +80,11 @@ export async function compareFeatures(
   const current = new Map(changed.current)
   const removed = findDeleted(changed, rows)
   for (const { key } of removed) current.delete(key)
-  for (const { key, objectId, kind, feature: after } of current.values()) {
+  for (const { key, objectId, kind, feature } of current.values()) {
     const row = known.get(key)
-    if (row && row.generation > generation) continue
+    const newer = row && row.generation > generation ? row : undefined
+    if (newer && !(isRerun && newer.value)) continue
+    const after: Feature = newer?.value ? JSON.parse(newer.value) : feature
     const value = toValue(after)
     written.push({ key, objectId, value })
     features.push({ id: key, kind, ...compareWith(row?.value, value, after) })
@@ -88,7 +92,7 @@ export async function compareFeatures(
   }
   for (const { key, objectId, lastState, isFound } of removed) {
     const row = isFound ? known.get(key) : undefined
-    if (row && row.generation > deletedUntil) continue
+    if (row && row.generation > deletedUntil && !(isRerun && !row.value)) continue
     // The row of a deleted feature stays, so that an older extraction does not bring the feature back.
     if (isFound || !known.has(key)) deleted.push({ key, objectId, value: undefined })
     const before: Feature | undefined = row ? row.value && JSON.parse(row.value) : lastState

@@ -2,6 +2,7 @@ import { blameCaller, configInvalid } from '../errors.ts'
 import { createRowsInMemory } from '../inbox/memory/rows.ts'
 import type { KnownRow, NewRow, RowLayer, RowStore } from '../inbox/rows.ts'
 import { checkOptions, hasMethods, must, type OptionNames, requireValue } from '../options.ts'
+import { attemptPort } from '../receiver/port.ts'
 import { isObject } from '../shared/json.ts'
 import {
   compareFeatures,
@@ -140,6 +141,7 @@ function createCompare(store: RowStore, idField: string | undefined) {
     changes: Changes,
     { signal, onSuccess }: SnapshotsContext,
   ): Promise<LayerComparison[]> {
+    const isRerun = attemptPort(onSuccess)?.rerun === true
     const layers: LayerComparison[] = []
     const compared: Writing[] = []
     for (; filled < writings.length; filled++) await writeRows(unwritten, writings[filled] as Writing)
@@ -152,7 +154,13 @@ function createCompare(store: RowStore, idField: string | undefined) {
       const generation =
         generationOf(changes, layerChanges) ?? highest(known.map(({ generation }) => generation))
       const deletedUntil = Math.min(generation, windowEndOf(layerChanges) ?? generation)
-      const { features, rows, deleted } = await compareFeatures(changed, known, generation, deletedUntil)
+      const { features, rows, deleted } = await compareFeatures(
+        changed,
+        known,
+        generation,
+        deletedUntil,
+        isRerun,
+      )
       layers.push({ ...layer, features })
       compared.push({ layer, rows, generation }, { layer, rows: deleted, generation: deletedUntil })
     }
@@ -227,7 +235,7 @@ export interface Snapshots {
   /**
    * Compares changed features with their last handled rows, and stores the new rows once the handlers have succeeded,
    * so a retry sees the same `before`. Comparisons of the same attempt also see the rows of those before them. Features
-   * that a later extraction has already handled are left out.
+   * that a later extraction has already handled are left out; in a rerun, they are reported as they were last handled.
    *
    * @param changes the result of `changes.of(event, context)`
    * @param context the handler's third argument as a whole

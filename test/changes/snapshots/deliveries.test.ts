@@ -1,6 +1,8 @@
-import { createChanges, createSnapshots } from 'geohook/changes'
+import { createReceiver, type HandleOptions } from 'geohook'
+import { createChanges, createSnapshots, type LayerComparison } from 'geohook/changes'
 import { createMemoryRows } from 'geohook/inbox'
 import { expect, it } from 'vitest'
+import { KEY } from '../../helpers/deliver.ts'
 import { toEvent } from '../support.ts'
 import { runHistory } from './deliveries.ts'
 import { ID, rowOf, SERVICE } from './support.ts'
@@ -37,7 +39,21 @@ function start() {
       },
     }
   }
-  return { answers, compare }
+  const receiver = createReceiver({ signatureKey: KEY }).on('*', async (event, _, context) => {
+    layers = await snapshots.compare(await changes.of(event, context), context)
+  })
+  let layers: LayerComparison[] = []
+  /** Compares a window in a receiver, in an attempt that succeeds. */
+  async function handle(window: string, current: number, features: object, context: HandleOptions = {}) {
+    Object.assign(answers, { current, features })
+    const changesUrl = `${SERVICE}/extractChanges?serverGens=${window}`
+    const payload = { changesUrl, events: [{ eventType: 'FeaturesEdited', when: Date.now() }] }
+    const rawBody = new TextEncoder().encode(JSON.stringify(payload))
+    const members = { contentType: 'application/json', headers: {}, receivedAt: new Date() }
+    await receiver.handle({ id: '0'.repeat(32), rawBody, profile: 'service', ...members }, context)
+    return layers[0]?.features
+  }
+  return { answers, compare, handle }
 }
 
 const returned = { adds: [rowOf({ OBJECTID: 8 })] }
@@ -59,4 +75,20 @@ it('an old deletion does not hide a feature of an extraction that was made earli
   answers.current = 35
   const second = await compare('[20,30]', returned)
   expect([first.kinds, second.kinds]).toEqual([['delete'], ['add']])
+})
+
+it('a rerun reports its features again, as they were last handled', async () => {
+  const { handle } = start()
+  const [oak, ash] = [rowOf({ name: 'oak' }), rowOf({ name: 'ash' })]
+  const [id, rerun] = [ID.toLowerCase(), { rerun: true } as const]
+  await handle('[10,20]', 20, { adds: [oak] })
+  await handle('[20,30]', 30, { updates: [ash] })
+  // Another attempt can have handled a newer state since this extraction.
+  const added = { id, kind: 'add', before: ash, after: ash, changed: [], moved: false }
+  expect(await handle('[10,20]', 20, { adds: [oak] }, rerun)).toEqual([added])
+  expect(await handle('[10,20]', 20, deleted, rerun)).toEqual([])
+  await handle('[30,40]', 40, deleted)
+  expect(await handle('[10,35]', 40, deleted, rerun)).toEqual([{ id, kind: 'delete' }])
+  expect(await handle('[10,20]', 20, { adds: [oak] }, rerun)).toEqual([])
+  expect(await handle('[10,35]', 40, deleted)).toEqual([])
 })
