@@ -6,7 +6,6 @@ import type {
   InboxErrors,
   InboxItem,
   InboxState,
-  PurgeOptions,
 } from './durable-inbox.ts'
 import type { GenerationStore } from './generations.ts'
 
@@ -34,6 +33,8 @@ export interface TakenDelivery extends HeldTask {
   errors: readonly FailedAttempt[]
   /** True if the delivery was taken by {@link DeliveriesTable.takeSuspect}. */
   isSuspect: boolean
+  /** True if {@link DeliveriesTable.rerun} has made it due again. */
+  isRerun: boolean
   /** Set if the stored row is damaged: handlers must not run, and `delivery` is what is left of it. */
   damage?: Error
 }
@@ -119,16 +120,20 @@ export interface UnhandledQuery {
 }
 
 /** The validated conditions for tasks of one state. */
-export interface TaskFilter extends Omit<DeliveryFilter, 'olderThan' | 'newerThan'> {
-  state: InboxState
-  olderThan: number
-  newerThan: number
+export interface TaskFilter extends DeliveryFilter {
+  state: EndState
 }
+
+/** A change of tasks by an operator. */
+export type TaskChange = 'retry' | 'rerun' | 'discard'
 
 /** The validated options of `list`. */
 export interface ListQuery {
   state: InboxState | undefined
+  filter: DeliveryFilter
   limit: number
+  /** Maximum number of tasks to compare with the filter, more than `limit`. */
+  compared: number
   order: 'oldest' | 'newest'
   /** The task before the page. Undefined for the first page. */
   after: TaskKey | undefined
@@ -137,6 +142,13 @@ export interface ListQuery {
 /** An entry with the key of its task. */
 export interface ListedEntry extends TaskKey {
   entry: InboxEntry
+}
+
+/** The result of {@link DeliveriesTable.list}. */
+export interface ListedPage {
+  listed: ListedEntry[]
+  /** The last task that was compared with the filter, if `compared` tasks were. */
+  last: TaskKey | undefined
 }
 
 /** Settings of the queue, which workers of all processes follow. */
@@ -148,10 +160,7 @@ export interface QueueSettings {
 }
 
 /** States whose deliveries are removed when their retention has expired. */
-export type EndState = PurgeOptions['state']
-
-/** States whose deliveries can all be retried with one call. */
-export type RetriedState = Exclude<EndState, 'done'>
+export type EndState = 'done' | 'dead' | 'unhandled'
 
 /**
  * The table of deliveries behind an inbox: the interface that a new engine implements. `createTableInbox` creates an
@@ -221,19 +230,31 @@ export interface DeliveriesTable {
   set<Name extends keyof QueueSettings>(name: Name, value: QueueSettings[Name]): Promise<void>
   /** Counts the deliveries in each state. If counting is slow, numbers above 1,000 may be up to ten seconds old. */
   counts(): Promise<Record<InboxState, number> & { oldest?: Date }>
-  /** Returns entries in the order of the tasks: `limit` + 1 entries if there are that many. */
-  list(query: ListQuery): Promise<ListedEntry[]>
+  /** Returns entries in the order of the tasks: `limit` + 1 entries if that many match. */
+  list(query: ListQuery): Promise<ListedPage>
   get(id: string): Promise<InboxItem | undefined>
   /** @param handler default: all tasks of the delivery */
   retry(id: string, handler?: string): Promise<boolean>
-  /** Retries at most `limit` tasks after another one, in order. Resolves with their keys. */
-  retryAll(state: RetriedState, after: TaskKey, limit: number): Promise<TaskKey[]>
+  /** Makes done tasks due, with their full number of attempts. They remain reruns when they fail and are retried. */
+  rerun(id: string, handler?: string): Promise<boolean>
   /**
-   * Discards tasks that can be retried, and active ones whose lease has expired: there may be no worker with their name.
+   * Discards tasks, but active ones only if their lease has expired: there may be no worker with their name.
    *
    * @param handler default: all tasks of the delivery. The delivery is removed with its last one
    */
   discard(id: string, handler?: string): Promise<boolean>
+  /**
+   * Compares at most `limit` tasks after another one, in order, with a filter, and changes those that match. Resolves with
+   * their number, and with the last task that was compared: undefined after the end.
+   */
+  changeAll(
+    change: TaskChange,
+    filter: TaskFilter,
+    after: TaskKey,
+    limit: number,
+  ): Promise<{ changed: number; last: TaskKey | undefined }>
+  /** Groups the newest dead letters, at most `limit`, by their errors. */
+  errors(limit: number): Promise<InboxErrors>
   /**
    * Removes at most `limit` tasks that ended at least `age` milliseconds ago, and deliveries with their last one. Resolves
    * with the number of removed tasks, which is 0 if none is left.

@@ -35,6 +35,23 @@ export function toErrorText(error: unknown): string {
   }
 }
 
+/** Maximum length of the kind of an error in characters. */
+const MAX_KIND = 200
+
+/** An id, a long number, or a word that could be one. */
+const VARIABLE = /[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}|[\da-f]{8,}|\d{4,}/gi
+
+/**
+ * Returns what the text of an error has in common with others: replaces ids and long numbers by `*`, and each white space
+ * by one blank.
+ */
+export const toErrorKind = (text: string): string =>
+  text
+    .replace(VARIABLE, (word) => (/\d/.test(word) ? '*' : word))
+    .replace(/[\s\p{Cc}]+/gu, ' ')
+    .slice(0, MAX_KIND)
+    .replace(/\p{Surrogate}$/u, '')
+
 function describe(thrown: unknown): string {
   const text = redactor.text(String(thrown), MAX_MESSAGE)
   const causes = new Set<string>()

@@ -1,6 +1,8 @@
 import { configInvalid } from '../errors.ts'
 import {
   checkOptions,
+  isFilledText,
+  isText,
   milliseconds,
   must,
   type OptionNames,
@@ -11,13 +13,13 @@ import {
 import { receiverPort } from '../receiver/port.ts'
 import type {
   CoalesceOptions,
+  DeliveryFilter,
   DeliveryHandler,
   InboxPage,
   ListOptions,
-  PurgeOptions,
   WorkOptions,
 } from './durable-inbox.ts'
-import type { EndState, ListedEntry, ListQuery, RetriedState } from './engine-port.ts'
+import type { EndState, ListedPage, ListQuery, TaskFilter } from './engine-port.ts'
 import { handlesType, toHandled } from './routing.ts'
 
 const CONCURRENCY = wholeNumber(1, 1_000)
@@ -25,15 +27,24 @@ const WORK_OPTIONS: OptionNames<WorkOptions> = { concurrency: CONCURRENCY, coale
 /** The key of a task. */
 const CURSOR = /^(\d{1,15})(?: ([\w.:-]{1,100}))?$/
 const COALESCE_OPTIONS: OptionNames<CoalesceOptions> = { by: true, wait: true }
+const AGE = milliseconds(0, Number.MAX_SAFE_INTEGER)
+const FILTER: OptionNames<DeliveryFilter> = {
+  changeType: isFilledText,
+  service: isFilledText,
+  error: isFilledText,
+  handler: isText,
+  olderThan: AGE,
+  newerThan: AGE,
+}
+const END_STATES: readonly EndState[] = ['done', 'dead', 'unhandled']
+/** Maximum number of deliveries that one call of `list` compares with conditions. */
+const MAX_COMPARED = 10_000
 const LIST_OPTIONS: OptionNames<ListOptions> = {
+  ...FILTER,
   state: oneOf('waiting', 'active', 'done', 'dead', 'unhandled'),
   limit: wholeNumber(1, 1_000),
   after: must('be the next of a page', (cursor) => typeof cursor === 'string' && CURSOR.test(cursor)),
   order: oneOf('oldest', 'newest'),
-}
-const PURGE_OPTIONS: OptionNames<PurgeOptions> = {
-  state: true,
-  olderThan: milliseconds(0, Number.MAX_SAFE_INTEGER),
 }
 
 /** The validated options of `work`. */
@@ -76,32 +87,43 @@ export const readConcurrency = (concurrency: number | undefined): number | undef
 
 /** @throws {WebhookError} `config_invalid` */
 export function readListOptions(options?: ListOptions): ListQuery {
-  const { state, limit = 100, order = 'oldest', after } = checkOptions(options, LIST_OPTIONS)
+  const { state, limit = 100, order = 'oldest', after, ...filter } = checkOptions(options, LIST_OPTIONS)
+  for (const age of ['olderThan', 'newerThan'] as const)
+    if (filter[age] !== undefined && !END_STATES.some((ended) => ended === state))
+      throw configInvalid(`${age} needs a state: one of ${END_STATES.join(', ')}`)
   const [, seq, handler = ''] = CURSOR.exec(after ?? '') ?? []
-  return { state, limit, order, after: seq === undefined ? undefined : { seq: Number(seq), handler } }
+  return {
+    state,
+    filter,
+    limit,
+    compared: hasConditions(filter) ? MAX_COMPARED : limit + 1,
+    order,
+    after: seq === undefined ? undefined : { seq: Number(seq), handler },
+  }
 }
 
 /**
  * Creates a page of entries.
  *
- * @param listed up to `limit` + 1 entries. Entry `limit` + 1 is not part of the page; it only shows that another page
+ * @param page up to `limit` + 1 entries. Entry `limit` + 1 is not part of the page; it only shows that another page
  *   follows
  */
-export function toPage(listed: readonly ListedEntry[], limit: number): InboxPage {
+export function toPage({ listed, last }: ListedPage, limit: number): InboxPage {
   const entries = listed.slice(0, limit).map(({ entry }) => entry)
-  const last = listed[limit - 1]
-  if (!last || listed.length <= limit) return { entries }
-  return { entries, next: last.handler === '' ? String(last.seq) : `${last.seq} ${last.handler}` }
+  const next = listed.length > limit ? listed[limit - 1] : last
+  if (!next) return { entries }
+  return { entries, next: next.handler === '' ? String(next.seq) : `${next.seq} ${next.handler}` }
 }
 
-/** @throws {WebhookError} `config_invalid` */
-export function readPurgeOptions(options: PurgeOptions): { state: EndState; olderThan: number } {
-  const { state, olderThan = 0 } = checkOptions(options, PURGE_OPTIONS)
-  return { state: requireValue('state', state, oneOf('done', 'dead', 'unhandled')), olderThan }
-}
+export const hasConditions = (filter: DeliveryFilter): boolean =>
+  Object.values(filter).some((value) => value !== undefined)
 
-/** @throws {WebhookError} `config_invalid` */
-export function readRetriedState(options: { state: RetriedState }): RetriedState {
-  const { state } = checkOptions(options, { state: true })
-  return requireValue('state', state, oneOf('dead', 'unhandled'))
+/**
+ * @param states the valid ones
+ * @throws {WebhookError} `config_invalid`
+ */
+export function readTaskFilter(options: TaskFilter, states: readonly EndState[] = END_STATES): TaskFilter {
+  const filter = checkOptions<TaskFilter>(options, { ...FILTER, state: true })
+  requireValue('state', filter.state, oneOf(...states))
+  return { ...filter }
 }

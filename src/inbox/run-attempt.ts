@@ -10,6 +10,8 @@ export interface AttemptOptions {
   tokens: readonly number[]
   /** Name of the handlers; empty for those without a name. */
   handler: string
+  /** As in the context of the handlers. */
+  rerun?: true | undefined
   /** Maximum duration of the attempt in milliseconds. */
   timeout: number
   /** Aborts the attempt, for example because another process has taken the delivery. */
@@ -27,7 +29,7 @@ export interface AttemptOptions {
 export async function runAttempt(
   receiver: DeliveryHandler,
   deliveries: readonly StoredDelivery[],
-  { attempt, tokens, handler, timeout, stop, isTogether = false }: AttemptOptions,
+  { attempt, tokens, handler, rerun, timeout, stop, isTogether = false }: AttemptOptions,
 ): Promise<HandleResult[]> {
   const controller = new AbortController()
   const { signal } = controller
@@ -41,7 +43,7 @@ export async function runAttempt(
   if (stop?.aborted) onStop()
   stop?.addEventListener('abort', onStop, { once: true })
   try {
-    const handling = handle(receiver, deliveries, { signal, attempt, tokens, handler }, isTogether)
+    const handling = handle(receiver, deliveries, { signal, attempt, tokens, handler, rerun }, isTogether)
     const results = await Promise.race([aborted, handling])
     return deliveries.map((_, index) => (results[index] === 'unhandled' ? 'unhandled' : 'handled'))
   } finally {

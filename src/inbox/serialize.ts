@@ -42,3 +42,23 @@ export const toAsciiJson = (value: unknown): string =>
     /[^ -~]/g,
     (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
   )
+
+/** The character before four digits, which are control characters. */
+const MARK = 0x7f
+const FIRST_DIGIT = 0x10
+
+/**
+ * Writes text in ASCII, so that each part of the text is a part of the result, and nothing else is. JSON would not do: it
+ * writes `503` in `\u503c`, a letter.
+ */
+export const toAsciiText = (text: string): string =>
+  text.replace(/[^ -~]/g, (character) => {
+    const digits = [12, 8, 4, 0].map((shift) => FIRST_DIGIT + ((character.charCodeAt(0) >> shift) & 15))
+    return String.fromCharCode(MARK, ...digits)
+  })
+
+/** Restores text from the output of {@link toAsciiText}. */
+export const fromAsciiText = (text: string): string =>
+  text.replace(/[^ -~]{5}/g, ([_, ...digits]) =>
+    String.fromCharCode(digits.reduce((code, digit) => code * 16 + digit.charCodeAt(0) - FIRST_DIGIT, 0)),
+  )

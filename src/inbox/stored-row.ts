@@ -1,7 +1,8 @@
 import type { StoredDelivery } from '../receiver/types.ts'
 import type { FailedAttempt, InboxEntry, InboxItem, InboxState } from './durable-inbox.ts'
-import type { Announcement, TakenDelivery, TaskKey, UnhandledEntry } from './engine-port.ts'
-import { fromHead, toAsciiJson } from './serialize.ts'
+import type { Announcement, AttemptEnd, TakenDelivery, TaskKey, UnhandledEntry } from './engine-port.ts'
+import { toErrorKind } from './error-text.ts'
+import { fromHead, toAsciiJson, toAsciiText } from './serialize.ts'
 
 /** The states of a task as stored: the index is the number in the column `state`. */
 export const STATES: readonly InboxState[] = ['waiting', 'active', 'done', 'dead', 'unhandled']
@@ -11,6 +12,10 @@ export const HELD = 5
 
 /** The number in the column `state`. */
 export const stateNumber = (state: InboxState): number => STATES.indexOf(state)
+
+/** The numbers of a state in the column `state`, or of all states. */
+export const stateNumbers = (state: InboxState | undefined): number[] =>
+  [...STATES, 'waiting'].flatMap((name, number) => ((state ?? name) === name ? number : []))
 
 /** Calls a function for each state. */
 export const forEachState = (count: (state: InboxState) => number): Record<InboxState, number> =>
@@ -149,6 +154,10 @@ export const addError = (errors: readonly FailedAttempt[], error: FailedAttempt)
 
 export const toErrors = (errors: readonly FailedAttempt[]): string =>
   toAsciiJson(errors.map(({ error, attempt, at }) => ({ error, attempt, at: at?.getTime() })))
+
+/** The column `error_kind` after an attempt; null keeps it. */
+export const toKind = (end: AttemptEnd): string | null =>
+  'errors' in end ? toAsciiText(toErrorKind(end.errors.at(-1)?.error ?? '')) : null
 
 export function readErrors(text: string | null): FailedAttempt[] {
   try {

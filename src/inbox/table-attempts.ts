@@ -192,7 +192,7 @@ export function createTableAttempts(options: TableAttemptsOptions): TableAttempt
 
   async function handle(members: readonly Attempt[], stop: AbortSignal) {
     const [first] = members as readonly [Attempt]
-    const { attempt, damage, handler } = first.taken
+    const { attempt, damage, handler, isRerun } = first.taken
     if (damage) throw damage
     // A process ended during the last allowed attempt. Do not start another attempt, because the handlers may end this
     // process too.
@@ -203,6 +203,7 @@ export function createTableAttempts(options: TableAttemptsOptions): TableAttempt
       attempt,
       tokens,
       handler,
+      rerun: isRerun || undefined,
       timeout: optionsOf(handler).timeout ?? config.timeout,
       stop,
       isTogether: work.wait !== undefined,
@@ -318,7 +319,7 @@ interface Attempt extends QueuedDelivery {
 
 /** @param onEnd called when the attempt has ended */
 function createAttempt(taken: TakenDelivery, heldAt: number, onEnd: () => void): Attempt {
-  const { delivery, handler, attempt, isSuspect, damage } = taken
+  const { delivery, handler, attempt, isSuspect, isRerun, damage } = taken
   let resolveEnded = () => {}
   const ended = new Promise<void>((resolve) => {
     resolveEnded = resolve
@@ -332,7 +333,7 @@ function createAttempt(taken: TakenDelivery, heldAt: number, onEnd: () => void):
     heldAt,
     delivery,
     handler,
-    isAlone: isSuspect || attempt > 1 || damage !== undefined,
+    isAlone: isSuspect || isRerun || attempt > 1 || damage !== undefined,
     ended,
     end,
   }

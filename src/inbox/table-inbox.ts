@@ -1,16 +1,16 @@
 import { configInvalid } from '../errors.ts'
 import { ENTER, type EnterAttempt, RECEIVER_PORT, type ReceiverPort, receiverPort } from '../receiver/port.ts'
 import type { DeliveryHandler, DurableInbox, Workers } from './durable-inbox.ts'
-import type { DeliveriesTable, RetriedState, TaskKey } from './engine-port.ts'
+import type { DeliveriesTable, EndState, TaskChange, TaskFilter, TaskKey } from './engine-port.ts'
 import { createGenerations } from './generations.ts'
 import type { OpenInbox, PutEnded } from './inbox-observer.ts'
 import type { InboxConfig } from './inbox-options.ts'
 import {
   allHandle,
+  hasConditions,
   readConcurrency,
   readListOptions,
-  readPurgeOptions,
-  readRetriedState,
+  readTaskFilter,
   readWorkOptions,
   toPage,
 } from './method-options.ts'
@@ -18,8 +18,11 @@ import { startRetentionSweep } from './retention-sweep.ts'
 import { locksOf, withLocks } from './service-locks.ts'
 import { startTableWorkers } from './table-workers.ts'
 
-/** Maximum number of entries removed or retried in one transaction. */
+/** Maximum number of entries removed, or compared with a filter, in one transaction. */
 const BATCH = 1_000
+
+/** Maximum number of dead letters that `errors()` groups. */
+const MAX_EXAMINED = 100_000
 
 /** Creates an inbox from a table of deliveries. */
 export function createTableInbox(
@@ -44,27 +47,38 @@ export function createTableInbox(
     for (const workers of running.keys()) workers.wake()
   }
 
-  async function retry(
-    target: string | { state: RetriedState },
-    handler?: string,
-  ): Promise<boolean | number> {
-    const retried =
-      typeof target === 'string'
-        ? await table.retry(target, handler)
-        : await retryAll(readRetriedState(target))
-    if (retried) wakeWorkers()
-    return retried
-  }
+  /** Creates a method that makes one delivery due, or all of a state that match. */
+  const makeDue =
+    (change: 'retry' | 'rerun', ...states: EndState[]) =>
+    async (target: string | TaskFilter, handler?: string): Promise<boolean | number> => {
+      const changed =
+        typeof target === 'string'
+          ? await table[change](target, handler)
+          : await changeAll(change, readTaskFilter(target, states))
+      if (changed) wakeWorkers()
+      return changed
+    }
 
   /** Goes through the deliveries in order, so that one that fails again is retried once. */
-  async function retryAll(state: RetriedState): Promise<number> {
+  async function changeAll(change: TaskChange, filter: TaskFilter): Promise<number> {
     let total = 0
-    for (let last: TaskKey | undefined = { seq: 0, handler: '' }; last !== undefined; ) {
-      const retried: TaskKey[] = await table.retryAll(state, last, BATCH)
-      total += retried.length
-      last = retried.at(-1)
+    for (let after: TaskKey | undefined = { seq: 0, handler: '' }; after; ) {
+      const { changed, last }: Awaited<ReturnType<DeliveriesTable['changeAll']>> = await table.changeAll(
+        ...([change, filter, after, BATCH] as const),
+      )
+      total += changed
+      after = last
     }
     return total
+  }
+
+  /** Removes the deliveries that ended longest ago first. */
+  async function purgeAll(state: EndState, age: number): Promise<number> {
+    for (let total = 0; ; ) {
+      const removed = await table.purge(state, age, BATCH)
+      total += removed
+      if (removed === 0) return total
+    }
   }
 
   config.notify('opened', open)
@@ -130,17 +144,18 @@ export function createTableInbox(
     },
     get: async (id) => (typeof id === 'string' ? table.get(id) : undefined),
 
-    retry: retry as DurableInbox['retry'],
+    retry: makeDue('retry', 'dead', 'unhandled') as DurableInbox['retry'],
+
+    rerun: makeDue('rerun', 'done') as DurableInbox['rerun'],
+
+    errors: () => table.errors(MAX_EXAMINED),
 
     discard: async (id, handler) => typeof id === 'string' && table.discard(id, handler),
 
     async purge(options) {
-      const { state, olderThan } = readPurgeOptions(options)
-      for (let total = 0; ; ) {
-        const removed = await table.purge(state, olderThan, BATCH)
-        total += removed
-        if (removed === 0) return total
-      }
+      const filter = readTaskFilter(options)
+      const { state, olderThan = 0, ...conditions } = filter
+      return hasConditions(conditions) ? changeAll('discard', filter) : purgeAll(state, olderThan)
     },
 
     async close() {

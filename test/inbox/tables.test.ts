@@ -4,6 +4,7 @@ import {
   type DeliveriesTable,
   type HeldTask,
   type ListedEntry,
+  type ListQuery,
   type SuspectRequest,
   type TakenDelivery,
   taskName,
@@ -47,8 +48,16 @@ describe.each(['memory', 'SQLite'])('the table in %s', (engine) => {
   const summaryOf = ({ delivery: { id }, attempt, isSuspect }: TakenDelivery) => ({ id, attempt, isSuspect })
   const idsOf = (taken: readonly TakenDelivery[]) => taken.map(({ delivery }) => delivery.id)
 
+  const QUERY: ListQuery = {
+    state: undefined,
+    filter: {},
+    limit: 10,
+    compared: 11,
+    order: 'oldest',
+    after: undefined,
+  }
   const list = async (state?: 'waiting') =>
-    (await table.list({ state, limit: 10, order: 'oldest', after: undefined })).map(({ entry }) => entry.id)
+    (await table.list({ ...QUERY, state })).listed.map(({ entry }) => entry.id)
   const end = (owner: string, { seq, handler, token }: HeldTask, state: 'done' | 'dead') =>
     table.endAttempts(owner, [
       { seq, handler, token, end: state === 'done' ? { state } : { state, errors: [{ error: 'bad' }] } },
@@ -60,10 +69,10 @@ describe.each(['memory', 'SQLite'])('the table in %s', (engine) => {
     expect(await list()).toEqual([A, B, C])
     const all: ListedEntry[] = []
     for (const order of ['oldest', 'newest'] as const)
-      all.push(...(await table.list({ state: undefined, limit: 1, order, after: { seq: 2, handler: '' } })))
+      all.push(...(await table.list({ ...QUERY, order, after: { seq: 2, handler: '' } })).listed)
     expect(all.map(({ entry }) => entry.id)).toEqual([C, A])
-    const page = await table.list({ state: undefined, limit: 1, order: 'oldest', after: undefined })
-    expect(page.map(({ seq, handler, entry }) => [seq, handler, entry.id])).toEqual([
+    const page = await table.list({ ...QUERY, limit: 1, compared: 2 })
+    expect(page.listed.map(({ seq, handler, entry }) => [seq, handler, entry.id])).toEqual([
       [1, '', A],
       [2, '', B],
     ])
@@ -242,7 +251,7 @@ describe.each(['memory', 'SQLite'])('the table in %s', (engine) => {
     expect(await takeSuspect('second')).toMatchObject({ delivery: { id: A } })
   })
 
-  it('discards waiting deliveries and dead letters only', async () => {
+  it('discards any delivery that is not active, and retries none that is done', async () => {
     await put(A, B, C)
     const [a, b] = (await take('first', 2)) as [TakenDelivery, TakenDelivery]
     await end('first', b, 'dead')
@@ -253,7 +262,8 @@ describe.each(['memory', 'SQLite'])('the table in %s', (engine) => {
     ])
     expect(await list()).toEqual([A])
     await end('first', a, 'done')
-    expect([await table.discard(A), await table.retry(A)]).toEqual([false, false])
+    expect([await table.retry(A), await table.discard(A)]).toEqual([false, true])
+    expect(await list()).toEqual([])
   })
 
   it('purges up to the limit of one state, from the given age', async () => {

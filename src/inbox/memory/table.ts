@@ -1,5 +1,5 @@
 import type { StoredDelivery } from '../../receiver/types.ts'
-import type { InboxState } from '../durable-inbox.ts'
+import type { DeliveryFilter, ErrorGroup, InboxState } from '../durable-inbox.ts'
 import {
   ANNOUNCED,
   type Announcement,
@@ -11,6 +11,8 @@ import {
   type TaskKey,
   taskName,
 } from '../engine-port.ts'
+import { toErrorKind } from '../error-text.ts'
+import { MAX_GROUPS } from '../filter.ts'
 import { serviceOf } from '../group-key.ts'
 import { createRouting } from '../routing.ts'
 import { copyDelivery } from '../serialize.ts'
@@ -30,7 +32,18 @@ interface Row extends HeldTask, ReadRow {
   isRouted: boolean
   /** True if the current attempt is made alone. */
   isAlone: boolean
+  isRerun: boolean
 }
+
+const kindOf = ({ errors }: Row): string => toErrorKind(errors.at(-1)?.error ?? '')
+
+const isMatch = (row: Row, filter: DeliveryFilter, now: number): boolean =>
+  (filter.handler ?? row.handler) === row.handler &&
+  (filter.service ?? row.service) === row.service &&
+  (filter.changeType === undefined || row.changeTypes.includes(filter.changeType)) &&
+  (filter.error === undefined || kindOf(row).includes(filter.error)) &&
+  row.due <= now - (filter.olderThan ?? -Infinity) &&
+  row.due >= now - (filter.newerThan ?? Infinity)
 
 /** Creates an in-memory table of deliveries. */
 export function createMemoryTable(clock: () => number): DeliveriesTable {
@@ -81,7 +94,7 @@ export function createMemoryTable(clock: () => number): DeliveriesTable {
   ): TakenDelivery {
     const token = row.token + 1
     move(row, 'active', { attempts, token, owner, started: now, due: now + lease, isAlone: false })
-    const { seq, handler, changeTypes, errors } = row
+    const { seq, handler, changeTypes, errors, isRerun } = row
     return {
       seq,
       handler,
@@ -91,6 +104,7 @@ export function createMemoryTable(clock: () => number): DeliveriesTable {
       errors,
       attempt: attempts,
       isSuspect,
+      isRerun,
     }
   }
 
@@ -129,7 +143,11 @@ export function createMemoryTable(clock: () => number): DeliveriesTable {
   }
 
   function retryRow(row: Row): void {
-    move(row, 'waiting', { attempts: row.state === 'dead' ? 0 : row.attempts, due: readTime() })
+    move(row, 'waiting', {
+      attempts: row.state === 'dead' || row.state === 'done' ? 0 : row.attempts,
+      due: readTime(),
+      isRerun: row.isRerun || row.state === 'done',
+    })
   }
 
   function remove(row: Row): true {
@@ -143,7 +161,10 @@ export function createMemoryTable(clock: () => number): DeliveriesTable {
     return true
   }
 
-  const isChangeable = ({ state }: Row): boolean => state !== 'active' && state !== 'done'
+  function retryRows(rows: readonly Row[]): boolean {
+    rows.forEach(retryRow)
+    return rows.length > 0
+  }
 
   function requireOpen(): void {
     if (closed) throw new Error('the inbox is closed')
@@ -178,6 +199,7 @@ export function createMemoryTable(clock: () => number): DeliveriesTable {
         started: null,
         owner: null,
         isAlone: false,
+        isRerun: false,
         isRouted: false,
         delivery: copyDelivery(delivery),
       }
@@ -307,14 +329,19 @@ export function createMemoryTable(clock: () => number): DeliveriesTable {
       return { ...counts, ...(oldest && { oldest: new Date(oldest.received) }) }
     },
 
-    async list({ state, limit, order, after }) {
+    async list({ state, filter, limit, compared, order, after }) {
       const all = inOrder([...tasksById.values()].flatMap((tasks) => [...tasks.values()]))
       if (order === 'newest') all.reverse()
-      return all
+      const rows = all
         .filter((row) => !state || row.state === state)
         .filter((row) => !after || (order === 'oldest' ? isAfter(row, after) : isAfter(after, row)))
-        .slice(0, limit + 1)
-        .map((row) => ({ seq: row.seq, handler: row.handler, entry: describeRow(row) }))
+        .slice(0, compared)
+      const now = readTime()
+      const listed = rows.filter((row) => isMatch(row, filter, now)).slice(0, limit + 1)
+      return {
+        listed: listed.map((row) => ({ seq: row.seq, handler: row.handler, entry: describeRow(row) })),
+        last: rows[compared - 1],
+      }
     },
 
     async get(id) {
@@ -323,24 +350,39 @@ export function createMemoryTable(clock: () => number): DeliveriesTable {
     },
 
     async retry(id, handler) {
-      const retried = tasksOf(id, handler).filter(isChangeable)
-      retried.forEach(retryRow)
-      return retried.length > 0
+      return retryRows(tasksOf(id, handler).filter(({ state }) => state !== 'active' && state !== 'done'))
     },
 
-    async retryAll(state, after, limit) {
-      const ended = inOrder(states[state]).filter((row) => isAfter(row, after))
-      const retried = ended.slice(0, limit)
-      retried.forEach(retryRow)
-      return retried
+    async rerun(id, handler) {
+      return retryRows(tasksOf(id, handler).filter(({ state }) => state === 'done'))
     },
 
     async discard(id, handler) {
       const now = readTime()
-      const isSuspect = (row: Row): boolean => row.state === 'active' && row.due <= now
-      const discarded = tasksOf(id, handler).filter((row) => isChangeable(row) || isSuspect(row))
+      const discarded = tasksOf(id, handler).filter(({ state, due }) => state !== 'active' || due <= now)
       discarded.forEach(remove)
       return discarded.length > 0
+    },
+
+    async changeAll(change, filter, after, limit) {
+      const now = readTime()
+      const rest = [...states[filter.state]].filter((row) => isAfter(row, after))
+      const rows = inOrder(rest).slice(0, limit)
+      const changed = rows.filter((row) => isMatch(row, filter, now))
+      changed.forEach(change === 'discard' ? remove : retryRow)
+      return { changed: changed.length, last: rows.at(-1) }
+    },
+
+    async errors(limit) {
+      const letters = [...states.dead].sort((a, b) => b.due - a.due || b.seq - a.seq).slice(0, limit)
+      const groups = new Map<string, ErrorGroup>()
+      for (const row of letters) {
+        const [error, at] = [kindOf(row), new Date(row.due)]
+        const { count, last, id } = groups.get(error) ?? { count: 0, last: at, id: row.id }
+        groups.set(error, { error, count: count + 1, first: at, last, id })
+      }
+      const largest = [...groups.values()].sort((a, b) => b.count - a.count) // stable
+      return { groups: largest.slice(0, MAX_GROUPS), examined: letters.length }
     },
 
     async purge(state, age, limit) {

@@ -5,6 +5,7 @@ import {
   type TakenDelivery,
   type TaskKey,
 } from '../engine-port.ts'
+import { type FilterDialect, readErrorRows, selectErrors, toCondition } from '../filter.ts'
 import { createRouting } from '../routing.ts'
 import {
   firstKey,
@@ -12,13 +13,14 @@ import {
   readDelivery,
   readStrings,
   readUnhandled,
-  STATES,
   type StoredContent,
   type StoredRow,
   stateNumber,
+  stateNumbers,
   toEntry,
   toErrors,
   toItem,
+  toKind,
   toWorkerColumns,
   type UnhandledRow,
   type WorkerRow,
@@ -56,7 +58,13 @@ interface Content extends Omit<StoredContent, 'body'> {
 
 interface TakenRow extends Content, HeldTask {
   attempt: number
+  rerun: boolean
 }
+
+/** Makes tasks wait, dead letters and done ones with all their attempts. */
+const RETRY = `state = 0, due = now(), rerun = rerun or state = 2,
+  attempts = case when state in (2, 3) then 0 else attempts end,
+  failing_since = case when state in (2, 3) then null else failing_since end, passed = passed and state not in (2, 3)`
 
 const toContent = (row: Content): StoredContent => ({ ...row, body: Buffer.from(row.body, 'hex') })
 
@@ -88,8 +96,8 @@ export function createPostgresTable(
   const counts = createCounts(query, schema, queue)
 
   const toTaken = (row: TakenRow, isSuspect: boolean): TakenDelivery => {
-    const { seq, handler, token, attempt } = row
-    return { seq, handler, token, attempt, isSuspect, ...readDelivery(toContent(row)) }
+    const { seq, handler, token, attempt, rerun } = row
+    return { seq, handler, token, attempt, isSuspect, isRerun: rerun, ...readDelivery(toContent(row)) }
   }
 
   /** SQL for the tasks of the delivery with the id \$2; with a parameter, only the one with that name. */
@@ -97,22 +105,37 @@ export function createPostgresTable(
     `from ${delivery} d where d.queue = $1 and d.id = $2 and t.seq = d.seq
     ${handler === undefined ? '' : 'and t.handler = $3'}`
 
-  /** Removes tasks and, with their last task, deliveries. */
-  const remove = (tasks: string, values: readonly unknown[]): Promise<number> =>
+  /** Runs a statement that removes tasks and returns their `seq`, then removes deliveries that have no task left. */
+  const remove = <Row extends { seq: number }>(text: string, values: readonly unknown[]): Promise<Row[]> =>
     withTimeout(
       // Without the lock, two transactions could each leave the delivery to the task that the other one removes.
       transaction(`geohook remove ${queue}`, async (inside) => {
-        const removed = await inside<{ seq: number }>(
-          `delete from ${task} t ${tasks} returning t.seq`,
-          values,
-        )
+        const removed = await inside<Row>(text, values)
         const seqs = [...new Set(removed.map(({ seq }) => seq))]
         const orphans = `delete from ${delivery} d
           where seq = any($1) and not exists (select from ${task} t where t.seq = d.seq)`
         if (seqs.length > 0) await inside(orphans, [seqs])
-        return removed.length
+        return removed
       }),
     )
+
+  async function makeDue(id: string, handler: string | undefined, states: string): Promise<boolean> {
+    if (!isId(id)) return false
+    const rows = await query(
+      `update ${task} t set ${RETRY} ${ofDelivery(handler)} and t.state in (${states}) returning 1`,
+      [queue, id, ...(handler === undefined ? [] : [handler])],
+    )
+    if (rows.length > 0) notifier?.notify()
+    return rows.length > 0
+  }
+
+  /** The parts of a condition's SQL. Adds its parameters to others. */
+  const dialectOf = (values: unknown[]): FilterDialect => {
+    const bind = (value: string | number): string => `$${values.push(value)}`
+    const ago = (milliseconds: number): string =>
+      `now() - ${bind(Math.min(MAX_INTERVAL, milliseconds))}::float8 * interval '1 ms'`
+    return { delivery: delivery as string, position: 'strpos', bind, ago }
+  }
 
   const NAMED = `exists (select from ${worker} where queue = $1 and names is not null and ${IS_ALIVE})`
 
@@ -187,12 +210,12 @@ export function createPostgresTable(
           select * from (
             select * from unnest($2::bigint[], $3::boolean[]) as given (seq, kept) order by seq
           ) given, lateral (
-            select service, due from ${task}
+            select service, due, rerun from ${task}
             where seq = given.seq and handler = '' and state = 0 and not routed for update skip locked
           ) t
         ), added as (
-          insert into ${task} (seq, handler, queue, service, state, due, routed)
-          select seq, name, $1, service, 0, due, true
+          insert into ${task} (seq, handler, queue, service, state, due, routed, rerun)
+          select seq, name, $1, service, 0, due, true, rerun
           from open join unnest($4::bigint[], $5::text[]) as named (seq, name) using (seq)
           on conflict do nothing
         ), removed as (
@@ -237,9 +260,9 @@ export function createPostgresTable(
             due = ${after('$5')}
           from sized, ${DURABLE}
           where t.seq = sized.seq and t.handler = $2 and sized.before <= $6
-          returning t.seq, t.handler, t.token, t.attempts, t.errors
+          returning t.seq, t.handler, t.token, t.attempts, t.rerun, t.errors
         )
-        select seq, handler, token, attempts as attempt, id, ${toMilliseconds('received')} as received, types, errors,
+        select seq, handler, token, attempts as attempt, rerun, id, ${toMilliseconds('received')} as received, types, errors,
           head, ${BODY}
         from taken join ${delivery} using (seq) order by seq`,
         [queue, handler, limit, owner, lease, maxBytes, areNames, ...(seqs ? [seqs] : [])],
@@ -271,9 +294,9 @@ export function createPostgresTable(
             due = ${after('$3')}
           from suspect, ${DURABLE}
           where t.seq = suspect.seq and t.handler = suspect.handler and (suspect.attempt <> most or $5)
-          returning t.seq, t.token, t.errors
+          returning t.seq, t.token, t.rerun, t.errors
         )
-        select seq, handler, token, attempt, id, ${toMilliseconds('received')} as received, types, errors, head, ${BODY},
+        select seq, handler, token, attempt, rerun, id, ${toMilliseconds('received')} as received, types, errors, head, ${BODY},
           token is not null as "isTaken"
         from suspect left join taken using (seq) join ${delivery} using (seq)`,
         [queue, owner, lease, [...except], isAlone, [...attempts.keys()], [...attempts.values()]],
@@ -310,8 +333,8 @@ export function createPostgresTable(
         `with ended as (
           select ended.*, t.owner is null as "isRecorded"
           from (
-            select * from unnest($2::bigint[], $3::text[], $4::bigint[], $5::int[], $6::float8[], $7::text[], $8::int[])
-              with ordinality as ended (seq, handler, token, state, delay, errors, attempts, number)
+            select * from unnest($2::bigint[], $3::text[], $4::bigint[], $5::int[], $6::float8[], $7::text[], $8::int[], $9::text[])
+              with ordinality as ended (seq, handler, token, state, delay, errors, attempts, kind, number)
             order by seq, handler
           ) ended, lateral (
             select owner from ${task}
@@ -322,7 +345,7 @@ export function createPostgresTable(
           update ${task} t
           set state = ended.state, due = ${after('ended.delay')}, owner = null, alone = false,
             attempts = coalesce(ended.attempts, t.attempts),
-            errors = coalesce(ended.errors, t.errors),
+            errors = coalesce(ended.errors, t.errors), error_kind = coalesce(ended.kind, t.error_kind),
             routed = t.routed and (ended.state <> 4
               or exists (select from ${task} other where other.seq = t.seq and other.handler <> ''))
           from ended, ${DURABLE}
@@ -337,6 +360,7 @@ export function createPostgresTable(
           ends.map(({ end }) => (end.state === 'waiting' ? end.delay : 0)),
           ends.map(({ end }) => ('errors' in end ? toErrors(end.errors) : null)),
           ends.map(({ end }) => ('attempts' in end ? end.attempts : null)),
+          ends.map(({ end }) => toKind(end)),
         ],
       )
       return toFlags(ends, rows)
@@ -361,26 +385,34 @@ export function createPostgresTable(
 
     counts,
 
-    async list({ state, limit, order, after }) {
+    async list({ state, filter, limit, compared, order, after }) {
       const [than, direction] = order === 'oldest' ? ['>', 'asc'] : ['<', 'desc']
       const from = after ?? firstKey(order)
+      const sorted = `order by seq ${direction}, handler ${direction}`
+      const values = [queue, from.seq, from.handler, compared, limit + 1]
       // One part for each state: together they read a page of each from an index, and never the whole table.
-      const states = state ? [stateNumber(state)] : STATES.map((_, number) => number)
-      const parts = states.map(
+      const parts = stateNumbers(state).map(
         (
           number,
         ) => `(select * from ${task} where queue = $1 and state = ${number} and (seq, handler) ${than} ($2, $3)
-          order by seq ${direction}, handler ${direction} limit $4)`,
+          ${sorted} limit $4)`,
       )
-      const rows = await query<StoredRow>(
-        `select ${ROW}
+      const rows = await query<StoredRow & { matches: boolean | null; number: number }>(
+        `select ${ROW}, t.matches, t.number
         from (
-          select * from (${parts.join(' union all ')}) as parts order by seq ${direction}, handler ${direction} limit $4
+          select * from (
+            select *, ${toCondition(filter, dialectOf(values))} as matches, row_number() over (${sorted}) as number
+            from (select * from (${parts.join(' union all ')}) as parts ${sorted} limit $4) t
+          ) as compared where matches or number = $4 ${sorted} limit $5
         ) t
         join ${delivery} d using (seq) order by t.seq ${direction}, t.handler ${direction}`,
-        [queue, from.seq, from.handler, limit + 1],
+        values,
       )
-      return rows.map((row) => ({ seq: row.seq, handler: row.handler, entry: toEntry(row) }))
+      const listed = rows.filter(({ matches }) => matches)
+      return {
+        listed: listed.map((row) => ({ seq: row.seq, handler: row.handler, entry: toEntry(row) })),
+        last: rows.find(({ number }) => number === compared),
+      }
     },
 
     async get(id) {
@@ -393,49 +425,54 @@ export function createPostgresTable(
       return toItem(rows.map(toEntry), () => readDelivery(toContent(rows[0] as Content)).delivery)
     },
 
-    async retry(id, handler) {
-      if (!isId(id)) return false
-      const rows = await query(
-        `update ${task} t set due = now(), attempts = case state when 3 then 0 else attempts end, state = 0
-        ${ofDelivery(handler)} and t.state in (0, 3, 4) returning 1`,
-        [queue, id, ...(handler === undefined ? [] : [handler])],
-      )
-      if (rows.length > 0) notifier?.notify()
-      return rows.length > 0
-    },
+    retry: (id, handler) => makeDue(id, handler, '0, 3, 4, 5'),
 
-    async retryAll(state, after, limit) {
-      const rows = await query<TaskKey>(
-        `with ended as (
-          select seq, handler from ${task} where queue = $1 and state = $4 and (seq, handler) > ($2, $5)
-          order by seq, handler limit $3 for update
-        ), retried as (
-          update ${task} t set state = 0, due = now(), attempts = case state when 3 then 0 else attempts end from ended
-          where t.seq = ended.seq and t.handler = ended.handler returning t.seq, t.handler
-        )
-        select seq, handler from retried order by seq, handler`,
-        [queue, after.seq, limit, stateNumber(state), after.handler],
-      )
-      if (rows.length > 0) notifier?.notify()
-      return rows
-    },
+    rerun: (id, handler) => makeDue(id, handler, '2'),
 
     async discard(id, handler) {
       const values = [queue, id, ...(handler === undefined ? [] : [handler])]
-      const removed = `${ofDelivery(handler).replace('from', 'using')}
-        and (t.state in (0, 3, 4) or t.state = 1 and t.due <= clock_timestamp())`
-      return isId(id) && (await remove(removed, values)) > 0
+      const text = `delete from ${task} t ${ofDelivery(handler).replace('from', 'using')}
+        and (t.state <> 1 or t.due <= clock_timestamp()) returning t.seq`
+      return isId(id) && (await remove(text, values)).length > 0
     },
 
-    purge: (state, age, limit) =>
-      remove(
-        `using (
+    async changeAll(change, filter, after, limit) {
+      const values = [queue, stateNumber(filter.state), after.seq, after.handler, limit]
+      const verb = change === 'discard' ? `delete from ${task} t using` : `update ${task} t set ${RETRY} from`
+      const text = `with compared as (
+          select seq, handler, due, error_kind from ${task} where queue = $1 and state = $2 and (seq, handler) > ($3, $4)
+          order by seq, handler limit $5 for update
+        ), matching as (
+          select seq, handler from compared t where ${toCondition(filter, dialectOf(values))}
+        ), changed as (
+          ${verb} matching where t.seq = matching.seq and t.handler = matching.handler returning t.seq, t.handler
+        )
+        select seq, handler, changed.seq is not null as changed
+        from compared left join changed using (seq, handler) order by seq, handler`
+      const run = change === 'discard' ? remove : query
+      const rows = await run<TaskKey & { changed: boolean }>(text, values)
+      const changed = rows.filter((row) => row.changed).length
+      if (changed > 0 && change !== 'discard') notifier?.notify()
+      return { changed, last: rows.at(-1) }
+    },
+
+    async errors(limit) {
+      const letters = `select seq, ${toMilliseconds('due')} as due, error_kind from ${task}
+        where queue = $1 and state = 3 order by inbox_task.due desc limit $2`
+      return readErrorRows(await query(selectErrors(letters, delivery as string), [queue, limit]))
+    },
+
+    async purge(state, age, limit) {
+      const removed = await remove(
+        `delete from ${task} t using (
           select seq, handler from ${task}
           where queue = $1 and state = $2 and state >= 2 and due <= now() - $3::float8 * interval '1 ms'
           order by due limit $4 for update skip locked
-        ) ended where t.seq = ended.seq and t.handler = ended.handler`,
+        ) ended where t.seq = ended.seq and t.handler = ended.handler returning t.seq`,
         [queue, stateNumber(state), Math.min(MAX_INTERVAL, age), limit],
-      ),
+      )
+      return removed.length
+    },
 
     ...(notifier && { watch: notifier.watch }),
     close: database.close,

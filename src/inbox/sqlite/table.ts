@@ -4,10 +4,12 @@ import {
   type AttemptEnd,
   type DeliveriesTable,
   type HeldTask,
+  type ListQuery,
   type QueueSettings,
   type TakenDelivery,
   type TaskKey,
 } from '../engine-port.ts'
+import { readErrorRows, selectErrors, toCondition } from '../filter.ts'
 import { serviceKey, serviceOf } from '../group-key.ts'
 import { createRouting } from '../routing.ts'
 import { toAsciiJson, toHead } from '../serialize.ts'
@@ -22,9 +24,11 @@ import {
   type StoredContent,
   type StoredRow,
   stateNumber,
+  stateNumbers,
   toEntry,
   toErrors,
   toItem,
+  toKind,
   toWorkerColumns,
   type UnhandledRow,
   type WorkerRow,
@@ -49,7 +53,7 @@ const ROW =
   'seq, handler, id, state, due, attempts, errors, received, size, types, delivery.service, started, owner'
 
 /** Columns of a task that a worker takes, with its content. `+ 0` turns a damaged value into a number. */
-const TAKEN = `SELECT seq, handler, id, received, types, attempts + 0 AS attempts, token + 0 AS token, alone + 0 AS alone, errors, head, body
+const TAKEN = `SELECT seq, handler, id, received, types, attempts + 0 AS attempts, token + 0 AS token, alone + 0 AS alone, rerun, errors, head, body
   FROM task JOIN delivery USING (seq) LEFT JOIN content USING (seq)`
 
 /**
@@ -64,12 +68,19 @@ const keysOf = (rows: readonly TaskKey[]): string =>
 /** True for the tasks of a delivery, or the one with a name. */
 const OF_DELIVERY = 'seq = (SELECT seq FROM delivery WHERE id = ?) AND handler = coalesce(?, handler)'
 
-/** Makes tasks wait, dead letters with all their attempts. */
-const RETRY = 'UPDATE task SET state = 0, due = ?, attempts = CASE state WHEN 3 THEN 0 ELSE attempts END'
+/** Makes tasks wait, dead letters and done ones with all their attempts. */
+const RETRY = `UPDATE task SET state = 0, due = ?, rerun = rerun OR state = 2,
+  attempts = CASE WHEN state IN (2, 3) THEN 0 ELSE attempts END,
+  failing_since = CASE WHEN state IN (2, 3) THEN NULL ELSE failing_since END, passed = passed AND state NOT IN (2, 3)`
 
 interface TakenRow extends StoredContent, HeldTask {
   attempts: number
   alone: number
+  rerun: number
+}
+
+interface ComparedRow extends Sized {
+  matches: number | null
 }
 
 /** Creates a table of deliveries in an inbox file. */
@@ -88,6 +99,11 @@ export function createSqliteTable(
       `SELECT ${ROW} FROM task JOIN delivery USING (seq) WHERE ${state === undefined ? '' : `state = ${state} AND`} ${page}`,
       ...values,
     )
+
+  /** Shrinks the file after tasks were removed. */
+  async function shrink(): Promise<void> {
+    for (let turn = 0; turn < VACUUMS_PER_PURGE && (await write((db) => vacuum(db))) > 0; turn++);
+  }
 
   return {
     generations: createSqliteGenerations(transactions),
@@ -177,8 +193,8 @@ export function createSqliteTable(
           const { names, isUnnamed } = routeOf(readStrings(types))
           for (const name of names)
             db.run(
-              `INSERT OR IGNORE INTO task (seq, handler, service, state, due, routed)
-               SELECT seq, ?, service, 0, due, 1 FROM task WHERE seq = ? AND handler = ''`,
+              `INSERT OR IGNORE INTO task (seq, handler, service, state, due, routed, rerun)
+               SELECT seq, ?, service, 0, due, 1, rerun FROM task WHERE seq = ? AND handler = ''`,
               ...[name, seq],
             )
           const change = isUnnamed ? 'UPDATE task SET routed = 1' : 'DELETE FROM task'
@@ -278,13 +294,22 @@ export function createSqliteTable(
         return { ...counts, ...(oldest && { oldest: new Date(oldest.received) }) }
       }),
 
-    list: ({ state, limit, order, after }) =>
+    list: (query) =>
       read((db) => {
-        const [than, direction] = order === 'oldest' ? ['>', 'ASC'] : ['<', 'DESC']
-        const { seq, handler } = after ?? firstKey(order)
-        const page = `(seq, handler) ${than} (?, ?) ORDER BY seq ${direction}, handler ${direction} LIMIT ?`
-        const rows = list(db, state && stateNumber(state), page, seq, handler, limit + 1)
-        return rows.map((row) => ({ seq: row.seq, handler: row.handler, entry: toEntry(row) }))
+        const { limit, compared } = query
+        const { sql, values, order } = compare(query, clock())
+        const rows = db.all<StoredRow & { matches: number | null; number: number }>(
+          `SELECT ${ROW}, matches, number FROM (
+             SELECT seq, handler, matches, number FROM (SELECT *, row_number() OVER (${order}) AS number FROM (${sql}))
+             WHERE matches OR number = ? ${order} LIMIT ?
+           ) CROSS JOIN task USING (seq, handler) JOIN delivery USING (seq) ${order}`,
+          ...[...values, compared, limit + 1],
+        )
+        const listed = rows.filter(({ matches }) => matches)
+        return {
+          listed: listed.map((row) => ({ seq: row.seq, handler: row.handler, entry: toEntry(row) })),
+          last: rows.find(({ number }) => number === compared),
+        }
       }),
 
     get: (id) =>
@@ -300,24 +325,48 @@ export function createSqliteTable(
     retry: (id, handler) =>
       write(
         (db) =>
-          db.run(`${RETRY} WHERE ${OF_DELIVERY} AND state IN (0, 3, 4)`, readTime(db), id, handler ?? null) >
-          0,
+          db.run(
+            `${RETRY} WHERE ${OF_DELIVERY} AND state IN (0, 3, 4, 5)`,
+            ...[readTime(db), id, handler ?? null],
+          ) > 0,
       ),
 
-    retryAll: (state, after, limit) =>
-      write((db) => {
-        const ended = db.all<TaskKey>(
-          'SELECT seq, handler FROM task WHERE state = ? AND (seq, handler) > (?, ?) ORDER BY seq, handler LIMIT ?',
-          ...[stateNumber(state), after.seq, after.handler, limit],
-        )
-        db.run(`${RETRY} WHERE ${AMONG}`, readTime(db), keysOf(ended))
-        return ended
-      }),
+    rerun: (id, handler) =>
+      write(
+        (db) => db.run(`${RETRY} WHERE ${OF_DELIVERY} AND state = 2`, readTime(db), id, handler ?? null) > 0,
+      ),
 
     discard: (id, handler) =>
       write((db) => {
-        const sql = `DELETE FROM task WHERE ${OF_DELIVERY} AND (state IN (0, 3, 4) OR state = 1 AND due <= ?)`
+        const sql = `DELETE FROM task WHERE ${OF_DELIVERY} AND (state <> 1 OR due <= ?)`
         return db.run(sql, id, handler ?? null, readTime(db)) > 0
+      }),
+
+    async changeAll(change, filter, after, limit) {
+      const isRemoval = change === 'discard'
+      const result = await write((db) => {
+        const now = readTime(db)
+        const compared = isRemoval ? Math.min(limit, MAX_REMOVED) : limit
+        const { sql, values } = compare(
+          { state: filter.state, filter, after, compared, order: 'oldest' },
+          now,
+        )
+        const rows = upToBytes(db.all<ComparedRow>(sql, ...values), isRemoval ? MAX_REMOVED_BYTES : Infinity)
+        const keys = keysOf(rows.filter(({ matches }) => matches))
+        const changed = isRemoval
+          ? db.run(`DELETE FROM task WHERE ${AMONG}`, keys)
+          : db.run(`${RETRY} WHERE ${AMONG}`, now, keys)
+        return { changed, last: rows.at(-1) }
+      })
+      if (isRemoval && result.changed > 0) await shrink()
+      return result
+    },
+
+    errors: (limit) =>
+      read((db) => {
+        const letters = `SELECT seq, due, error_kind FROM task INDEXED BY task_ended
+          WHERE state = 3 AND state >= 2 ORDER BY due DESC LIMIT ?`
+        return readErrorRows(db.all(selectErrors(letters, 'delivery'), limit))
       }),
 
     async purge(state, age, limit) {
@@ -331,12 +380,39 @@ export function createSqliteTable(
         db.run(`DELETE FROM task WHERE ${AMONG}`, keysOf(batch))
         return batch.length
       })
-      for (let turn = 0; turn < VACUUMS_PER_PURGE && (await write((db) => vacuum(db))) > 0; turn++);
+      await shrink()
       return removed
     },
 
     close,
   }
+}
+
+/** Creates SQL that selects the tasks of a state after another one, in order, and compares them with a filter. */
+function compare(
+  { state, filter, after, order, compared }: Omit<ListQuery, 'limit'>,
+  now: number,
+): { sql: string; values: Value[]; order: string } {
+  const [than, direction] = order === 'oldest' ? ['>', 'ASC'] : ['<', 'DESC']
+  const { seq, handler } = after ?? firstKey(order)
+  const sorted = `ORDER BY seq ${direction}, handler ${direction}`
+  const values: Value[] = []
+  const bind = (value: Value): string => {
+    values.push(value)
+    return '?'
+  }
+  const ago = (milliseconds: number): string => bind(now - milliseconds)
+  // One part for each number, because SQLite would sort the tasks of several.
+  const parts = state === undefined ? ['true'] : stateNumbers(state).map((number) => `state = ${number}`)
+  const selects = parts.map((part) => {
+    const condition = toCondition(filter, { delivery: 'delivery', position: 'instr', bind, ago })
+    values.push(seq, handler, compared)
+    return `SELECT * FROM (
+      SELECT seq, handler, (${condition}) AS matches, (SELECT size FROM delivery WHERE delivery.seq = t.seq) AS size
+      FROM task AS t WHERE ${part} AND (seq, handler) ${than} (?, ?) ${sorted} LIMIT ?)`
+  })
+  values.push(compared)
+  return { sql: `${selects.join(' UNION ALL ')} ${sorted} LIMIT ?`, values, order: sorted }
 }
 
 function readSettings(db: Database): QueueSettings {
@@ -363,11 +439,19 @@ function endAttempt(db: Database, owner: string, held: HeldTask, end: AttemptEnd
   const state = stateNumber(end.state)
   // A worker that starts later can have a name for an unhandled delivery.
   const changed = db.run(
-    `UPDATE task SET state = ?, due = ?, errors = coalesce(?, errors), owner = NULL, alone = 0,
+    `UPDATE task SET state = ?, due = ?, errors = coalesce(?, errors), error_kind = coalesce(?, error_kind), owner = NULL, alone = 0,
        attempts = coalesce(?, attempts),
        routed = routed AND (? <> 4 OR EXISTS (SELECT 1 FROM task AS other WHERE other.seq = task.seq AND other.handler <> ''))
      WHERE ${HELD}`,
-    ...[state, due, errors, 'attempts' in end ? end.attempts : null, state, ...heldBy(owner, held)],
+    ...[
+      state,
+      due,
+      errors,
+      toKind(end),
+      'attempts' in end ? end.attempts : null,
+      state,
+      ...heldBy(owner, held),
+    ],
   )
   const isRecorded = 'SELECT 1 FROM task WHERE seq = ? AND handler = ? AND token = ? AND owner IS NULL'
   return changed > 0 || db.get(isRecorded, seq, handler, token) !== undefined
@@ -394,5 +478,5 @@ function takeTask(
      WHERE seq = ? AND handler = ?`,
     ...[Math.min(attempt, max), token, Number(attempt > max), owner, now, now + lease, seq, handler],
   )
-  return { seq, handler, token, attempt, isSuspect, ...readDelivery(row) }
+  return { seq, handler, token, attempt, isSuspect, isRerun: Boolean(row.rerun), ...readDelivery(row) }
 }

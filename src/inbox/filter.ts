@@ -1,0 +1,73 @@
+import type { DeliveryFilter, InboxErrors } from './durable-inbox.ts'
+import { fromAsciiText, toAsciiJson, toAsciiText } from './serialize.ts'
+
+/** Parts of SQL that differ between engines. */
+export interface FilterDialect {
+  /** The table of deliveries. */
+  delivery: string
+  /** The function that returns the position of a text in another one. */
+  position: 'strpos' | 'instr'
+  /** Adds a parameter. */
+  bind(value: string | number): string
+  /** The time some milliseconds ago. */
+  ago(milliseconds: number): string
+}
+
+/** SQL that is true for a task `t` that meets all conditions. All parameters are in ASCII, as in the tables. */
+export function toCondition(
+  { changeType, service, error, handler, olderThan, newerThan }: DeliveryFilter,
+  { delivery, position, bind, ago }: FilterDialect,
+): string {
+  // Subqueries, because the planner could choose to join all deliveries.
+  const column = (name: string): string => `(select ${name} from ${delivery} d where d.seq = t.seq)`
+  const conditions = [
+    handler !== undefined && `t.handler = ${bind(toAsciiText(handler))}`,
+    error !== undefined && `${position}(t.error_kind, ${bind(toAsciiText(error))}) > 0`,
+    service !== undefined && `${column('service')} = ${bind(toAsciiText(service))}`,
+    changeType !== undefined && `${position}(${column('types')}, ${bind(toAsciiJson(changeType))}) > 0`,
+    olderThan !== undefined && `t.due <= ${ago(olderThan)}`,
+    newerThan !== undefined && `t.due >= ${ago(newerThan)}`,
+  ]
+  return conditions.filter(Boolean).join(' and ') || 'true'
+}
+
+/** Maximum number of groups of errors. */
+export const MAX_GROUPS = 100
+
+/** A group of errors, as {@link selectErrors} returns it. */
+interface ErrorRow {
+  error: string
+  count: number
+  first: number
+  last: number
+  id: string
+  examined: number
+}
+
+/**
+ * SQL that groups dead letters by their errors.
+ *
+ * @param letters selects the `seq`, `due` and `error_kind` of the newest ones, with `due` in milliseconds
+ */
+export const selectErrors = (letters: string, delivery: string): string => `
+  with newest as (
+    select seq, due, cast(coalesce(error_kind, '') as text) as kind, row_number() over (order by due desc, seq desc) as number
+    from (${letters}) letters
+  ), grouped as (
+    select kind as error, count(*) as count, min(due) as first, max(due) as last, min(number) as number,
+      cast(sum(count(*)) over () as bigint) as examined
+    from newest group by kind order by count desc, number limit ${MAX_GROUPS}
+  )
+  select error, count, first, last, id, examined
+  from grouped join newest using (number) join ${delivery} using (seq) order by count desc, number`
+
+export const readErrorRows = (rows: readonly ErrorRow[]): InboxErrors => ({
+  groups: rows.map(({ error, count, first, last, id }) => ({
+    error: fromAsciiText(error),
+    count,
+    first: new Date(first),
+    last: new Date(last),
+    id,
+  })),
+  examined: rows[0]?.examined ?? 0,
+})
