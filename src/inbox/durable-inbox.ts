@@ -276,7 +276,8 @@ export interface DurableInbox extends Inbox {
   /** Groups dead letters by their last error. */
   errors(): Promise<InboxErrors>
   /**
-   * Removes a delivery. The inbox no longer recognizes it as a duplicate.
+   * Removes a delivery. The inbox no longer recognizes it as a duplicate: the same delivery would be handled again. If it
+   * is done only for some names of handlers, it is removed for the others, and remains a duplicate.
    *
    * @param handler only for the handlers with this name; `''` for those without a name. Default: for all
    * @returns true, unless the delivery was active and its lease has not expired, or the inbox does not have it

@@ -238,9 +238,11 @@ export interface DeliveriesTable {
   /** Makes done tasks due, with their full number of attempts. They remain reruns when they fail and are retried. */
   rerun(id: string, handler?: string): Promise<boolean>
   /**
-   * Discards tasks, but active ones only if their lease has expired: there may be no worker with their name.
+   * Discards tasks, but active ones only if their lease has expired: there may be no worker with their name. The delivery
+   * is removed with its last task.
    *
-   * @param handler default: all tasks of the delivery. The delivery is removed with its last one
+   * @param handler default: all tasks of the delivery. If some are not done, those that are done remain: without them, the
+   *   same delivery would be handled again
    */
   discard(id: string, handler?: string): Promise<boolean>
   /**

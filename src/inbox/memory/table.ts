@@ -359,7 +359,11 @@ export function createMemoryTable(clock: () => number): DeliveriesTable {
 
     async discard(id, handler) {
       const now = readTime()
-      const discarded = tasksOf(id, handler).filter(({ state, due }) => state !== 'active' || due <= now)
+      const tasks = tasksOf(id, handler)
+      const isDone = handler !== undefined || tasks.every(({ state }) => state === 'done')
+      const discarded = tasks.filter(({ state, due }) =>
+        state === 'done' ? isDone : state !== 'active' || due <= now,
+      )
       discarded.forEach(remove)
       return discarded.length > 0
     },

@@ -431,8 +431,10 @@ export function createPostgresTable(
 
     async discard(id, handler) {
       const values = [queue, id, ...(handler === undefined ? [] : [handler])]
+      const isDone = `not exists (select from ${task} other where other.seq = t.seq and other.state <> 2)`
       const text = `delete from ${task} t ${ofDelivery(handler).replace('from', 'using')}
-        and (t.state <> 1 or t.due <= clock_timestamp()) returning t.seq`
+        and (t.state <> 1 or t.due <= clock_timestamp())
+        ${handler === undefined ? `and (t.state <> 2 or ${isDone})` : ''} returning t.seq`
       return isId(id) && (await remove(text, values)).length > 0
     },
 

@@ -338,7 +338,10 @@ export function createSqliteTable(
 
     discard: (id, handler) =>
       write((db) => {
-        const sql = `DELETE FROM task WHERE ${OF_DELIVERY} AND (state <> 1 OR due <= ?)`
+        const isDone =
+          'NOT EXISTS (SELECT 1 FROM task AS other WHERE other.seq = task.seq AND other.state <> 2)'
+        const sql = `DELETE FROM task WHERE ${OF_DELIVERY} AND (state <> 1 OR due <= ?)
+          ${handler === undefined ? `AND (state <> 2 OR ${isDone})` : ''}`
         return db.run(sql, id, handler ?? null, readTime(db)) > 0
       }),
 
