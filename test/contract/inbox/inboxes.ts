@@ -10,6 +10,7 @@ import { describeOperating } from './operating.ts'
 import { describePages } from './pages.ts'
 import { describeStoring } from './storing.ts'
 import { describeTiming } from './timing.ts'
+import { describeTriage } from './triage.ts'
 import { describeUnhandled } from './unhandled.ts'
 import { describeValidation } from './validation.ts'
 
@@ -27,6 +28,7 @@ export function describeInbox(kind: InboxEngineKind): void {
     describeLimits(kind)
     describeOperating(kind)
     describePages(kind)
+    describeTriage(kind)
     describeCoalescing(kind)
   })
 }

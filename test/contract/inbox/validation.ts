@@ -49,6 +49,34 @@ export function describeValidation(kind: InboxEngineKind): void {
         'olderThan must be a whole number',
       ],
       [
+        'a retry of done deliveries',
+        (inbox) => inbox.retry({ state: 'done' as 'dead' }),
+        'state must be one of dead, unhandled',
+      ],
+      [
+        'a rerun of dead letters',
+        (inbox) => inbox.rerun({ state: 'dead' as 'done' }),
+        'state must be one of done',
+      ],
+      ['a rerun of nothing', (inbox) => inbox.rerun(undefined as never), 'state must be one of done'],
+      ['an empty error', (inbox) => inbox.retry({ state: 'dead', error: '' }), 'error is empty'],
+      ['an empty service', (inbox) => inbox.list({ service: '' }), 'service is empty'],
+      [
+        'a changeType that is not a string',
+        (inbox) => inbox.purge({ state: 'dead', changeType: 7 as never }),
+        'changeType must be a string',
+      ],
+      [
+        'an unknown condition',
+        (inbox) => inbox.retry({ state: 'dead', errors: 'x' } as never),
+        'unknown option errors: did you mean error?',
+      ],
+      [
+        'an age without a state that ends',
+        (inbox) => inbox.list({ state: 'waiting', newerThan: 1 }),
+        'newerThan needs a state',
+      ],
+      [
         'a concurrency of 0',
         async (inbox) => inbox.work({ handle: async () => {} }, { concurrency: 0 }),
         'concurrency must be a whole number',
