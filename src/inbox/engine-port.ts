@@ -246,8 +246,9 @@ export interface DeliveriesTable {
    */
   discard(id: string, handler?: string): Promise<boolean>
   /**
-   * Compares at most `limit` tasks after another one, in order, with a filter, and changes those that match. Resolves with
-   * their number, and with the last task that was compared: undefined after the end.
+   * Compares at most `limit` tasks after another one, in order, and perhaps the rest of the last delivery, with a filter,
+   * and changes those that match. Resolves with their number, and with the last task that was compared: undefined after
+   * the end.
    */
   changeAll(
     change: TaskChange,

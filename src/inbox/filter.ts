@@ -44,22 +44,30 @@ interface ErrorRow {
   examined: number
 }
 
-/**
- * SQL that groups dead letters by their errors.
- *
- * @param letters selects the `seq`, `due` and `error_kind` of the newest ones, with `due` in milliseconds
- */
-export const selectErrors = (letters: string, delivery: string): string => `
-  with newest as (
-    select seq, due, cast(coalesce(error_kind, '') as text) as kind, row_number() over (order by due desc, seq desc) as number
-    from (${letters}) letters
-  ), grouped as (
-    select kind as error, count(*) as count, min(due) as first, max(due) as last, min(number) as number,
+/** Parts of the SQL of {@link selectErrors}. */
+export interface ErrorsDialect {
+  delivery: string
+  /** The table of tasks, and a condition for dead letters. */
+  dead: string
+  /** Selects the `due` and `error_kind` of the newest dead letters. */
+  newest: string
+  toMilliseconds(time: string): string
+}
+
+/** SQL that groups dead letters by their errors. */
+export const selectErrors = ({ delivery, dead, newest, toMilliseconds }: ErrorsDialect): string => `
+  with letters as (select due, cast(coalesce(error_kind, '') as text) as kind from (${newest}) newest),
+  grouped as (
+    select kind, count(*) as count, min(due) as first, max(due) as last,
       cast(sum(count(*)) over () as bigint) as examined
-    from newest group by kind order by count desc, number limit ${MAX_GROUPS}
+    from letters group by kind order by count(*) desc, max(due) desc limit ${MAX_GROUPS}
   )
-  select error, count, first, last, id, examined
-  from grouped join newest using (number) join ${delivery} using (seq) order by count desc, number`
+  select kind as error, count, ${toMilliseconds('first')} as first, ${toMilliseconds('last')} as last, examined, (
+    select id from ${delivery} where seq = (
+      select seq from ${dead} and due = last and coalesce(error_kind, '') = kind limit 1
+    )
+  ) as id
+  from grouped order by count desc, last desc`
 
 export const readErrorRows = (rows: readonly ErrorRow[]): InboxErrors => ({
   groups: rows.map(({ error, count, first, last, id }) => ({

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { toErrorText } from '../../src/inbox/error-text.ts'
+import { toErrorKind, toErrorText } from '../../src/inbox/error-text.ts'
 
 /** Two errors that are each other's cause. */
 function cycle(): Error {
@@ -65,4 +65,16 @@ it.each([
   ['a value without text', Object.create(null), 'an unprintable error'],
 ])('describes %s', (_, error, text) => {
   expect(toErrorText(error)).toBe(text)
+})
+
+it.each([
+  ['Error: HTTP 503 for layer 12', 'Error: HTTP 503 for layer 12'],
+  ['connect ECONNREFUSED 127.0.0.1:5432', 'connect ECONNREFUSED 127.0.0.1:*'],
+  ['id 0b6f1c5e-1111-4d7a-9d2e-5b8f3e9c7a10.', 'id *.'],
+  ['key 7F3C9A1E0b2d, token=deadbeef, facade1', 'key *, token=deadbeef, facade1'],
+  ['row 123 of 1234 in\n\t table_20261130', 'row 123 of * in table_*'],
+  ['x'.repeat(300), 'x'.repeat(200)],
+  [`${'x'.repeat(199)}😀`, 'x'.repeat(199)],
+])('finds the kind of the error %s', (text, kind) => {
+  expect(toErrorKind(text)).toBe(kind)
 })

@@ -7,8 +7,11 @@ import {
   type ListQuery,
   type SuspectRequest,
   type TakenDelivery,
+  type TaskChange,
+  type TaskKey,
   taskName,
 } from '../../src/inbox/engine-port.ts'
+import type { DeliveryFilter } from '../../src/inbox/index.ts'
 import { createMemoryTable } from '../../src/inbox/memory/table.ts'
 import { createSqliteTable } from '../../src/inbox/sqlite/table.ts'
 import { createTransactions } from '../../src/inbox/sqlite/transactions.ts'
@@ -264,6 +267,36 @@ describe.each(['memory', 'SQLite'])('the table in %s', (engine) => {
     await end('first', a, 'done')
     expect([await table.retry(A), await table.discard(A)]).toEqual([false, true])
     expect(await list()).toEqual([])
+  })
+
+  it('compares up to a number of tasks with a filter, and says where to continue', async () => {
+    await put(A, B, C)
+    for (const id of [A, B, C]) {
+      await end('first', await takeOne('first'), id === B ? 'dead' : 'done')
+      now += 1_000
+    }
+    const none = { changeType: 'Other' }
+    const page = await table.list({ ...QUERY, filter: none, limit: 1, compared: 2 })
+    expect(page).toMatchObject({ listed: [], last: { seq: 2, handler: '' } })
+    const next = { ...QUERY, limit: 1, compared: 2, after: page.last }
+    expect(await table.list({ ...next, filter: none })).toEqual({ listed: [], last: undefined })
+    const pages = [await table.list(next), await table.list({ ...next, order: 'newest' })]
+    expect(pages.map(({ listed }) => listed.map(({ entry }) => entry.id))).toEqual([[C], [A]])
+    const doneIn = async (filter: DeliveryFilter) =>
+      (await table.list({ ...QUERY, state: 'done', filter })).listed.map(({ entry }) => entry.id)
+    expect(await doneIn({ olderThan: 1_000 })).toEqual([A, C])
+    expect(await doneIn({ olderThan: 1_001 })).toEqual([A])
+    expect(await doneIn({ newerThan: 2_999, olderThan: 0 })).toEqual([C])
+    const start = { seq: 0, handler: '' }
+    const step = (change: TaskChange, filter: DeliveryFilter, after: TaskKey = start) =>
+      table.changeAll(change, { state: 'done', ...filter }, after, 1)
+    expect(await step('rerun', { olderThan: 3_001 })).toMatchObject({ changed: 0, last: { seq: 1 } })
+    expect(await step('discard', { olderThan: 1_001 })).toMatchObject({ changed: 1, last: { seq: 1 } })
+    expect(await step('rerun', {}, { seq: 1, handler: '' })).toMatchObject({ changed: 1, last: { seq: 3 } })
+    expect(await step('rerun', {})).toEqual({ changed: 0, last: undefined })
+    expect(await table.counts()).toMatchObject({ waiting: 1, dead: 1, done: 0 })
+    expect(await table.errors(0)).toEqual({ groups: [], examined: 0 })
+    expect(await table.errors(1)).toMatchObject({ groups: [{ error: 'bad', count: 1, id: B }], examined: 1 })
   })
 
   it('purges up to the limit of one state, from the given age', async () => {

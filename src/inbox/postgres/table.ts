@@ -137,6 +137,15 @@ export function createPostgresTable(
     return { delivery: delivery as string, position: 'strpos', bind, ago }
   }
 
+  /**
+   * SQL that selects the tasks of a state after the key \$2, \$3, in the order of `seq`. Without the subquery and the ties,
+   * PostgreSQL could read all of them from another index, and sort them.
+   */
+  const selectPart = (state: number, order: 'oldest' | 'newest'): string =>
+    `select * from ${task} where queue = $1 and state = (select ${state}::smallint)
+      and (seq, handler) ${order === 'oldest' ? '>' : '<'} ($2, $3)
+    order by seq ${order === 'oldest' ? 'asc' : 'desc'} fetch first $4 rows with ties`
+
   const NAMED = `exists (select from ${worker} where queue = $1 and names is not null and ${IS_ALIVE})`
 
   return {
@@ -386,17 +395,12 @@ export function createPostgresTable(
     counts,
 
     async list({ state, filter, limit, compared, order, after }) {
-      const [than, direction] = order === 'oldest' ? ['>', 'asc'] : ['<', 'desc']
+      const direction = order === 'oldest' ? 'asc' : 'desc'
       const from = after ?? firstKey(order)
       const sorted = `order by seq ${direction}, handler ${direction}`
       const values = [queue, from.seq, from.handler, compared, limit + 1]
       // One part for each state: together they read a page of each from an index, and never the whole table.
-      const parts = stateNumbers(state).map(
-        (
-          number,
-        ) => `(select * from ${task} where queue = $1 and state = ${number} and (seq, handler) ${than} ($2, $3)
-          ${sorted} limit $4)`,
-      )
+      const parts = stateNumbers(state).map((number) => `(${selectPart(number, order)})`)
       const rows = await query<StoredRow & { matches: boolean | null; number: number }>(
         `select ${ROW}, t.matches, t.number
         from (
@@ -439,11 +443,10 @@ export function createPostgresTable(
     },
 
     async changeAll(change, filter, after, limit) {
-      const values = [queue, stateNumber(filter.state), after.seq, after.handler, limit]
+      const values = [queue, after.seq, after.handler, limit]
       const verb = change === 'discard' ? `delete from ${task} t using` : `update ${task} t set ${RETRY} from`
       const text = `with compared as (
-          select seq, handler, due, error_kind from ${task} where queue = $1 and state = $2 and (seq, handler) > ($3, $4)
-          order by seq, handler limit $5 for update
+          ${selectPart(stateNumber(filter.state), 'oldest')} for update
         ), matching as (
           select seq, handler from compared t where ${toCondition(filter, dialectOf(values))}
         ), changed as (
@@ -459,9 +462,10 @@ export function createPostgresTable(
     },
 
     async errors(limit) {
-      const letters = `select seq, ${toMilliseconds('due')} as due, error_kind from ${task}
-        where queue = $1 and state = 3 order by inbox_task.due desc limit $2`
-      return readErrorRows(await query(selectErrors(letters, delivery as string), [queue, limit]))
+      const dead = `${task} where queue = $1 and state = 3`
+      const newest = `select due, error_kind from ${dead} order by due desc limit $2`
+      const sql = selectErrors({ delivery: delivery as string, dead, newest, toMilliseconds })
+      return readErrorRows(await query(sql, [queue, limit]))
     },
 
     async purge(state, age, limit) {

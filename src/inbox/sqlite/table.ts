@@ -367,9 +367,13 @@ export function createSqliteTable(
 
     errors: (limit) =>
       read((db) => {
-        const letters = `SELECT seq, due, error_kind FROM task INDEXED BY task_ended
-          WHERE state = 3 AND state >= 2 ORDER BY due DESC LIMIT ?`
-        return readErrorRows(db.all(selectErrors(letters, 'delivery'), limit))
+        // Looked up in the order of the table, which takes a third of the time.
+        const dead = 'task INDEXED BY task_ended WHERE state = 3 AND state >= 2'
+        const newest = `SELECT due, error_kind FROM (
+            SELECT * FROM (SELECT seq, handler FROM ${dead} ORDER BY due DESC LIMIT ?) ORDER BY seq, handler LIMIT ?
+          ) CROSS JOIN task USING (seq, handler)`
+        const sql = selectErrors({ delivery: 'delivery', dead, newest, toMilliseconds: (time) => time })
+        return readErrorRows(db.all(sql, limit, limit))
       }),
 
     async purge(state, age, limit) {

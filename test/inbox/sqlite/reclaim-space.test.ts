@@ -121,24 +121,27 @@ await describeWithDisks(() => {
 describe('purge() of a SQLite inbox', () => {
   const fixture = useFolder()
 
-  it('removes at most 64 MiB of bodies in a transaction, but at least one', async () => {
-    const statements: (number | 'commit')[] = []
-    beforeStatements((sql, [seqs]) => {
-      if (sql.startsWith('DELETE FROM task')) statements.push(JSON.parse(String(seqs)).length)
-      if (sql === 'COMMIT' && typeof statements.at(-1) === 'number') statements.push('commit')
-    })
-    const inbox = fixture.open()
-    for (let i = 0; i < 5; i++) await inbox.put(deliveryOf())
-    await handleAll(inbox)
-    const half = 32 * 1024 ** 2
-    const db = openDatabase(fixture.path)
-    db.exec(
-      `UPDATE delivery SET size = CASE seq WHEN 3 THEN ${half + 1} WHEN 5 THEN ${3 * half} ELSE ${half} END`,
-    )
-    db.close()
-    expect(await inbox.purge({ state: 'done' })).toBe(5)
-    expect(statements).toEqual([2, 1, 1, 1, 0].flatMap((removed) => [removed, 'commit']))
-  })
+  it.each([{}, { newerThan: 3_600_000 }])(
+    'removes at most 64 MiB of bodies in a transaction, but at least one: %o',
+    async (conditions) => {
+      const statements: (number | 'commit')[] = []
+      beforeStatements((sql, [seqs]) => {
+        if (sql.startsWith('DELETE FROM task')) statements.push(JSON.parse(String(seqs)).length)
+        if (sql === 'COMMIT' && typeof statements.at(-1) === 'number') statements.push('commit')
+      })
+      const inbox = fixture.open()
+      for (let i = 0; i < 5; i++) await inbox.put(deliveryOf())
+      await handleAll(inbox)
+      const half = 32 * 1024 ** 2
+      const db = openDatabase(fixture.path)
+      db.exec(
+        `UPDATE delivery SET size = CASE seq WHEN 3 THEN ${half + 1} WHEN 5 THEN ${3 * half} ELSE ${half} END`,
+      )
+      db.close()
+      expect(await inbox.purge({ state: 'done', ...conditions })).toBe(5)
+      expect(statements).toEqual([2, 1, 1, 1, 0].flatMap((removed) => [removed, 'commit']))
+    },
+  )
 
   it.each([
     [1, [1, 1]],
@@ -157,5 +160,18 @@ describe('purge() of a SQLite inbox', () => {
     vacuums.length = 0
     expect(await inbox.purge({ state: 'done' })).toBe(1)
     expect(vacuums).toEqual(expected)
+  })
+
+  it('with conditions shrinks the file in the same way', async () => {
+    let vacuums = 0
+    beforeStatements((sql) => {
+      if (sql === 'PRAGMA incremental_vacuum(500)') vacuums++
+    })
+    const inbox = fixture.open()
+    await inbox.put(deliveryOf(new Uint8Array(2_600 * 4_096)))
+    await handleAll(inbox)
+    vacuums = 0
+    expect(await inbox.purge({ state: 'done', handler: '' })).toBe(1)
+    expect(vacuums).toBe(4)
   })
 })
