@@ -10,7 +10,7 @@ import { send, testInbox, until } from './fixture.ts'
 /** Texts that databases escape, reject or read as patterns. */
 const ODD = ['a\0b', '\ud800', '"', '\\', '%', '_', "'", '😀', '值', 'é', '\u007f', '[', ',']
 
-/** What happens to a delivery: its handlers fail with the error, if it has one. */
+/** A delivery. Its handlers fail with the error, if it has one. */
 interface Case {
   types?: string[]
   service?: string
@@ -42,7 +42,7 @@ export function describeTriage(kind: InboxEngineKind): void {
       const before = await inbox.stats()
       const workers = inbox.work({
         handle: async ({ headers: { error } }) => {
-          if (error !== undefined) throw new Error(error)
+          if (error !== undefined) throw new Error(`${error}`)
         },
       })
       await until(async () => {
@@ -114,7 +114,7 @@ export function describeTriage(kind: InboxEngineKind): void {
         const kind = `x${text === '\ud800' ? '\ufffd' : text.replace(/[\0\x7f]/, ' ')}y`
         expect([text, await list(inbox, ids, { error: kind })]).toEqual([text, [index]])
       }
-      // Parts of the escapes of other texts.
+      // Parts of the JSON escapes of other texts.
       for (const error of ['u', '00', '503', 'd8'])
         expect([error, await list(inbox, ids, { error })]).toEqual([error, []])
       const groups = (await inbox.errors()).groups.map(({ error }) => error)
