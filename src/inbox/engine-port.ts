@@ -53,7 +53,10 @@ export interface TakeRequest {
   seqs?: readonly number[]
   /** True if the worker has names. Its announcement may have expired. */
   areNames?: boolean
-  /** Keeps the order of each service. A waiting task that has failed for `hold` milliseconds is passed. */
+  /**
+   * Keeps the order of each service: holds those of the next tasks that must wait for another one with their key. A
+   * waiting task that has failed for `hold` milliseconds is passed.
+   */
   order?: { hold: number } | undefined
 }
 
@@ -200,7 +203,8 @@ export interface DeliveriesTable {
    * Takes tasks that are due, and counts an attempt for each. If a worker has names, takes no delivery that has not been
    * routed.
    *
-   * @returns `wait`: milliseconds until the next delivery is due, if fewer than `limit` were taken and the time is known
+   * @returns `wait`: milliseconds until the next delivery is due, if fewer than `limit` were taken and the time is known; 0
+   *   if tasks were held, but none taken
    */
   take(request: TakeRequest): Promise<{ taken: TakenDelivery[]; wait?: number | undefined }>
   /**
@@ -223,8 +227,11 @@ export interface DeliveriesTable {
    * Records the ends of attempts, all or none. Skips tasks that the owner has lost. Resolves with true for each of the
    * others. A lease that has expired is not lost until the task is taken again. Ends that were recorded before are among
    * the others: the caller repeats a call whose answer it did not get.
+   *
+   * Releases the first held task of each key that may have no active task any more. With `isOrdered`, no take with an
+   * order can hold it at the same time.
    */
-  endAttempts(owner: string, ends: readonly EndedAttempt[]): Promise<boolean[]>
+  endAttempts(owner: string, ends: readonly EndedAttempt[], isOrdered?: boolean): Promise<boolean[]>
   settings(): Promise<QueueSettings>
   /** Changes a setting. A take that begins after this has resolved follows it. */
   set<Name extends keyof QueueSettings>(name: Name, value: QueueSettings[Name]): Promise<void>

@@ -104,9 +104,10 @@ interface HandoverOptions {
   owner: string
   lease: number
   clock: () => number
+  order: TakeRequest['order']
 }
 
-export function createHandover({ table, receiver, owner, lease, clock }: HandoverOptions): Handover {
+export function createHandover({ table, receiver, owner, lease, clock, order }: HandoverOptions): Handover {
   const declined = new Set<string>()
   const left = new Set<string>()
   let own: HandledNames = new Map()
@@ -291,6 +292,7 @@ export function createHandover({ table, receiver, owner, lease, clock }: Handove
           ...roomOf(handler),
           seqs,
           areNames: areNames(),
+          order,
         })
         if (taken.length === 0 && (await table.settings()).paused) scanAll()
         return taken

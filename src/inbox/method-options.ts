@@ -17,13 +17,14 @@ import type {
   DeliveryHandler,
   InboxPage,
   ListOptions,
+  OrderOptions,
   WorkOptions,
 } from './durable-inbox.ts'
-import type { EndState, ListedPage, ListQuery, TaskFilter } from './engine-port.ts'
+import type { EndState, ListedPage, ListQuery, TakeRequest, TaskFilter } from './engine-port.ts'
 import { handlesType, toHandled } from './routing.ts'
 
 const CONCURRENCY = wholeNumber(1, 1_000)
-const WORK_OPTIONS: OptionNames<WorkOptions> = { concurrency: CONCURRENCY, coalesce: true }
+const WORK_OPTIONS: OptionNames<WorkOptions> = { concurrency: CONCURRENCY, coalesce: true, order: true }
 /** The key of a task. */
 const CURSOR = /^(\d{1,15})(?: ([\w.:-]{1,100}))?$/
 const COALESCE_OPTIONS: OptionNames<CoalesceOptions> = { by: true, wait: true }
@@ -39,6 +40,7 @@ const FILTER: OptionNames<DeliveryFilter> = {
 const END_STATES: readonly EndState[] = ['done', 'dead', 'unhandled']
 /** Maximum number of deliveries that one call of `list` compares with conditions. */
 const MAX_COMPARED = 10_000
+const ORDER_OPTIONS: OptionNames<OrderOptions> = { by: true, hold: true }
 const LIST_OPTIONS: OptionNames<ListOptions> = {
   ...FILTER,
   state: oneOf('waiting', 'active', 'done', 'dead', 'unhandled'),
@@ -53,13 +55,20 @@ export interface WorkConfig {
   concurrency: number
   /** Milliseconds for which a group waits for further deliveries. Undefined if deliveries are handled one by one. */
   wait: number | undefined
+  order: TakeRequest['order']
 }
 
 /** @throws {WebhookError} `config_invalid` */
 export function readWorkOptions(receiver: DeliveryHandler, options?: WorkOptions): WorkConfig {
   if (typeof receiver?.handle !== 'function') throw configInvalid('work() needs a receiver')
-  const { concurrency = 4, coalesce } = checkOptions(options, WORK_OPTIONS)
-  return { concurrency, wait: coalesce === undefined ? undefined : readWait(receiver, coalesce) }
+  const { concurrency = 4, coalesce, order } = checkOptions(options, WORK_OPTIONS)
+  if (coalesce !== undefined && order !== undefined)
+    throw configInvalid('give either coalesce or order, not both')
+  return {
+    concurrency,
+    wait: coalesce === undefined ? undefined : readWait(receiver, coalesce),
+    order: order === undefined ? undefined : readOrder(order),
+  }
 }
 
 /** Returns true if all receivers have a handler for the change type; `undefined` without receivers. */
@@ -79,6 +88,13 @@ function readWait(receiver: DeliveryHandler, coalesce: CoalesceOptions): number 
   // free file descriptor, the import fails, and Node 20 never repeats a failed import.
   import('../receiver/join-events.ts').catch(() => {})
   return requireValue('coalesce.wait', wait, milliseconds(1, 60_000))
+}
+
+function readOrder(order: OrderOptions): { hold: number } {
+  if (order === null) throw configInvalid("order must be an object such as { by: 'service' }")
+  const { by, hold = 600_000 } = checkOptions(order, ORDER_OPTIONS)
+  if (by !== 'service') throw configInvalid("order.by must be 'service'")
+  return { hold: requireValue('order.hold', hold, wholeNumber(1, 2 ** 31 - 1)) }
 }
 
 /** @throws {WebhookError} `config_invalid` */

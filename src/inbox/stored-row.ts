@@ -37,6 +37,7 @@ export interface StoredRow extends TaskKey {
   service: string | null
   started: number | null
   owner: string | null
+  passed: boolean | number
 }
 
 /** A row with the content of its delivery. */
@@ -50,17 +51,29 @@ export interface StoredContent {
   body: Uint8Array | null
 }
 
-export const toEntry = ({ state, errors, types, ...row }: StoredRow): InboxEntry =>
+/** Reads the column `state`. */
+export const readState = (state: number): InboxState =>
+  state === HELD ? 'waiting' : (STATES[state] ?? 'dead')
+
+/** The numbers in the column `state`, with {@link HELD}. Without a state, those of all states. */
+export const stateNumbers = (state?: InboxState): number[] =>
+  [...STATES.keys(), HELD].filter((number) => !state || readState(number) === state)
+
+export const toEntry = ({ state, errors, types, passed, ...row }: StoredRow): InboxEntry =>
   describeRow({
     ...row,
-    state: STATES[state] ?? 'dead',
+    state: readState(state),
+    isHeld: state === HELD,
+    isPassed: Boolean(passed),
     errors: readErrors(errors),
     changeTypes: readStrings(types),
   })
 
 /** A row whose columns have been read. */
-export interface ReadRow extends Omit<StoredRow, 'seq' | 'state' | 'errors' | 'types'> {
+export interface ReadRow extends Omit<StoredRow, 'seq' | 'state' | 'errors' | 'types' | 'passed'> {
   state: InboxState
+  isHeld: boolean
+  isPassed: boolean
   errors: readonly FailedAttempt[]
   changeTypes: readonly string[]
 }
@@ -69,6 +82,7 @@ export interface ReadRow extends Omit<StoredRow, 'seq' | 'state' | 'errors' | 't
 export function describeRow(row: ReadRow): InboxEntry {
   const { id, handler, state, due, attempts, received, size, service, started, owner, errors } = row
   const last = errors.at(-1)
+  const time = state === 'waiting' ? 'dueAt' : state === 'active' ? 'leaseEndsAt' : 'endedAt'
   return {
     id,
     ...(handler !== '' && { handler }),
@@ -80,7 +94,8 @@ export function describeRow(row: ReadRow): InboxEntry {
     ...(service !== null && { service }),
     ...(started !== null && { startedAt: new Date(started) }),
     ...(owner !== null && { worker: owner }),
-    [state === 'waiting' ? 'dueAt' : state === 'active' ? 'leaseEndsAt' : 'endedAt']: new Date(due),
+    ...(row.isHeld ? { held: true as const } : { [time]: new Date(due) }),
+    ...(row.isPassed && { passed: true as const }),
     ...(last && { error: last.error, errors: [...errors] }),
   }
 }

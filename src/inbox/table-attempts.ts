@@ -95,7 +95,10 @@ export function createTableAttempts(options: TableAttemptsOptions): TableAttempt
   const record = createBatches<readonly EndedAttempt[], readonly boolean[] | undefined>(
     { items: MAX_RECORDED, inFlight: 1 },
     async (calls) => {
-      const recorded = await retryStore(() => table.endAttempts(owner, calls.flat()), retries)
+      const recorded = await retryStore(
+        () => table.endAttempts(owner, calls.flat(), work.order !== undefined),
+        retries,
+      )
       return calls.map((ends) => recorded?.splice(0, ends.length))
     },
   )

@@ -39,7 +39,7 @@ export function startTableWorkers(options: TableWorkersOptions): Workers & {
     interruptSleep()
   }
 
-  const handover = createHandover({ table, receiver, owner, lease, clock })
+  const handover = createHandover({ table, receiver, owner, lease, clock, order: work.order })
   const begun = createTableAttempts({ ...options, owner, handover, onEnd: wake })
 
   /**
@@ -124,7 +124,14 @@ export function startTableWorkers(options: TableWorkersOptions): Workers & {
       const room = begun.room(handler)
       if (room.limit === 0) continue
       const areNames = handover.areNames()
-      const { taken, wait = Infinity } = await table.take({ owner, handler, lease, ...room, areNames })
+      const { taken, wait = Infinity } = await table.take({
+        owner,
+        handler,
+        lease,
+        ...room,
+        areNames,
+        order: work.order,
+      })
       await begin(taken, heldAt)
       next = taken.length > 0 ? 0 : Math.min(next, Math.max(1, wait))
     }

@@ -13,7 +13,7 @@ import {
 } from '../engine-port.ts'
 import { toErrorKind } from '../error-text.ts'
 import { MAX_GROUPS } from '../filter.ts'
-import { serviceOf } from '../group-key.ts'
+import { serviceKey, serviceOf } from '../group-key.ts'
 import { createRouting } from '../routing.ts'
 import { copyDelivery } from '../serialize.ts'
 import { describeRow, forEachState, type ReadRow, toItem } from '../stored-row.ts'
@@ -33,6 +33,10 @@ interface Row extends HeldTask, ReadRow {
   /** True if the current attempt is made alone. */
   isAlone: boolean
   isRerun: boolean
+  /** The key of its order. Null if it is in none. */
+  key: string | null
+  /** When the first attempt failed. */
+  failingSince: number | null
 }
 
 const kindOf = ({ errors }: Row): string => toErrorKind(errors.at(-1)?.error ?? '')
@@ -75,7 +79,10 @@ export function createMemoryTable(clock: () => number): DeliveriesTable {
   function readTime(): number {
     const now = clock()
     if (now < latest)
-      for (const row of [...states.waiting, ...states.active, ...states.unhandled]) row.due -= latest - now
+      for (const row of [...states.waiting, ...states.active, ...states.unhandled]) {
+        row.due -= latest - now
+        if (row.failingSince !== null) row.failingSince -= latest - now
+      }
     latest = now
     return now
   }
@@ -83,7 +90,7 @@ export function createMemoryTable(clock: () => number): DeliveriesTable {
   function move(row: Row, state: InboxState, changes: Partial<Row>): void {
     states[row.state].delete(row)
     states[state].add(row)
-    Object.assign(row, { owner: null, ...changes, state })
+    Object.assign(row, { owner: null, isHeld: false, ...changes, state })
   }
 
   function takeRow(
@@ -136,6 +143,8 @@ export function createMemoryTable(clock: () => number): DeliveriesTable {
       due: now + (end.state === 'waiting' ? end.delay : 0),
       ...('errors' in end && { errors: end.errors }),
       ...('attempts' in end && { attempts: end.attempts }),
+      ...(end.state === 'waiting' && { failingSince: row.failingSince ?? now }),
+      ...((end.state === 'done' || end.state === 'dead') && { failingSince: null, isPassed: false }),
     })
     // A worker that starts later can have a name for it.
     if (end.state === 'unhandled' && row.handler === '' && tasksById.get(row.id)?.size === 1)
@@ -166,6 +175,26 @@ export function createMemoryTable(clock: () => number): DeliveriesTable {
     return rows.length > 0
   }
 
+  /** Passes tasks that have failed for too long. Returns a function that returns whether a task must wait for others. */
+  function keepOrder(
+    handler: string,
+    given: readonly Row[],
+    { hold, now }: { hold: number; now: number },
+  ): (row: Row) => boolean {
+    const next = new Map<string, number>()
+    const add = ({ key, isPassed, isRouted, ...row }: Row, seq: number): void => {
+      const isOther = row.handler !== handler && isRouted
+      if (key !== null && !isPassed && !isOther) next.set(key, Math.min(seq, next.get(key) ?? seq))
+    }
+    for (const row of states.waiting) {
+      if (row.failingSince !== null && now - row.failingSince >= hold) row.isPassed = row.key !== null
+      add(row, row.seq)
+    }
+    for (const row of given) add(row, row.seq)
+    for (const row of states.active) add(row, 0)
+    return ({ key, isPassed, seq }) => key !== null && !isPassed && next.get(key) !== seq
+  }
+
   function requireOpen(): void {
     if (closed) throw new Error('the inbox is closed')
   }
@@ -179,7 +208,8 @@ export function createMemoryTable(clock: () => number): DeliveriesTable {
 
     async put(delivery, { maxPending }) {
       requireOpen()
-      const { id, changeTypes, events, receivedAt, rawBody } = delivery
+      const { id, changeTypes, events, receivedAt, rawBody, tenant } = delivery
+      const service = serviceOf(events) ?? null
       if (tasksById.has(id)) return 'duplicate'
       if (states.waiting.size + states.active.size >= maxPending) return 'full'
       const now = readTime()
@@ -195,7 +225,11 @@ export function createMemoryTable(clock: () => number): DeliveriesTable {
         received: receivedAt.getTime(),
         size: rawBody.length,
         changeTypes: [...changeTypes],
-        service: serviceOf(events) ?? null,
+        service,
+        key: service && serviceKey(service, tenant),
+        failingSince: null,
+        isHeld: false,
+        isPassed: false,
         started: null,
         owner: null,
         isAlone: false,
@@ -240,7 +274,16 @@ export function createMemoryTable(clock: () => number): DeliveriesTable {
         const { names = [], isUnnamed = true } = routeOf?.(row.changeTypes) ?? {}
         for (const handler of names)
           if (!tasksById.get(row.id)?.has(handler))
-            add({ ...row, handler, token: 0, attempts: 0, errors: [], started: null, isRouted: true })
+            add({
+              ...row,
+              handler,
+              token: 0,
+              attempts: 0,
+              errors: [],
+              failingSince: null,
+              started: null,
+              isRouted: true,
+            })
         row.isRouted = true
         if (!isUnnamed) remove(row)
         if (++routed === limit) break
@@ -255,16 +298,22 @@ export function createMemoryTable(clock: () => number): DeliveriesTable {
       }
     },
 
-    async take({ owner, handler, lease, limit, maxBytes, seqs, areNames }) {
+    async take({ owner, handler, lease, limit, maxBytes, seqs, areNames, order }) {
       await yieldIfLong()
       if (settings.paused) return { taken: [] }
       const now = readTime()
       const taken: TakenDelivery[] = []
       let [bytes, next] = [0, Infinity]
       const onlyRouted = areNames || createRouting(liveWorkers(now)) !== undefined
-      const given = (seqs ?? []).flatMap((seq) => tasksBySeq.get(seq)?.get(handler) ?? [])
-      for (const row of seqs ? given.filter((row) => states.unhandled.has(row)) : states.waiting) {
+      const given = (seqs ?? [])
+        .flatMap((seq) => tasksBySeq.get(seq)?.get(handler) ?? [])
+        .filter((row) => states.unhandled.has(row))
+      const mustWait = order && keepOrder(handler, given, { ...order, now })
+      for (const row of seqs ? given : states.waiting) {
         if (row.handler !== handler || (onlyRouted && !row.isRouted)) continue
+        row.isHeld = (seqs || row.due <= now) && (mustWait?.(row) ?? false)
+        if (row.isHeld && seqs) move(row, 'waiting', { due: now, isHeld: true })
+        if (row.isHeld) continue
         if (!seqs) next = Math.min(next, row.due)
         if (!seqs && row.due > now) continue
         bytes += row.size

@@ -1,6 +1,6 @@
 import type { InboxState } from '../durable-inbox.ts'
 import type { DeliveriesTable } from '../engine-port.ts'
-import { forEachState, STATES } from '../stored-row.ts'
+import { forEachState, HELD, readState, STATES, stateNumbers } from '../stored-row.ts'
 import { type Query, toMilliseconds } from './database.ts'
 
 type Counts = Awaited<ReturnType<DeliveriesTable['counts']>>
@@ -17,15 +17,19 @@ const [COUNT_AGE, MAX_COUNT_AGE] = [2_000, 10_000]
 /** Creates a function that counts deliveries. No call waits long, however many there are. */
 export function createCounts(query: Query, schema: string, queue: string): DeliveriesTable['counts'] {
   const task = `${schema}.inbox_task`
+  const oldestIn = (state: number): string =>
+    `(select seq from ${task} where queue = $1 and state = ${state} order by seq limit 1)`
   const OLDEST = `select -1 as state, 0 as number, (
-    select ${toMilliseconds('received')} from ${task} t join ${schema}.inbox_delivery using (seq)
-    where t.queue = $1 and t.state = 0 order by seq limit 1
+    select ${toMilliseconds('received')} from ${schema}.inbox_delivery
+    where seq = least(${oldestIn(0)}, ${oldestIn(HELD)})
   ) as oldest`
   const ALL = `select state::int, count(*) as number, null::float8 as oldest from ${task} where queue = $1 group by state`
-  const SOME = STATES.map(
-    (_, state) => `select ${state} as state, count(*) as number, null::float8 as oldest from (
+  const SOME = stateNumbers()
+    .map(
+      (state) => `select ${state} as state, count(*) as number, null::float8 as oldest from (
       select from ${task} where queue = $1 and state = ${state} limit ${EXACT + 1}) as counted`,
-  ).join(' union all ')
+    )
+    .join(' union all ')
   let complete: Counts = forEachState(() => 0)
   let completedAt = -Infinity
   let duration = 0
@@ -36,7 +40,8 @@ export function createCounts(query: Query, schema: string, queue: string): Deliv
       `${text} union all ${OLDEST}`,
       [queue],
     )
-    const number = (state: InboxState) => rows.find((row) => STATES[row.state] === state)?.number ?? 0
+    const number = (state: InboxState) =>
+      rows.reduce((sum, row) => sum + (row.state >= 0 && readState(row.state) === state ? row.number : 0), 0)
     const oldest = rows.find(({ state }) => state === -1)?.oldest
     return { ...forEachState(number), ...(typeof oldest === 'number' && { oldest: new Date(oldest) }) }
   }

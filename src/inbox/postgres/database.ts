@@ -16,14 +16,21 @@ export const CALL_TIMEOUT = 5_000
  */
 const STATEMENT_TIMEOUT = 30_000
 
-/** Maximum number of tries of a statement that other transactions keep from its end. */
+/** Maximum number of tries of a statement or a transaction that other transactions keep from its end. */
 const MAX_TRIES = 5
 
 /** The pools of users whose errors are listened to. */
 const guarded = new WeakSet<PostgresPool>()
 
+/**
+ * Milliseconds after which the server ends a transaction whose process is suspended. Other processes may wait for its
+ * lock.
+ */
+const IDLE_TIMEOUT = 10_000
+
 /** The part of a client of `pg` that transactions use. */
-interface Client extends Pick<PostgresPool, 'query'> {
+interface Client extends Pick<PostgresPool, 'query' | 'on'> {
+  off(event: 'error', listener: (error: Error) => void): unknown
   release(destroy: boolean): void
 }
 
@@ -51,7 +58,10 @@ export interface Database {
   query: Query
   /** Like `query`, but waits for as long as the statement may take: its answer must not be lost. */
   queryPatiently: Query
-  /** Runs statements in a transaction, while no other process runs one with the same lock. */
+  /**
+   * Runs statements in a transaction, while no other process runs one with the same lock. Repeats them after a deadlock or
+   * a serialization failure.
+   */
   transaction<Result>(lock: string, run: (query: Query) => Promise<Result>): Promise<Result>
   /** The pool, after the tables were created or found. */
   open(): Promise<PostgresPool>
@@ -142,13 +152,23 @@ export function createDatabase(
   }
 
   async function transaction<Result>(lock: string, run: (query: Query) => Promise<Result>): Promise<Result> {
+    return repeat(() => transactOnce(lock, run))
+  }
+
+  async function transactOnce<Result>(lock: string, run: (query: Query) => Promise<Result>): Promise<Result> {
     const client = (await (await open()).connect()) as Client
+    // The server can end the connection between two statements. The next one reports the failure.
+    client.on('error', ignore)
     let failed: unknown
     try {
       const inside: Query = (text, values) => runOnce(client, text, values)
       // Whatever the default is: the statement after the lock must see what its previous holder has committed.
       await inside('begin isolation level read committed')
-      await inside('select pg_advisory_xact_lock(hashtext($1))', [lock])
+      await inside(
+        `select set_config('idle_in_transaction_session_timeout', '${IDLE_TIMEOUT}', true),
+          pg_advisory_xact_lock(hashtext($1))`,
+        [lock],
+      )
       const result = await run(inside)
       await inside('commit')
       return result
@@ -156,6 +176,7 @@ export function createDatabase(
       failed = error
       throw error
     } finally {
+      client.off('error', ignore)
       client.release(failed !== undefined) // a destroyed connection rolls the transaction back
     }
   }
@@ -176,20 +197,21 @@ export function createDatabase(
 
 const ignore = (): void => {}
 
-/**
- * Runs a statement, and repeats it after a deadlock or a serialization failure. The parsers are given with each
- * statement, because an application may have replaced those of `pg`.
- */
-async function run<Row>(pool: PostgresPool, text: string, values?: readonly unknown[]): Promise<Row[]> {
+/** Calls a function, and repeats it after a deadlock or a serialization failure. */
+async function repeat<Result>(call: () => Promise<Result>): Promise<Result> {
   for (let tries = 1; ; tries++) {
     try {
-      return await runOnce(pool, text, values)
+      return await call()
     } catch (error) {
       if (tries === MAX_TRIES || !isRetryable(error)) throw error
     }
   }
 }
 
+const run = <Row>(pool: PostgresPool, text: string, values?: readonly unknown[]): Promise<Row[]> =>
+  repeat(() => runOnce(pool, text, values))
+
+/** The parsers are given with each statement, because an application may have replaced those of `pg`. */
 async function runOnce<Row>(
   connection: Pick<PostgresPool, 'query'>,
   text: string,

@@ -3,6 +3,7 @@ import {
   type DeliveriesTable,
   type HeldTask,
   type TakenDelivery,
+  type TakeRequest,
   type TaskKey,
 } from '../engine-port.ts'
 import { type FilterDialect, readErrorRows, selectErrors, toCondition } from '../filter.ts'
@@ -26,10 +27,11 @@ import {
   type WorkerRow,
 } from '../stored-row.ts'
 import { createCounts } from './counts.ts'
-import { createDatabase, toMilliseconds, withTimeout } from './database.ts'
+import { createDatabase, type Query, toMilliseconds, withTimeout } from './database.ts'
 import { createPostgresGenerations } from './generations.ts'
 import { createNotifier } from './listen.ts'
 import type { PostgresLocation } from './options.ts'
+import { createOrder, WINDOW } from './order.ts'
 import { createPut, DURABLE } from './put.ts'
 import { createInboxSql, MAX_INTERVAL, requireCompatible, requireRights } from './schema.ts'
 
@@ -41,7 +43,7 @@ const BODY = "encode(body, 'hex') as body"
 
 const ROW = `t.seq, t.handler, d.id, t.state, ${toMilliseconds('t.due')} as due, t.attempts, t.errors,
   ${toMilliseconds('d.received')} as received, d.size, d.types, d.service, ${toMilliseconds('t.started')} as started,
-  t.owner::text`
+  t.owner::text, t.passed`
 
 /** SQL for the time of a third parameter in microseconds since 1970. */
 const MICROSECONDS = "(timestamptz 'epoch' + $3::float8 * interval '1 us')"
@@ -75,7 +77,9 @@ export function createPostgresTable(
   isListening: boolean,
 ): DeliveriesTable {
   const { schema } = location
-  const [task, delivery, worker] = ['task', 'delivery', 'worker'].map((name) => `${schema}.inbox_${name}`)
+  const [task = '', delivery, worker] = ['task', 'delivery', 'worker'].map(
+    (name) => `${schema}.inbox_${name}`,
+  )
   const queues = `${schema}.inbox_queue`
   const notPaused = `not exists (select from ${queues} where name = $1 and paused)`
   const database = createDatabase(location, {
@@ -89,6 +93,10 @@ export function createPostgresTable(
     },
   })
   const { query, queryPatiently, transaction } = database
+  /** Takes and ends of workers with an order, and removals, take turns: each must see what the others have changed. */
+  const inTurn = <Result>(run: (inside: Query) => Promise<Result>): Promise<Result> =>
+    transaction(`geohook queue ${queue}`, run)
+  const order = createOrder(task, queue)
   const notifier = isListening
     ? createNotifier(database, `geohook.${schema.slice(1, -1)}.${queue}`.slice(0, 63))
     : undefined
@@ -105,12 +113,21 @@ export function createPostgresTable(
     `from ${delivery} d where d.queue = $1 and d.id = $2 and t.seq = d.seq
     ${handler === undefined ? '' : 'and t.handler = $3'}`
 
-  /** Runs a statement that removes tasks and returns their `seq`, then removes deliveries that have no task left. */
+  /**
+   * Runs a statement that removes tasks and returns their `seq`, then removes deliveries that have no task left. Releases
+   * the tasks that wait for removed ones.
+   */
   const remove = <Row extends { seq: number }>(text: string, values: readonly unknown[]): Promise<Row[]> =>
     withTimeout(
       // Without the lock, two transactions could each leave the delivery to the task that the other one removes.
-      transaction(`geohook remove ${queue}`, async (inside) => {
-        const removed = await inside<Row>(text, values)
+      inTurn(async (inside) => {
+        const removed = await inside<Row & { handler?: string; service?: string; isPending?: boolean }>(text, values)
+        const pending = removed.filter(({ isPending }) => isPending)
+        if (pending.length > 0)
+          await inside(
+            order.release('(select * from unnest($2::text[], $3::text[]) as given (handler, service))'),
+            [queue, pending.map(({ handler }) => handler), pending.map(({ service }) => service)],
+          )
         const seqs = [...new Set(removed.map(({ seq }) => seq))]
         const orphans = `delete from ${delivery} d
           where seq = any($1) and not exists (select from ${task} t where t.seq = d.seq)`
@@ -147,6 +164,47 @@ export function createPostgresTable(
     order by seq ${order === 'oldest' ? 'asc' : 'desc'} fetch first $4 rows with ties`
 
   const NAMED = `exists (select from ${worker} where queue = $1 and names is not null and ${IS_ALIVE})`
+
+  /** Takes tasks. With an order, the rows also have the number of tasks that are held now. */
+  function takeRows(run: Query, request: TakeRequest): Promise<(TakenRow & { blocked: number })[]> {
+    const { owner, handler, lease, limit, maxBytes, seqs, areNames = false } = request
+    // Not `now()`, which is the time before a transaction waited for its turn.
+    const isDue = seqs ? 'state = 4 and seq = any($9)' : 'state = 0 and due <= statement_timestamp()'
+    const select = (condition: string): string =>
+      `select seq, due, service, passed from ${task}
+      where queue = $1 and ${notPaused} and handler = $2 and ${isDue} and ${condition}
+      order by due, seq limit $8 for update skip locked`
+    const parts = request.order
+      ? {
+          window: Math.max(WINDOW, limit),
+          holding: `${order.holding},`,
+          free: 'due where seq not in (select seq from blocked)',
+          counted: 'select count(*) as blocked from blocked',
+        }
+      : { window: limit, holding: '', free: 'due', counted: 'select 0 as blocked' }
+    return run(
+      `with routed as (${select('routed')}),
+      unrouted as (${select(`not routed and not ($7 or ${NAMED})`)}),
+      due as (
+        select * from routed union all select * from unrouted order by due, seq limit $8
+      ), ${parts.holding} free as (
+        select seq, due from ${parts.free} order by due, seq limit $3
+      ), sized as (
+        select seq, sum(size) over (order by due, seq) - size as before from free join ${delivery} using (seq)
+      ), taken as (
+        update ${task} t
+        set state = 1, attempts = attempts + 1, token = token + 1, alone = false, owner = $4,
+          started = statement_timestamp(), due = ${after('$5')}
+        from sized, ${DURABLE}
+        where t.seq = sized.seq and t.handler = $2 and sized.before <= $6
+        returning t.seq, t.handler, t.token, t.attempts, t.errors
+      )
+      select seq, handler, token, attempts as attempt, id, ${toMilliseconds('received')} as received, types, errors,
+        head, ${BODY}, blocked
+      from (${parts.counted}) counted left join (taken join ${delivery} using (seq)) on true order by seq`,
+      [queue, handler, limit, owner, lease, maxBytes, areNames, parts.window, ...(seqs ? [seqs] : [])],
+    )
+  }
 
   return {
     generations: createPostgresGenerations(query, schema, queue),
@@ -219,12 +277,12 @@ export function createPostgresTable(
           select * from (
             select * from unnest($2::bigint[], $3::boolean[]) as given (seq, kept) order by seq
           ) given, lateral (
-            select service, due, rerun from ${task}
+            select service, due, passed, rerun from ${task}
             where seq = given.seq and handler = '' and state = 0 and not routed for update skip locked
           ) t
         ), added as (
-          insert into ${task} (seq, handler, queue, service, state, due, routed, rerun)
-          select seq, name, $1, service, 0, due, true, rerun
+          insert into ${task} (seq, handler, queue, service, state, due, routed, passed, rerun)
+          select seq, name, $1, service, 0, due, true, passed, rerun
           from open join unnest($4::bigint[], $5::text[]) as named (seq, name) using (seq)
           on conflict do nothing
         ), removed as (
@@ -252,40 +310,28 @@ export function createPostgresTable(
       )
     },
 
-    async take({ owner, handler, lease, limit, maxBytes, seqs, areNames = false }) {
-      const select = (condition: string): string =>
-        `select seq, due from ${task} where queue = $1 and ${notPaused} and handler = $2 and ${condition}
-        order by due, seq limit $3 for update skip locked`
-      const rows = await queryPatiently<TakenRow>(
-        `with routed as (${select(seqs ? 'state = 4 and seq = any($8) and routed' : 'state = 0 and due <= now() and routed')}),
-        unrouted as (${select(`${seqs ? 'state = 4 and seq = any($8)' : 'state = 0 and due <= now()'} and not routed and not ($7 or ${NAMED})`)}),
-        due as (
-          select * from routed union all select * from unrouted order by due, seq limit $3
-        ), sized as (
-          select seq, sum(size) over (order by due, seq) - size as before from due join ${delivery} using (seq)
-        ), taken as (
-          update ${task} t
-          set state = 1, attempts = attempts + 1, token = token + 1, alone = false, owner = $4, started = now(),
-            due = ${after('$5')}
-          from sized, ${DURABLE}
-          where t.seq = sized.seq and t.handler = $2 and sized.before <= $6
-          returning t.seq, t.handler, t.token, t.attempts, t.rerun, t.errors
-        )
-        select seq, handler, token, attempts as attempt, rerun, id, ${toMilliseconds('received')} as received, types, errors,
-          head, ${BODY}
-        from taken join ${delivery} using (seq) order by seq`,
-        [queue, handler, limit, owner, lease, maxBytes, areNames, ...(seqs ? [seqs] : [])],
-      )
-      if (rows.length > 0 || seqs) return { taken: rows.map((row) => toTaken(row, false)) }
+    async take(request) {
+      const hold = request.order?.hold
+      const rows =
+        hold === undefined
+          ? await order.check(query).then(() => takeRows(queryPatiently, request))
+          : await inTurn(async (inside) => {
+              await order.pass(inside, hold)
+              await order.check(inside)
+              return takeRows(inside, request)
+            })
+      const taken = rows.filter(({ seq }) => seq !== null).map((row) => toTaken(row, false))
+      if (taken.length > 0 || request.seqs) return { taken }
+      if (rows.some(({ blocked }) => blocked > 0)) return { taken, wait: 0 }
       // Not min(due): without statistics, PostgreSQL would read all waiting tasks of the queue.
       const earliest = (routed: boolean): string =>
         `(select due from ${task} where queue = $1 and handler = $2 and routed = ${routed} and state = 0 and due > now()
         order by due, seq limit 1)`
       const [next] = await query<{ wait: number | null }>(
         `select ${toMilliseconds(`least(${earliest(true)}, ${earliest(false)}) - now()`)} as wait`,
-        [queue, handler],
+        [queue, request.handler],
       )
-      return { taken: [], wait: next?.wait ?? undefined }
+      return { taken, wait: next?.wait ?? undefined }
     },
 
     async takeSuspect({ owner, lease, attempts, except, isAlone }) {
@@ -334,12 +380,14 @@ export function createPostgresTable(
       return toFlags(held, rows)
     },
 
-    async endAttempts(owner, ends) {
-      const rows = await query<{ number: number }>(
-        // Locks rows in the order of their keys, so that two statements cannot deadlock. The lateral subquery looks up each
-        // ended attempt by the primary key. A plain join can scan the whole table while PostgreSQL has no statistics. A
-        // worker that starts later can have a name for an unhandled delivery.
-        `with ended as (
+    async endAttempts(owner, ends, isOrdered = false) {
+      const run = isOrdered ? inTurn : (end: (query: Query) => Promise<{ number: number }[]>) => end(query)
+      const rows = await run((query) =>
+        query<{ number: number }>(
+          // Locks rows in the order of their keys, so that two statements cannot deadlock. The lateral subquery looks up each
+          // ended attempt by the primary key. A plain join can scan the whole table while PostgreSQL has no statistics. A
+          // worker that starts later can have a name for an unhandled delivery.
+          `with ended as (
           select ended.*, t.owner is null as "isRecorded"
           from (
             select * from unnest($2::bigint[], $3::text[], $4::bigint[], $5::int[], $6::float8[], $7::text[], $8::int[], $9::text[])
@@ -355,22 +403,29 @@ export function createPostgresTable(
           set state = ended.state, due = ${after('ended.delay')}, owner = null, alone = false,
             attempts = coalesce(ended.attempts, t.attempts),
             errors = coalesce(ended.errors, t.errors), error_kind = coalesce(ended.kind, t.error_kind),
+            failing_since = case
+              when ended.state = 0 and t.service is not null then coalesce(t.failing_since, now())
+              when ended.state = 4 then t.failing_since end,
+            passed = t.passed and ended.state in (0, 4),
             routed = t.routed and (ended.state <> 4
               or exists (select from ${task} other where other.seq = t.seq and other.handler <> ''))
           from ended, ${DURABLE}
           where t.seq = ended.seq and t.handler = ended.handler and not "isRecorded"
-          returning ended.number
+          returning ended.number, t.seq, t.handler, t.service, ended.state
+        ), released as (
+          ${order.release('recorded', '(keys.state <> 0 or held < keys.seq)')}
         )
         select number from recorded union all select number from ended where "isRecorded"`,
-        [
-          owner,
-          ...toColumns(ends),
-          ends.map(({ end }) => stateNumber(end.state)),
-          ends.map(({ end }) => (end.state === 'waiting' ? end.delay : 0)),
-          ends.map(({ end }) => ('errors' in end ? toErrors(end.errors) : null)),
-          ends.map(({ end }) => ('attempts' in end ? end.attempts : null)),
-          ends.map(({ end }) => toKind(end)),
-        ],
+          [
+            owner,
+            ...toColumns(ends),
+            ends.map(({ end }) => stateNumber(end.state)),
+            ends.map(({ end }) => (end.state === 'waiting' ? end.delay : 0)),
+            ends.map(({ end }) => ('errors' in end ? toErrors(end.errors) : null)),
+            ends.map(({ end }) => ('attempts' in end ? end.attempts : null)),
+            ends.map(({ end }) => toKind(end)),
+          ],
+        ),
       )
       return toFlags(ends, rows)
     },
@@ -438,7 +493,8 @@ export function createPostgresTable(
       const isDone = `not exists (select from ${task} other where other.seq = t.seq and other.state <> 2)`
       const text = `delete from ${task} t ${ofDelivery(handler).replace('from', 'using')}
         and (t.state <> 1 or t.due <= clock_timestamp())
-        ${handler === undefined ? `and (t.state <> 2 or ${isDone})` : ''} returning t.seq`
+        ${handler === undefined ? `and (t.state <> 2 or ${isDone})` : ''}
+        returning t.seq, t.handler, t.service, t.state in (0, 1) as "isPending"`
       return isId(id) && (await remove(text, values)).length > 0
     },
 

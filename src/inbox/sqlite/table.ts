@@ -18,9 +18,9 @@ import {
   forEachState,
   readAnnouncement,
   readDelivery,
+  readState,
   readStrings,
   readUnhandled,
-  STATES,
   type StoredContent,
   type StoredRow,
   stateNumber,
@@ -36,6 +36,7 @@ import {
 import { watchClock } from './clock.ts'
 import type { Database, Value } from './driver.node.ts'
 import { createSqliteGenerations } from './generations.ts'
+import { createCheck, holdBlocked, KEY, type OrderedTask, passTasks, releaseNext, WINDOW } from './order.ts'
 import {
   createReclaimer,
   MAX_REMOVED,
@@ -44,26 +45,18 @@ import {
   upToBytes,
   vacuum,
 } from './reclaim-space.ts'
+import { AMONG, keysOf } from './task-keys.ts'
 import type { Transactions } from './transactions.ts'
 
 /** Maximum number of transactions that shrink the file after each purge. SQLite reuses the free pages that remain. */
 const VACUUMS_PER_PURGE = 4
 
 const ROW =
-  'seq, handler, id, state, due, attempts, errors, received, size, types, delivery.service, started, owner'
+  'seq, handler, id, state, due, attempts, errors, received, size, types, delivery.service, started, owner, passed'
 
 /** Columns of a task that a worker takes, with its content. `+ 0` turns a damaged value into a number. */
 const TAKEN = `SELECT seq, handler, id, received, types, attempts + 0 AS attempts, token + 0 AS token, alone + 0 AS alone, rerun, errors, head, body
   FROM task JOIN delivery USING (seq) LEFT JOIN content USING (seq)`
-
-/**
- * Condition for many rows. In a savepoint, each statement takes longer than the one before, so they must not be changed
- * one by one.
- */
-const AMONG = '(seq, handler) IN (SELECT value ->> 0, value ->> 1 FROM json_each(?))'
-
-const keysOf = (rows: readonly TaskKey[]): string =>
-  JSON.stringify(rows.map(({ seq, handler }) => [seq, handler]))
 
 /** True for the tasks of a delivery, or the one with a name. */
 const OF_DELIVERY = 'seq = (SELECT seq FROM delivery WHERE id = ?) AND handler = coalesce(?, handler)'
@@ -92,6 +85,7 @@ export function createSqliteTable(
   const { write, read, close } = transactions
   const readTime = watchClock(clock)
   const reclaimSpace = createReclaimer(transactions)
+  const checkHeld = createCheck()
 
   /** Selects entries in the order of `seq`. */
   const list = (db: Database, state: number | undefined, page: string, ...values: Value[]): StoredRow[] =>
@@ -193,8 +187,8 @@ export function createSqliteTable(
           const { names, isUnnamed } = routeOf(readStrings(types))
           for (const name of names)
             db.run(
-              `INSERT OR IGNORE INTO task (seq, handler, service, state, due, routed, rerun)
-               SELECT seq, ?, service, 0, due, 1, rerun FROM task WHERE seq = ? AND handler = ''`,
+              `INSERT OR IGNORE INTO task (seq, handler, service, state, due, routed, passed, rerun)
+               SELECT seq, ?, service, 0, due, 1, passed, rerun FROM task WHERE seq = ? AND handler = ''`,
               ...[name, seq],
             )
           const change = isUnnamed ? 'UPDATE task SET routed = 1' : 'DELETE FROM task'
@@ -212,28 +206,35 @@ export function createSqliteTable(
         )
       }),
 
-    take: ({ owner, handler, lease, limit, maxBytes, seqs, areNames }) =>
+    take: ({ owner, handler, lease, limit, maxBytes, seqs, areNames, order }) =>
       write((db) => {
         if (readSettings(db).paused) return { taken: [] }
         const now = readTime(db)
         const values = { owner, now, lease, isSuspect: false }
+        if (order) passTasks(db, order.hold, now)
+        checkHeld(db, now)
         const routed = areNames || createRouting(readWorkers(db, now)) ? [1] : [0, 1]
         if (seqs) {
-          const unhandled = `SELECT seq FROM task
+          const unhandled = `SELECT seq, handler, ${KEY} FROM task
             WHERE seq = ? AND handler = ? AND state = 4 AND routed IN (SELECT value FROM json_each(?))`
-          const given = seqs.filter((seq) => db.get(unhandled, seq, handler, JSON.stringify(routed)))
-          return { taken: given.map((seq) => takeTask(db, { seq, handler }, values)) }
+          const given = seqs.flatMap(
+            (seq) => db.get<OrderedTask>(unhandled, seq, handler, JSON.stringify(routed)) ?? [],
+          )
+          const free = order ? holdBlocked(db, handler, given) : given
+          return { taken: free.map((task) => takeTask(db, task, values)) }
         }
         const due = routed.flatMap((value) =>
-          db.all<Sized & { due: number }>(
-            `SELECT seq, handler, task.due + 0 AS due, size FROM task INDEXED BY task_ready JOIN delivery USING (seq)
+          db.all<Sized & OrderedTask & { due: number }>(
+            `SELECT seq, handler, task.due + 0 AS due, size, ${KEY} FROM task INDEXED BY task_ready JOIN delivery USING (seq)
              WHERE state = 0 AND handler = ? AND routed = ? ORDER BY task.due, seq LIMIT ?`,
-            ...[handler, value, limit],
+            ...[handler, value, order ? Math.max(WINDOW, limit) : limit],
           ),
         )
         const ready = due.filter(({ due }) => due <= now).sort((a, b) => a.due - b.due || a.seq - b.seq)
-        const rows = upToBytes(ready.slice(0, limit), maxBytes)
+        const free = order ? holdBlocked(db, handler, ready) : ready
+        const rows = upToBytes(free.slice(0, limit), maxBytes)
         const taken = rows.map((row) => takeTask(db, row, values))
+        if (taken.length === 0 && free.length < ready.length) return { taken, wait: 0 }
         const next = Math.min(...due.flatMap(({ due }) => (due > now ? due - now : [])))
         return { taken, wait: next === Infinity ? undefined : next }
       }),
@@ -276,7 +277,9 @@ export function createSqliteTable(
     endAttempts: (owner, ends) =>
       write((db) => {
         const now = readTime(db)
-        return ends.map((ended) => endAttempt(db, owner, ended, ended.end, now))
+        const areEnded = ends.map((ended) => endAttempt(db, owner, ended, ended.end, now))
+        releaseNext(db, ends, now, 'ended.state <> 0 OR held.seq < ended.seq')
+        return areEnded
       }),
 
     settings: () => read(readSettings),
@@ -289,8 +292,12 @@ export function createSqliteTable(
     counts: () =>
       read((db) => {
         const totals = db.all<{ state: number; number: number }>('SELECT * FROM total')
-        const counts = forEachState((name) => totals.find(({ state }) => STATES[state] === name)?.number ?? 0)
-        const [oldest] = list(db, 0, 'true ORDER BY seq LIMIT 1')
+        const counts = forEachState((name) =>
+          totals.reduce((sum, { state, number }) => sum + (readState(state) === name ? number : 0), 0),
+        )
+        const [oldest] = stateNumbers('waiting')
+          .flatMap((state) => list(db, state, 'true ORDER BY seq LIMIT 1'))
+          .sort((a, b) => a.seq - b.seq)
         return { ...counts, ...(oldest && { oldest: new Date(oldest.received) }) }
       }),
 
@@ -338,11 +345,18 @@ export function createSqliteTable(
 
     discard: (id, handler) =>
       write((db) => {
+        const now = readTime(db)
         const isDone =
           'NOT EXISTS (SELECT 1 FROM task AS other WHERE other.seq = task.seq AND other.state <> 2)'
-        const sql = `DELETE FROM task WHERE ${OF_DELIVERY} AND (state <> 1 OR due <= ?)
+        const discarded = `${OF_DELIVERY} AND (state <> 1 OR due <= ?)
           ${handler === undefined ? `AND (state <> 2 OR ${isDone})` : ''}`
-        return db.run(sql, id, handler ?? null, readTime(db)) > 0
+        const values = [id, handler ?? null, now] as const
+        releaseNext(
+          db,
+          db.all<TaskKey>(`SELECT seq, handler FROM task WHERE ${discarded} AND state < 2`, ...values),
+          now,
+        )
+        return db.run(`DELETE FROM task WHERE ${discarded}`, ...values) > 0
       }),
 
     async changeAll(change, filter, after, limit) {
@@ -446,8 +460,9 @@ function endAttempt(db: Database, owner: string, held: HeldTask, end: AttemptEnd
   const state = stateNumber(end.state)
   // A worker that starts later can have a name for an unhandled delivery.
   const changed = db.run(
-    `UPDATE task SET state = ?, due = ?, errors = coalesce(?, errors), error_kind = coalesce(?, error_kind), owner = NULL, alone = 0,
-       attempts = coalesce(?, attempts),
+    `UPDATE task SET state = ?, due = ?, errors = coalesce(?, errors), error_kind = coalesce(?, error_kind), owner = NULL,
+       alone = 0, attempts = coalesce(?, attempts), passed = passed AND ? IN (0, 4),
+       failing_since = CASE ? WHEN 0 THEN iif(service IS NULL, NULL, coalesce(failing_since, ?)) WHEN 4 THEN failing_since END,
        routed = routed AND (? <> 4 OR EXISTS (SELECT 1 FROM task AS other WHERE other.seq = task.seq AND other.handler <> ''))
      WHERE ${HELD}`,
     ...[
@@ -456,6 +471,9 @@ function endAttempt(db: Database, owner: string, held: HeldTask, end: AttemptEnd
       errors,
       toKind(end),
       'attempts' in end ? end.attempts : null,
+      state,
+      state,
+      now,
       state,
       ...heldBy(owner, held),
     ],

@@ -1,0 +1,115 @@
+import { HELD } from '../stored-row.ts'
+import type { Query } from './database.ts'
+
+/** Number of the next due tasks that a take with an order reads. */
+export const WINDOW = 200
+
+/** Maximum number of tasks that are passed at once. */
+const MAX_PASSED = 1_000
+
+/** Milliseconds between two checks of held tasks, and the maximum number of keys that each checks. */
+const [CHECK_INTERVAL, MAX_CHECKED] = [10_000, 1_000]
+
+/** The SQL of the order of services. The parameter \$1 of all statements is the queue, and \$2 of a take the handler. */
+export interface Order {
+  /** Passes the tasks that have failed for `hold` milliseconds. */
+  pass(query: Query, hold: number): Promise<void>
+  /**
+   * From time to time, releases held tasks that wait for none: those that workers without an order have left behind, and
+   * those of races with them.
+   */
+  check(query: Query): Promise<void>
+  /** SQL that releases the first held task of each key in `keys`, a table with `handler`, `service` and more. */
+  release(keys: string, condition?: string): string
+  /** CTEs of a take that hold tasks of the CTE `due`: those in the last CTE, `blocked`. */
+  holding: string
+}
+
+export function createOrder(task: string, queue: string): Order {
+  let checkAt = -Infinity
+  /** The last key that was checked. */
+  let last = { handler: '', hash: String(-(2n ** 63n)) }
+
+  /**
+   * SQL for the number of the first task with a key. A range of one hash, because PostgreSQL then uses its index, whatever
+   * its statistics are: no other one has this order.
+   */
+  const first = (handler: string, service: string, condition: string): string =>
+    `(select seq from ${task} where queue = $1 and handler = ${handler} and service = ${service} and ${condition}
+      and hashtextextended(service, 0) >= hashtextextended(${service}, 0)
+      and hashtextextended(service, 0) <= hashtextextended(${service}, 0)
+      order by hashtextextended(service, 0), seq limit 1)`
+
+  const WAITING = 'state = 0 and service is not null and not passed'
+  const ACTIVE = `active as materialized (
+    select handler, service, routed from ${task} where queue = $1 and state = 1 and service is not null and not passed
+  )`
+
+  const release: Order['release'] = (keys, condition = 'true') =>
+    `update ${task} t set state = 0, due = least(t.due, statement_timestamp())
+    from (
+      select keys.*, ${first('keys.handler', 'keys.service', `state = ${HELD}`)} as held from ${keys} keys
+    ) keys
+    where t.seq = held and t.handler = keys.handler and t.state = ${HELD} and ${condition}`
+
+  const nextKey = (handler: string, hash: string): string =>
+    `(select handler, hashtextextended(service, 0) as hash, service, seq from ${task}
+      where queue = $1 and state = ${HELD} and (handler, hashtextextended(service, 0)) > (${handler}, ${hash})
+      order by handler, hashtextextended(service, 0), seq limit 1)`
+
+  return {
+    release,
+
+    async pass(query, hold) {
+      await query(
+        `with failing as (
+          select seq, handler from ${task}
+          where queue = $1 and state = 0 and failing_since <= now() - $2::float8 * interval '1 ms' and not passed
+          order by failing_since limit ${MAX_PASSED} for update skip locked
+        ), passed as (
+          update ${task} t set passed = true from failing where t.seq = failing.seq and t.handler = failing.handler
+          returning t.handler, t.service
+        )
+        ${release('passed')}`,
+        [queue, hold],
+      )
+    },
+
+    async check(query) {
+      if (performance.now() < checkAt) return
+      checkAt = performance.now() + CHECK_INTERVAL
+      const [key] = await query<{ handler: string; hash: string; number: number }>(
+        `with recursive held as (
+          ${nextKey('$2', '$3::bigint')} union all
+          select next.* from held, lateral ${nextKey('held.handler', 'held.hash')} next
+        ), page as (
+          select * from held limit ${MAX_CHECKED}
+        ), ${ACTIVE}, released as (
+          update ${task} t set state = 0, due = least(t.due, statement_timestamp()) from page
+          where t.seq = page.seq and t.handler = page.handler and t.state = ${HELD}
+            and (page.handler, page.service) not in (select handler, service from active)
+            and (${first('page.handler', 'page.service', WAITING)} < page.seq) is not true
+        )
+        select handler, hash::text, count(*) over () as number from page
+        order by page.handler desc, page.hash desc limit 1`,
+        [queue, last.handler, last.hash],
+      )
+      last = key?.number === MAX_CHECKED ? key : { handler: '', hash: String(-(2n ** 63n)) }
+    },
+
+    // A task without a name that is not routed yet can become one of the handler.
+    holding: `${ACTIVE}, keyed as (
+      select seq, service, row_number() over (partition by service order by seq) as place
+      from due where service is not null and not passed
+    ), blocked as (
+      select seq from keyed
+      where place > 1 or service in (select service from active where handler = $2 or not routed) or least(
+        ${first('$2', 'keyed.service', WAITING)},
+        ${first('$2', 'keyed.service', `state = ${HELD}`)},
+        ${first("''", 'keyed.service', `${WAITING} and not routed`)}
+      ) < seq
+    ), held as (
+      update ${task} t set state = ${HELD} from blocked where t.seq = blocked.seq and t.handler = $2
+    )`,
+  }
+}

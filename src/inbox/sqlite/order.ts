@@ -1,0 +1,116 @@
+import type { TaskKey } from '../engine-port.ts'
+import { HELD } from '../stored-row.ts'
+import type { Database } from './driver.node.ts'
+import { AMONG, keysOf } from './task-keys.ts'
+
+/** Number of the next due tasks that a take with an order reads. */
+export const WINDOW = 200
+
+/** Maximum number of tasks that are passed at once. */
+const MAX_PASSED = 1_000
+
+/** Milliseconds between two checks of held tasks, and the maximum number of keys that each checks. */
+const [CHECK_INTERVAL, MAX_CHECKED] = [10_000, 1_000]
+
+/** A task with the key of its order: null if it is in none. */
+export interface OrderedTask extends TaskKey {
+  key: string | null
+}
+
+/** The column `key` of an {@link OrderedTask}. */
+export const KEY = 'CASE WHEN passed = 0 THEN task.service END AS key'
+
+/** Passes the tasks that have failed for `hold` milliseconds. */
+export function passTasks(db: Database, hold: number, now: number): void {
+  const failing = db.all<TaskKey>(
+    `SELECT seq, handler FROM task INDEXED BY task_failing
+     WHERE state = 0 AND failing_since IS NOT NULL AND passed = 0 AND failing_since <= ? LIMIT ?`,
+    ...[now - hold, MAX_PASSED],
+  )
+  if (failing.length === 0) return
+  db.run(`UPDATE task SET passed = 1 WHERE ${AMONG}`, keysOf(failing))
+  releaseNext(db, failing, now)
+}
+
+/** Releases the first held task of the key of each of these tasks: `held` and `ended` in a condition. */
+export function releaseNext(db: Database, ended: readonly TaskKey[], now: number, condition = '1'): void {
+  db.run(
+    `UPDATE task SET state = 0, due = min(due, ?) WHERE (seq, handler) IN (
+       SELECT (
+         SELECT CASE WHEN ${condition} THEN held.seq END FROM task AS held INDEXED BY task_held
+         WHERE held.state = ${HELD} AND held.handler = ended.handler AND held.service = ended.service
+         ORDER BY held.seq LIMIT 1
+       ), handler FROM task AS ended WHERE service IS NOT NULL AND ${AMONG})`,
+    ...[now, keysOf(ended)],
+  )
+}
+
+/**
+ * Holds those of the tasks of a handler that must wait for another one with their key. Returns the others. A task that is
+ * not routed yet can become one of the handler.
+ */
+export function holdBlocked<Task extends OrderedTask>(
+  db: Database,
+  handler: string,
+  tasks: readonly Task[],
+): Task[] {
+  const active = db.all<{ service: string }>(
+    `SELECT service FROM task INDEXED BY task_active
+     WHERE state = 1 AND service IS NOT NULL AND passed = 0 AND (handler = ? OR routed = 0)`,
+    handler,
+  )
+  const busy = new Set<string | null>(active.map(({ service }) => service))
+  const keyed = tasks.filter(({ key }) => key !== null).sort((a, b) => a.seq - b.seq)
+  const isEarlier = (index: string, condition: string): string =>
+    `EXISTS (SELECT 1 FROM task INDEXED BY ${index}
+       WHERE ${condition} AND task.service = value ->> 1 AND task.seq < value ->> 0)`
+  const isWaiting = 'state = 0 AND service IS NOT NULL AND passed = 0'
+  const waiting = db.all<{ seq: number }>(
+    `SELECT value ->> 0 AS seq FROM json_each(?1)
+     WHERE ${isEarlier('task_service', `${isWaiting} AND handler = ?2`)}
+       OR ${isEarlier('task_held', `state = ${HELD} AND handler = ?2`)}
+       OR ${isEarlier('task_service', `${isWaiting} AND handler = '' AND routed = 0`)}`,
+    ...[JSON.stringify(keyed.map(({ seq, key }) => [seq, key])), handler],
+  )
+  const late = new Set(waiting.map(({ seq }) => seq))
+  const blocked = new Set<Task>()
+  for (const task of keyed) {
+    if (busy.has(task.key) || late.has(task.seq)) blocked.add(task)
+    busy.add(task.key)
+  }
+  if (blocked.size > 0) db.run(`UPDATE task SET state = ${HELD} WHERE ${AMONG}`, keysOf([...blocked]))
+  return tasks.filter((task) => !blocked.has(task))
+}
+
+/**
+ * Returns a function that releases, from time to time, the held tasks that wait for none: those that workers without an
+ * order have left behind.
+ */
+export function createCheck(): (db: Database, now: number) => void {
+  let checkAt = -Infinity
+  let last = { handler: '', key: '' }
+  return (db, now) => {
+    if (performance.now() < checkAt) return
+    checkAt = performance.now() + CHECK_INTERVAL
+    const first: (TaskKey & { key: string })[] = []
+    for (let isLast = false; !isLast && first.length < MAX_CHECKED; ) {
+      const next = db.get<TaskKey & { key: string }>(
+        `SELECT seq, handler, service AS key FROM task INDEXED BY task_held
+         WHERE state = ${HELD} AND (handler, service) > (?, ?) ORDER BY handler, service, seq LIMIT 1`,
+        ...[last.handler, last.key],
+      )
+      isLast = next === undefined
+      last = next ?? { handler: '', key: '' }
+      if (next) first.push(next)
+    }
+    const free = [...new Set(first.map(({ handler }) => handler))].flatMap((handler) =>
+      holdBlocked(
+        db,
+        handler,
+        first.filter((task) => task.handler === handler),
+      ),
+    )
+    if (free.length > 0)
+      db.run(`UPDATE task SET state = 0, due = min(due, ?) WHERE ${AMONG}`, now, keysOf(free))
+  }
+}
