@@ -65,8 +65,7 @@ interface TakenRow extends Content, HeldTask {
 
 /** Makes tasks wait, dead letters and done ones with all their attempts. */
 const RETRY = `state = 0, due = now(), rerun = rerun or state = 2,
-  attempts = case when state in (2, 3) then 0 else attempts end,
-  failing_since = case when state in (2, 3) then null else failing_since end, passed = passed and state not in (2, 3)`
+  attempts = case when state in (2, 3) then 0 else attempts end`
 
 const toContent = (row: Content): StoredContent => ({ ...row, body: Buffer.from(row.body, 'hex') })
 
@@ -395,7 +394,7 @@ export function createPostgresTable(
             order by seq, handler
           ) ended, lateral (
             select owner from ${task}
-            where seq = ended.seq and handler = ended.handler and token = ended.token and (owner = $1 or owner is null)
+            where seq = ended.seq and handler = ended.handler and token = ended.token and (owner = $10 or owner is null)
             for update
           ) t
         ), recorded as (
@@ -417,13 +416,14 @@ export function createPostgresTable(
         )
         select number from recorded union all select number from ended where "isRecorded"`,
           [
-            owner,
+            queue,
             ...toColumns(ends),
             ends.map(({ end }) => stateNumber(end.state)),
             ends.map(({ end }) => (end.state === 'waiting' ? end.delay : 0)),
             ends.map(({ end }) => ('errors' in end ? toErrors(end.errors) : null)),
             ends.map(({ end }) => ('attempts' in end ? end.attempts : null)),
             ends.map(({ end }) => toKind(end)),
+            owner,
           ],
         ),
       )

@@ -36,8 +36,8 @@ export function watchClock(clock: () => number): (db: Database) => number {
  */
 function moveBack(db: Database, milliseconds: number): void {
   db.run(
-    'UPDATE task SET due = due - ?1, failing_since = failing_since - ?1 WHERE state IN (0, 1, 4, 5)',
-    milliseconds,
+    'UPDATE task SET due = due - ?, failing_since = failing_since - ? WHERE state IN (0, 1, 4, 5)',
+    ...[milliseconds, milliseconds],
   )
   db.run('UPDATE claim SET until = until - ? WHERE owner IS NOT NULL', milliseconds)
 }

@@ -66,11 +66,11 @@ export function holdBlocked<Task extends OrderedTask>(
        WHERE ${condition} AND task.service = value ->> 1 AND task.seq < value ->> 0)`
   const isWaiting = 'state = 0 AND service IS NOT NULL AND passed = 0'
   const waiting = db.all<{ seq: number }>(
-    `SELECT value ->> 0 AS seq FROM json_each(?1)
-     WHERE ${isEarlier('task_service', `${isWaiting} AND handler = ?2`)}
-       OR ${isEarlier('task_held', `state = ${HELD} AND handler = ?2`)}
+    `SELECT value ->> 0 AS seq FROM json_each(?)
+     WHERE ${isEarlier('task_service', `${isWaiting} AND handler = ?`)}
+       OR ${isEarlier('task_held', `state = ${HELD} AND handler = ?`)}
        OR ${isEarlier('task_service', `${isWaiting} AND handler = '' AND routed = 0`)}`,
-    ...[JSON.stringify(keyed.map(({ seq, key }) => [seq, key])), handler],
+    ...[JSON.stringify(keyed.map(({ seq, key }) => [seq, key])), handler, handler],
   )
   const late = new Set(waiting.map(({ seq }) => seq))
   const blocked = new Set<Task>()

@@ -63,8 +63,7 @@ const OF_DELIVERY = 'seq = (SELECT seq FROM delivery WHERE id = ?) AND handler =
 
 /** Makes tasks wait, dead letters and done ones with all their attempts. */
 const RETRY = `UPDATE task SET state = 0, due = ?, rerun = rerun OR state = 2,
-  attempts = CASE WHEN state IN (2, 3) THEN 0 ELSE attempts END,
-  failing_since = CASE WHEN state IN (2, 3) THEN NULL ELSE failing_since END, passed = passed AND state NOT IN (2, 3)`
+  attempts = CASE WHEN state IN (2, 3) THEN 0 ELSE attempts END`
 
 interface TakenRow extends StoredContent, HeldTask {
   attempts: number

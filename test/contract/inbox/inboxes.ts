@@ -7,6 +7,7 @@ import { describeHandling } from './handling.ts'
 import { describeLimits } from './limits.ts'
 import { describeNames } from './names.ts'
 import { describeOperating } from './operating.ts'
+import { describeOrder } from './order.ts'
 import { describePages } from './pages.ts'
 import { describeStoring } from './storing.ts'
 import { describeTiming } from './timing.ts'
@@ -30,5 +31,6 @@ export function describeInbox(kind: InboxEngineKind): void {
     describePages(kind)
     describeTriage(kind)
     describeCoalescing(kind)
+    describeOrder(kind)
   })
 }

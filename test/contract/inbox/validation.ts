@@ -111,6 +111,26 @@ export function describeValidation(kind: InboxEngineKind): void {
         async (inbox) => inbox.work(HANDLER, { coalesce: { by: 'service', wait: 60_001 } }),
         'coalesce.wait must be a whole number',
       ],
+      [
+        'order with coalesce',
+        async (inbox) => inbox.work(HANDLER, { coalesce: { by: 'service' }, order: { by: 'service' } }),
+        'give either coalesce or order, not both',
+      ],
+      [
+        'order by something else',
+        async (inbox) => inbox.work(HANDLER, { order: { by: 'tenant' as never } }),
+        "order.by must be 'service'",
+      ],
+      [
+        'order of null',
+        async (inbox) => inbox.work(HANDLER, { order: null as never }),
+        'order must be an object',
+      ],
+      [
+        'a hold of 0',
+        async (inbox) => inbox.work(HANDLER, { order: { by: 'service', hold: 0 } }),
+        'order.hold must be a whole number from 1 to 2147483647',
+      ],
       ['a missing receiver', async (inbox) => inbox.work({} as never), 'work() needs a receiver'],
       ['no receiver', async (inbox) => inbox.work(undefined as never), 'work() needs a receiver'],
     ])('rejects %s', async ([_, call, message], { open }) => {
