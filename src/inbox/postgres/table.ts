@@ -178,9 +178,9 @@ export function createPostgresTable(
           window: Math.max(WINDOW, limit),
           holding: `${order.holding},`,
           free: 'due where seq not in (select seq from blocked)',
-          counted: 'select count(*) as blocked from blocked',
+          rows: '(select count(*) as blocked from blocked) counted left join',
         }
-      : { window: limit, holding: '', free: 'due', counted: 'select 0 as blocked' }
+      : { window: limit, holding: '', free: 'due', rows: '(select 0 as blocked) counted join' }
     return run(
       `with routed as (${select('routed')}),
       unrouted as (${select(`not routed and not ($7 or ${NAMED})`)}),
@@ -200,7 +200,7 @@ export function createPostgresTable(
       )
       select seq, handler, token, attempts as attempt, id, ${toMilliseconds('received')} as received, types, errors,
         head, ${BODY}, blocked
-      from (${parts.counted}) counted left join (taken join ${delivery} using (seq)) on true order by seq`,
+      from ${parts.rows} (taken join ${delivery} using (seq)) on true order by seq`,
       [queue, handler, limit, owner, lease, maxBytes, areNames, parts.window, ...(seqs ? [seqs] : [])],
     )
   }

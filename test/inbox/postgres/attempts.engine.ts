@@ -177,7 +177,7 @@ await describeWith(POSTGRES, (connectionString) => {
     })
 
     it.each([
-      ['waiting', 0, 'state = 0 and due <= now()'],
+      ['waiting', 0, 'state = 0 and due <= statement_timestamp()'],
       ['interrupted', 1, 'with suspect as'],
       ['unhandled', 4, 'state = 4 and seq = any'],
     ])('workers that have not seen a pause yet take no %s delivery', async (_, state, part) => {

@@ -1,0 +1,88 @@
+import { createReceiver, type Delivery } from 'geohook'
+import pg from 'pg'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { until } from '../../contract/inbox/fixture.ts'
+import { KEY } from '../../helpers/deliver.ts'
+import { describeWith, POSTGRES } from '../../helpers/services.ts'
+import { editOf } from '../deliveries.ts'
+import { useSchema } from './fixture.ts'
+
+const ROOT = 'https://gis.example.com/rest/services'
+
+const orderedOf = (service: string): Delivery => ({
+  ...editOf(service),
+  events: [{ changesUrl: `${ROOT}/${service}/FeatureServer/extractChanges?serverGens=[1,2]` }] as Delivery['events'],
+})
+
+await describeWith(POSTGRES, (connectionString) => {
+  describe('the order of a service in PostgreSQL', () => {
+    const { schema, client, queueName, open } = useSchema(connectionString, 'order')
+
+    /** A receiver that adds the ids of deliveries to a list. */
+    const receiverFor = (handled: string[]) =>
+      createReceiver({ signatureKey: KEY }).onDelivery(({ id }) => void handled.push(id))
+
+    /** Returns a pool that notes the plan of each statement about tasks in a transaction. */
+    function createPlanningPool(plans: string[]): pg.Pool {
+      const pool = new pg.Pool({ connectionString })
+      onTestFinished(() => pool.end())
+      pool.on('connect', (one) => {
+        const query = one.query.bind(one) as (...args: unknown[]) => Promise<pg.QueryResult>
+        const explain = async (statement: { text: string; values?: unknown[] }) => {
+          await query('savepoint planned')
+          const text = `explain (analyze, format json) ${statement.text}`
+          plans.push(JSON.stringify((await query({ text, values: statement.values ?? [] })).rows))
+          await query('rollback to planned')
+          return query(statement)
+        }
+        one.query = ((...args: [{ text: string }]) =>
+          args.length === 1 && args[0].text.includes('inbox_task')
+            ? explain(args[0])
+            : query(...args)) as typeof one.query
+      })
+      return pool
+    }
+
+    it('reads few rows for each take when many tasks are held, also while PostgreSQL has no statistics', async () => {
+      const inbox = open()
+      await inbox.ready()
+      await client.query(`alter table ${schema}.inbox_task set (autovacuum_enabled = false)`)
+      // The first of them fails, and the others wait for it.
+      await client.query(
+        `with added as (
+          insert into ${schema}.inbox_delivery (queue, id, received, types, head, size, body)
+          select $1, md5(n::text), now(), '[]', '{}', 0, '' from generate_series(1, 20000) n returning seq
+        ) insert into ${schema}.inbox_task (seq, queue, service, state, due)
+        select seq, $1, '${ROOT}/Parcels/FeatureServer', case row_number() over (order by seq) when 1 then 0 else 5 end,
+          now() + interval '1 hour' from added`,
+        [queueName()],
+      )
+      const held = orderedOf('Parcels')
+      const others = Array.from({ length: 4 }, () => orderedOf('Streets'))
+      for (const delivery of [held, ...others]) await inbox.put(delivery)
+      const [plans, handled]: [string[], string[]] = [[], []]
+      open({ pool: createPlanningPool(plans) }).work(receiverFor(handled), { order: { by: 'service' } })
+      await until(() => handled.length === others.length)
+      expect(handled).toEqual(others.map(({ id }) => id))
+      expect(await inbox.get(held.id)).toMatchObject({ held: true })
+      const counts = plans.flatMap((plan) =>
+        [...plan.matchAll(/"(?:Actual Rows|Rows Removed by [^"]+)":\s*(\d+)/g)].map(([, rows]) =>
+          Number(rows),
+        ),
+      )
+      expect(plans.some((plan) => plan.includes('CTE blocked'))).toBe(true)
+      expect(Math.max(...counts)).toBeLessThan(1_000)
+    })
+
+    it('releases held deliveries that wait for none, also if only workers without an order are left', async () => {
+      const inbox = open()
+      const deliveries = [orderedOf('Parcels'), orderedOf('Parcels')]
+      for (const delivery of deliveries) await inbox.put(delivery)
+      await client.query(`update ${schema}.inbox_task set state = 5 where queue = $1`, [queueName()])
+      const handled: string[] = []
+      inbox.work(receiverFor(handled))
+      await until(async () => (await inbox.stats()).done === 2)
+      expect(handled).toEqual(deliveries.map(({ id }) => id))
+    })
+  })
+})
