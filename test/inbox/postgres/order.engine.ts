@@ -1,3 +1,4 @@
+import { once } from 'node:events'
 import { createReceiver, type Delivery } from 'geohook'
 import pg from 'pg'
 import { describe, expect, it, onTestFinished } from 'vitest'
@@ -11,7 +12,9 @@ const ROOT = 'https://gis.example.com/rest/services'
 
 const orderedOf = (service: string): Delivery => ({
   ...editOf(service),
-  events: [{ changesUrl: `${ROOT}/${service}/FeatureServer/extractChanges?serverGens=[1,2]` }] as Delivery['events'],
+  events: [
+    { changesUrl: `${ROOT}/${service}/FeatureServer/extractChanges?serverGens=[1,2]` },
+  ] as Delivery['events'],
 })
 
 await describeWith(POSTGRES, (connectionString) => {
@@ -72,6 +75,31 @@ await describeWith(POSTGRES, (connectionString) => {
       )
       expect(plans.some((plan) => plan.includes('CTE blocked'))).toBe(true)
       expect(Math.max(...counts)).toBeLessThan(1_000)
+    })
+
+    it('takes again after the server has ended the connection between two statements of a take', async () => {
+      const pool = new pg.Pool({ connectionString })
+      onTestFinished(() => pool.end())
+      let ended = 0
+      pool.on('connect', (one) => {
+        const query = one.query.bind(one) as (...args: unknown[]) => Promise<pg.QueryResult>
+        const end = async (statement: { text: string }) => {
+          const { rows } = await query('select pg_backend_pid() as pid')
+          const lost = once(one, 'end')
+          await client.query('select pg_terminate_backend($1)', [rows[0].pid])
+          await lost
+          return query(statement)
+        }
+        one.query = ((...args: [{ text: string }]) =>
+          args.length === 1 && args[0].text.includes('blocked as') && ended++ === 0
+            ? end(args[0])
+            : query(...args)) as typeof one.query
+      })
+      const inbox = open({ pool })
+      await inbox.put(orderedOf('Parcels'))
+      inbox.work(receiverFor([]), { order: { by: 'service' } })
+      await until(async () => (await inbox.stats()).done === 1)
+      expect(ended).toBeGreaterThan(1)
     })
 
     it('releases held deliveries that wait for none, also if only workers without an order are left', async () => {
