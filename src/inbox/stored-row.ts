@@ -13,9 +13,13 @@ export const HELD = 5
 /** The number in the column `state`. */
 export const stateNumber = (state: InboxState): number => STATES.indexOf(state)
 
-/** The numbers of a state in the column `state`, or of all states. */
-export const stateNumbers = (state: InboxState | undefined): number[] =>
-  [...STATES, 'waiting'].flatMap((name, number) => ((state ?? name) === name ? number : []))
+/** Reads the column `state`. */
+export const readState = (state: number): InboxState =>
+  state === HELD ? 'waiting' : (STATES[state] ?? 'dead')
+
+/** The numbers in the column `state`, with {@link HELD}. Without a state, those of all states. */
+export const stateNumbers = (state?: InboxState): number[] =>
+  [...STATES.keys(), HELD].filter((number) => !state || readState(number) === state)
 
 /** Calls a function for each state. */
 export const forEachState = (count: (state: InboxState) => number): Record<InboxState, number> =>
@@ -50,14 +54,6 @@ export interface StoredContent {
   head: string | null
   body: Uint8Array | null
 }
-
-/** Reads the column `state`. */
-export const readState = (state: number): InboxState =>
-  state === HELD ? 'waiting' : (STATES[state] ?? 'dead')
-
-/** The numbers in the column `state`, with {@link HELD}. Without a state, those of all states. */
-export const stateNumbers = (state?: InboxState): number[] =>
-  [...STATES.keys(), HELD].filter((number) => !state || readState(number) === state)
 
 export const toEntry = ({ state, errors, types, passed, ...row }: StoredRow): InboxEntry =>
   describeRow({

@@ -120,7 +120,10 @@ export function createPostgresTable(
     withTimeout(
       // Without the lock, two transactions could each leave the delivery to the task that the other one removes.
       inTurn(async (inside) => {
-        const removed = await inside<Row & { handler?: string; service?: string; isPending?: boolean }>(text, values)
+        const removed = await inside<Row & { handler?: string; service?: string; isPending?: boolean }>(
+          text,
+          values,
+        )
         const pending = removed.filter(({ isPending }) => isPending)
         if (pending.length > 0)
           await inside(
