@@ -1,6 +1,7 @@
 import type { Parsed, WebhookEvent } from '../payload/events.ts'
 import { parsePayload } from '../payload/parse.ts'
 import { isHidden } from '../shared/redact.ts'
+import { shellQuote } from '../shared/words.ts'
 import { type Context, deliveryPath, isoText, renderOutcome, renderTime, renderWhy } from './html/page.ts'
 import { type Html, html, renderFacts, renderTable, toSize } from './html/template.ts'
 import { findSignature, headerOf, isText, pathOf, prettyBody, textOf } from './request.ts'
@@ -278,14 +279,14 @@ function toCurl({
   const bytes = body ?? new Uint8Array()
   const isInline = isText(bytes) && bytes.length <= MAX_INLINE
   const lines = [
-    ...(isInline && bytes.length > 0 ? [`printf %s ${quote(textOf(bytes))} |`] : []),
+    ...(isInline && bytes.length > 0 ? [`printf %s ${shellQuote(textOf(bytes))} |`] : []),
     // Senders choose the method too. The options keep curl from expanding brackets and from removing dot segments.
-    `curl -X ${/^[A-Z]+$/.test(method) ? method : quote(method)} -g --path-as-is ${quote(address)}`,
+    `curl -X ${/^[A-Z]+$/.test(method) ? method : shellQuote(method)} -g --path-as-is ${shellQuote(address)}`,
     // curl removes a header without a value, unless it ends with a semicolon, and adds a missing content type.
-    ...sent.map(([name, value]) => `  -H ${quote(value === '' ? `${name};` : `${name}: ${value}`)}`),
+    ...sent.map(([name, value]) => `  -H ${shellQuote(value === '' ? `${name};` : `${name}: ${value}`)}`),
     ...(sent.some(([name]) => name.toLowerCase() === 'content-type') ? [] : [`  -H 'content-type:'`]),
     // `@-` reads the bytes from standard input, and does not take an @ or a line break in them for something else.
-    `  --data-binary ${!isInline ? quote(`@${id}.bin`) : bytes.length > 0 ? '@-' : "''"}`,
+    `  --data-binary ${!isInline ? shellQuote(`@${id}.bin`) : bytes.length > 0 ? '@-' : "''"}`,
   ]
   return lines
     .map((line, index) => (index === lines.length - 1 || line.endsWith('|') ? line : `${line} \\`))
@@ -293,9 +294,6 @@ function toCurl({
 }
 
 const MAX_INLINE = 64 * 1024
-
-/** Quotes text for a POSIX shell. */
-const quote = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`
 
 /** The tabs of a delivery, in the order of their links. */
 export const TABS: readonly Tab[] = [overview, body, headers, events, signature, attempts, curl]

@@ -1,15 +1,13 @@
-import { createHash } from 'node:crypto'
 import { type Command, InvalidArgumentError } from 'commander'
-import type { DurableInbox, InboxItem, InboxState, PurgeOptions } from '../../inbox/index.ts'
+import type { DeliveryFilter, DurableInbox, InboxItem, InboxState, PurgeOptions } from '../../inbox/index.ts'
 import type { HeaderPairs } from '../../shared/headers.ts'
 import { createRedactor } from '../../shared/redact.ts'
 import { count } from '../../shared/words.ts'
 import { type CliError, EXIT, failure, usageError } from '../errors.ts'
-import { type Capture, requireFolder, saveCapture, toCaptureFile, toCaptureJson } from '../io/captures.ts'
 import { forEachConcurrently } from '../io/concurrently.ts'
-import { CliCommand } from '../options/command.ts'
-import { duration } from '../options/values.ts'
-import { type Io, type Progress, printable } from '../terminal/io.ts'
+import { CliCommand, toFlag } from '../options/command.ts'
+import type { Io, Progress } from '../terminal/io.ts'
+import { addFilterOptions, toFilter } from './list.ts'
 import { addStoreOptions, type StoreOptions, withInbox } from './store.ts'
 
 export function deliveryId(value: string): string {
@@ -26,198 +24,160 @@ export const deliveryNotFound = (id: string): CliError =>
 export const headersOf = (io: Io, { delivery }: InboxItem): HeaderPairs =>
   createRedactor(io.secrets).headers(delivery.headers)
 
-interface TargetOptions extends StoreOptions {
-  dead?: true
-  unhandled?: true
-  handler?: string
-}
-
 /** A state whose deliveries a command can process all together. */
-type WholeState = 'dead' | 'unhandled'
+type WholeState = PurgeOptions['state']
 
-const NOUNS = {
+export type TargetOptions = StoreOptions & DeliveryFilter & { [state in WholeState]?: true } & { yes?: true }
+
+/** The states whose deliveries can be retried. */
+export const RETRIED: readonly WholeState[] = ['dead', 'unhandled']
+
+const NOUNS: Readonly<Record<WholeState, [noun: string, plural: string]>> = {
+  done: ['done delivery', 'done deliveries'],
   dead: ['dead letter', 'dead letters'],
   unhandled: ['unhandled delivery', 'unhandled deliveries'],
-} as const
+}
 
-const createCommand = (name: string, condition = ''): CliCommand =>
-  new CliCommand(name)
-    .argument('[ids...]', 'ids of the deliveries', (value: string, previous: readonly string[] = []) => [
-      ...new Set([...previous, deliveryId(value)]),
-    ])
-    .option('--dead', `${name} all dead letters${condition}`)
-    .option('--unhandled', `${name} all unhandled deliveries${condition}`)
+export function createBatchCommand(name: string, states: readonly WholeState[], condition = ''): CliCommand {
+  const command = new CliCommand(name).argument(
+    '[ids...]',
+    'ids of the deliveries',
+    (value: string, previous: readonly string[] = []) => [...new Set([...previous, deliveryId(value)])],
+  )
+  for (const state of states)
+    command.option(`--${state}`, `${name} all ${NOUNS[state][1]}, or those that match${condition}`)
+  return command.with(addFilterOptions)
+}
 
-const addHandlerOption = (command: CliCommand): CliCommand =>
-  command.option('--handler <name>', 'with ids: only for handlers with this name; "" for those without one')
+/** Either the ids that the user gave, or all deliveries of a state that match. */
+export type Targets = readonly string[] | All
+type All<State = WholeState> = DeliveryFilter & { state: State }
 
-/** Returns the state whose deliveries are all meant, or undefined if there are ids. */
-function readTargets(ids: readonly string[], options: TargetOptions): WholeState | undefined {
-  const { dead, unhandled, handler } = options
-  if ([ids.length > 0, dead, unhandled].filter(Boolean).length !== 1)
-    throw usageError('give either ids, --dead or --unhandled', HINT)
-  if (handler !== undefined && ids.length === 0) throw usageError('--handler requires ids', HINT)
-  return dead ? 'dead' : unhandled && 'unhandled'
+const isAll = (targets: Targets): targets is All => 'state' in targets
+
+/** @param withIds a condition that can go with ids */
+export function readTargets(
+  ids: readonly string[],
+  options: TargetOptions,
+  states: readonly WholeState[],
+  withIds?: keyof DeliveryFilter,
+): Targets {
+  const given = states.filter((state) => options[state])
+  const flags = states.map(toFlag).join(' or ')
+  if (given.length + Math.min(1, ids.length) !== 1)
+    throw usageError(`give either ids${states.length > 1 ? ',' : ' or'} ${flags}`, HINT)
+  const [state] = given
+  const filter = toFilter(options)
+  if (state) return { ...filter, state }
+  const name = Object.keys(filter).find((name) => name !== withIds)
+  if (name !== undefined) throw usageError(`${toFlag(name)} requires ${flags}`, HINT)
+  return ids
 }
 
 export function createInboxRetryCommand(io: Io): Command {
-  return createCommand('retry')
+  return createBatchCommand('retry', RETRIED)
     .summary('retry dead letters or unhandled deliveries')
     .description(
       'Makes dead letters, unhandled and waiting deliveries due. Dead letters get their full number of attempts ' +
         'again. The workers of the inbox handle them. The exit code is 1 if a delivery was missing, done or being handled.',
     )
-    .with(addHandlerOption)
     .with(addStoreOptions)
     .examples(
       'geohook inbox retry 5f1d0c2b9a4e4c6f8d7b3a2e1f0c9d8b --store inbox.db',
-      'geohook inbox retry --dead --store-file store.txt',
+      "geohook inbox retry --dead --error 'the map is away' --store-file store.txt",
     )
-    .action(async (ids: string[] = [], options: TargetOptions) => {
-      const state = readTargets(ids, options)
-      const applied = state
-        ? { done: await withInbox(io, options, (inbox) => inbox.retry({ state })), refused: [] }
-        : await apply(io, ids, options, 'retrying', (inbox, id) => inbox.retry(id, options.handler))
-      report(io, ids, state, applied, 'retried', options)
-    })
+    .action((ids: string[] = [], options: TargetOptions) =>
+      change(io, readTargets(ids, options, RETRIED, 'handler'), options, {
+        verbs: ['retrying', 'retried'],
+        one: (inbox, id) => inbox.retry(id, options.handler),
+        all: (inbox, all) => inbox.retry(all as All<'dead' | 'unhandled'>),
+      }),
+    )
+}
+
+export function createInboxRerunCommand(io: Io): Command {
+  return createBatchCommand('rerun', ['done'], '; requires --yes')
+    .summary('handle done deliveries again')
+    .description(
+      'Makes done deliveries due again, with their full number of attempts. The workers of the inbox handle them: ' +
+        'handlers get "rerun" in their context. The exit code is 1 if a delivery was missing or not done.',
+    )
+    .option('--yes', 'with --done: confirm that they are handled again')
+    .with(addStoreOptions)
+    .examples(
+      'geohook inbox rerun 5f1d0c2b9a4e4c6f8d7b3a2e1f0c9d8b --store inbox.db',
+      'geohook inbox rerun --done --newer-than 2h --handler erp --yes --store inbox.db',
+    )
+    .action((ids: string[] = [], options: TargetOptions) =>
+      change(io, confirmed(readTargets(ids, options, ['done'], 'handler'), options, 'handles'), options, {
+        verbs: ['rerunning', 'rerun'],
+        one: (inbox, id) => inbox.rerun(id, options.handler),
+        all: (inbox, all) => inbox.rerun(all as All<'done'>),
+      }),
+    )
 }
 
 export function createInboxDiscardCommand(io: Io): Command {
-  return createCommand('discard', '; requires --yes')
+  return createBatchCommand('discard', RETRIED, '; requires --yes')
     .summary('remove deliveries permanently')
     .description(
-      'Removes dead letters, unhandled or waiting deliveries permanently. ' +
-        'The exit code is 1 if a delivery was missing, done or being handled.',
+      'Removes dead letters, unhandled, waiting or done deliveries permanently. If the sender sends ' +
+        'one again, the inbox no longer recognizes it, and handles it. The exit code is 1 if a delivery was missing or being handled.',
     )
     .option('--yes', 'with --dead or --unhandled: confirm that they are removed')
-    .with(addHandlerOption)
     .with(addStoreOptions)
     .examples(
       'geohook inbox discard 5f1d0c2b9a4e4c6f8d7b3a2e1f0c9d8b --store inbox.db',
       'geohook inbox discard --dead --yes --store inbox.db',
     )
-    .action(async (ids: string[] = [], options: TargetOptions & { yes?: true }) => {
-      const state = readTargets(ids, options)
-      if (state && !options.yes)
-        throw usageError(`--${state} discards all ${NOUNS[state][1]} permanently`, 'Add --yes to confirm.')
-      const applied = state
-        ? // Uses purge(), because discard() would also remove a dead letter that another process has just retried.
-          { done: await withInbox(io, options, (inbox) => inbox.purge({ state })), refused: [] }
-        : await apply(io, ids, options, 'discarding', (inbox, id) => inbox.discard(id, options.handler))
-      report(io, ids, state, applied, 'discarded', options)
-    })
+    .action((ids: string[] = [], options: TargetOptions) =>
+      change(io, confirmed(readTargets(ids, options, RETRIED, 'handler'), options, 'discards'), options, {
+        verbs: ['discarding', 'discarded'],
+        one: (inbox, id) => inbox.discard(id, options.handler),
+        // Uses purge(), because discard() would also remove a dead letter that another process has just retried.
+        all: (inbox, all) => inbox.purge(all),
+      }),
+    )
+}
+
+/** @throws {CliError} exit code 2 without `--yes`, unless the user gave ids */
+function confirmed(targets: Targets, { yes }: TargetOptions, verb: string): Targets {
+  if (yes || !isAll(targets)) return targets
+  const { state, ...filter } = targets
+  const which = Object.keys(filter).length > 0 ? 'the matching' : 'all'
+  const end = state === 'done' ? 'again' : 'permanently'
+  throw usageError(`--${state} ${verb} ${which} ${NOUNS[state][1]} ${end}`, 'Add --yes to confirm.')
 }
 
 export function createInboxPurgeCommand(io: Io): Command {
   return new CliCommand('purge')
     .summary('remove all deliveries of a state')
     .description(
-      'Removes done deliveries, dead letters or unhandled deliveries permanently. ' +
+      'Removes done deliveries, dead letters or unhandled deliveries permanently: all, or those that match. ' +
         'A removed delivery is not recognized as a duplicate if it is sent again.',
     )
     .requiredChoice('--state <name>', 'state of the deliveries to remove', ['done', 'dead', 'unhandled'])
-    .option(
-      '--older-than <time>',
-      'only deliveries that ended longer ago than this, for example 90s, 15m, 12h or 7d',
-      duration,
-    )
+    .with(addFilterOptions)
     .with(addStoreOptions)
     .examples(
       'geohook inbox purge --state done --older-than 7d --store inbox.db',
       'geohook inbox purge --state dead --older-than 12h --store-file store.txt',
     )
     .action(async (options: StoreOptions & PurgeOptions) => {
-      const { state, olderThan } = options
-      const removed = await withInbox(io, options, (inbox, progress) => {
+      const { state } = options
+      const filter = toFilter(options)
+      const { olderThan: _, ...others } = filter
+      const { removed, of } = await withInbox(io, options, async (inbox, progress) => {
         progress.update(`removing ${state} deliveries`)
-        return inbox.purge({ state, olderThan })
+        return {
+          of: await countAll(inbox, { ...others, state }),
+          removed: await inbox.purge({ ...filter, state }),
+        }
       })
-      io.printResult({ removed }, `${count(removed, 'delivery', 'deliveries')} removed`)
+      const text = of === undefined ? count(removed, 'delivery', 'deliveries') : ofAll(removed, of, state)
+      io.printResult({ removed, of }, `${text} removed`)
     })
 }
-
-export function createInboxExportCommand(io: Io): Command {
-  return createCommand('export')
-    .summary('write deliveries as captures for replay')
-    .description(
-      'Writes deliveries as captures for "geohook replay": the exact bytes with their original headers. ' +
-        'The deliveries stay in the inbox, which treats a replay as a duplicate. To handle them again in the same ' +
-        'inbox, use "retry", or "discard" them before the replay. Captures of an earlier export are skipped. ' +
-        'The exit code is 1 if a delivery was not in the inbox.',
-    )
-    .option('--out <folder>', 'folder for the captures; without it, prints a single capture')
-    .with(addStoreOptions)
-    .examples(
-      'geohook inbox export --dead --out captures --store inbox.db',
-      'geohook inbox export 5f1d0c2b9a4e4c6f8d7b3a2e1f0c9d8b --store inbox.db',
-    )
-    .action(async (ids: string[] = [], options: TargetOptions & { out?: string }) => {
-      const state = readTargets(ids, options)
-      if (options.out !== undefined) return exportTo(io, options.out, ids, state, options)
-      const [id, ...rest] = ids
-      if (id === undefined || rest.length > 0)
-        throw usageError('only one capture can be printed', 'Give a folder with --out.')
-      const item = await withInbox(io, options, (inbox) => inbox.get(id))
-      if (!item) throw deliveryNotFound(id)
-      io.printJson(toCaptureJson(toCapture(io, item)))
-    })
-}
-
-async function exportTo(
-  io: Io,
-  folder: string,
-  ids: readonly string[],
-  state: WholeState | undefined,
-  options: StoreOptions,
-): Promise<void> {
-  const exported: { id: string; file: string }[] = []
-  /** Deliveries that an earlier export has already written. */
-  const alreadyThere: typeof exported = []
-  await requireFolder(folder)
-  const applied = await apply(io, state ?? ids, options, 'exporting', async (inbox, id) => {
-    const item = await inbox.get(id)
-    if (!item) return false
-    const { file, isNew } = await save(toCapture(io, item), id, folder)
-    const list = isNew ? exported : alreadyThere
-    list.push({ id, file })
-    return true
-  })
-  for (const list of [exported, alreadyThere]) list.sort((a, b) => (a.file < b.file ? -1 : 1))
-  if (!io.json) for (const { file } of exported) io.print(printable(file))
-  report(io, ids, state, applied, 'exported', {}, { exported, alreadyThere })
-}
-
-/** Saves a delivery. Every export gives it the same file name, so an existing file is from an earlier export. */
-async function save(capture: Capture, id: string, folder: string): Promise<{ file: string; isNew: boolean }> {
-  // Hashes ids in an unexpected format, so that a manipulated id in the store cannot change the path.
-  const label = /^[\da-f]{32}$/.test(id) ? id : createHash('sha256').update(id).digest('hex')
-  const file = toCaptureFile(folder, capture, label)
-  try {
-    await saveCapture(file, capture)
-    return { file, isNew: true }
-  } catch (error) {
-    const { code, message } = error as NodeJS.ErrnoException
-    if (code === 'EEXIST') return { file, isNew: false }
-    throw usageError(`cannot save in ${folder}: ${code ?? message}`, 'Give another folder.')
-  }
-}
-
-/** Inboxes store no method or URL, so captures get fixed ones: deliveries are POST, and `replay` requires a URL. */
-const toCapture = (io: Io, item: InboxItem): Capture => ({
-  receivedAt: item.receivedAt.toISOString(),
-  method: 'POST',
-  url: '/',
-  headers: headersOf(io, item).map(([name, value]) => [name, toBytes(value)] as const),
-  body: item.delivery.rawBody,
-  outcome: { status: 202 },
-})
-
-/**
- * Converts a header value to the format of captures, one character per byte. Some platforms decode header values as
- * UTF-8, so one character may need several bytes.
- */
-const toBytes = (value: string): string =>
-  /[^\0-\xff]/.test(value) ? Buffer.from(value).toString('latin1') : value
 
 /** A delivery that a command could not process. `state` is undefined if the inbox has no such delivery or fate. */
 interface RefusedDelivery {
@@ -227,33 +187,62 @@ interface RefusedDelivery {
 
 interface Applied {
   done: number
+  /** Number of deliveries in the state, if conditions selected some of them. */
+  of?: number | undefined
   refused: RefusedDelivery[]
 }
 
 /** Resolves to false if the delivery is unknown or in the wrong state. */
-type Operation = (inbox: DurableInbox, id: string) => Promise<boolean>
+type Operation<Target = string, Result = boolean> = (inbox: DurableInbox, target: Target) => Promise<Result>
+
+interface Change {
+  /** For the progress report and the result, for example `retrying` and `retried`. */
+  verbs: readonly [string, string]
+  one: Operation
+  /** Resolves with the number of deliveries. */
+  all: Operation<All, number>
+}
+
+/** Changes the named deliveries one by one, or all of a state with one call, and reports the result. */
+async function change(io: Io, targets: Targets, options: TargetOptions, change: Change): Promise<void> {
+  const { verbs, one, all } = change
+  const applied = isAll(targets)
+    ? await withInbox(io, options, async (inbox) => {
+        const of = await countAll(inbox, targets)
+        return { done: await all(inbox, targets), of, refused: [] }
+      })
+    : await apply(io, targets, options, verbs[0], one)
+  report(io, targets, applied, verbs[1], options)
+}
+
+/** Counts the deliveries of the state if there are conditions. */
+async function countAll(inbox: DurableInbox, { state, ...filter }: All): Promise<number | undefined> {
+  return Object.keys(filter).length > 0 ? (await inbox.stats())[state] : undefined
+}
 
 /**
- * Applies an operation to the named deliveries, or to all of a state.
+ * Applies an operation to the named deliveries, or to each one that matches.
  *
- * @param verb shown in the progress report, for example `retrying`
+ * @param verb shown in the progress report, for example `exporting`
  */
-async function apply(
+export async function apply(
   io: Io,
-  targets: readonly string[] | WholeState,
+  targets: Targets,
   options: TargetOptions,
   verb: string,
   operation: Operation,
 ): Promise<Applied> {
   let tried = 0
+  let of: number | undefined
   const refused: RefusedDelivery[] = []
   await withInbox(io, options, async (inbox, progress) => {
-    for await (const ids of typeof targets === 'string' ? listAll(inbox, targets) : [targets]) {
+    if (isAll(targets)) of = await countAll(inbox, targets)
+    for await (const ids of isAll(targets) ? listAll(inbox, targets) : [targets]) {
       tried += ids.length
       refused.push(...(await applyToEach(inbox, ids, operation, { progress, verb, ...options })))
     }
   })
-  return { done: tried - refused.length, refused }
+  return { done: tried - refused.length, of, refused }
 }
 
 /** Maximum number of concurrent operations. Each operation waits for a round trip to the server. */
@@ -291,42 +280,48 @@ type Exported = Record<'exported' | 'alreadyThere', { id: string; file: string }
  *
  * @param verb the past participle, for example `retried`
  */
-function report(
+export function report(
   io: Io,
-  ids: readonly string[],
-  state: WholeState | undefined,
-  { done, refused }: Applied,
+  targets: Targets,
+  { done, of, refused }: Applied,
   verb: string,
   { handler }: TargetOptions,
   lists?: Exported,
 ): void {
   // A delivery that is not named does not count as a failure if another process has just retried or removed it.
-  const failed = state ? [] : refused
+  const failed = isAll(targets) ? [] : refused
   if (failed.length > 0) io.exitCode = EXIT.failure
   const existing = new Set(lists?.alreadyThere.map(({ id }) => id))
   const processed = done - existing.size
   const rest = existing.size > 0 ? `, ${existing.size} already there` : ''
   io.printResult(
-    { ...(lists ?? { [verb]: done }), refused: failed.map(({ id, state = null }) => ({ id, state })) },
+    { ...(lists ?? { [verb]: done }), of, refused: failed.map(({ id, state = null }) => ({ id, state })) },
     () => {
-      if (state) {
-        const [noun, plural] = NOUNS[state]
-        return io.print(
-          done === 0 ? `there are no ${plural}` : `${count(processed, noun, plural)} ${verb}${rest}`,
-        )
+      if (isAll(targets)) {
+        const [noun, plural] = NOUNS[targets.state]
+        const text = of === undefined ? count(processed, noun, plural) : ofAll(processed, of, targets.state)
+        return io.print(of === undefined && done === 0 ? `there are no ${plural}` : `${text} ${verb}${rest}`)
       }
       const states = new Map(refused.map(({ id, state }) => [id, state]))
-      for (const id of ids) {
+      for (const id of targets) {
         if (existing.has(id)) io.print(`already there ${id}`)
         else if (!states.has(id)) io.print(`${io.colours.green(verb)} ${id}`)
         else io.print(`${io.colours.red(`not ${verb}`)} ${id}: ${whyRefused(states.get(id), handler)}`)
       }
       io.print(
-        io.colours.dim(`${count(processed, 'delivery', 'deliveries')} ${verb}${rest}, of ${ids.length}`),
+        io.colours.dim(`${count(processed, 'delivery', 'deliveries')} ${verb}${rest}, of ${targets.length}`),
       )
+      if (verb === 'discarded' && done > 0) io.print(io.colours.dim(FORGETS))
     },
   )
 }
+
+/** For example `12 of 300 dead letters`. */
+const ofAll = (part: number, all: number, state: WholeState): string =>
+  `${part} of ${count(Math.max(part, all), ...NOUNS[state])}`
+
+const FORGETS =
+  'if one is sent again, the inbox stores and handles it, unless it keeps the delivery for other handlers'
 
 function whyRefused(state: InboxState | undefined, handler: string | undefined): string {
   if (state === undefined) return `it is not in the inbox${handler === undefined ? '' : ' for this handler'}`
@@ -339,13 +334,13 @@ const PAGE_SIZE = 1_000
 const MAX_PASSES = 10
 
 /**
- * Yields the ids of all deliveries in a state, each id once. Lists them repeatedly until a pass finds no new id,
- * because a single pass can miss some: pages shift while other processes change deliveries.
+ * Yields the ids of all deliveries in a state that match, each id once. Lists them repeatedly until a pass finds no new
+ * id, because a single pass can miss some: pages shift while other processes change deliveries.
  */
-export async function* listAll(inbox: DurableInbox, state: InboxState): AsyncGenerator<string[], void, void> {
+export async function* listAll(inbox: DurableInbox, all: All): AsyncGenerator<string[], void, void> {
   const known = new Set<string>()
   for (let pass = 0; pass < MAX_PASSES; pass++) {
-    const ids = (await listOnce(inbox, state)).filter((id) => !known.has(id))
+    const ids = (await listOnce(inbox, all)).filter((id) => !known.has(id))
     if (ids.length === 0) return
     for (const id of ids) known.add(id)
     yield ids
@@ -353,11 +348,11 @@ export async function* listAll(inbox: DurableInbox, state: InboxState): AsyncGen
 }
 
 /** Reads all pages before it returns, because changing deliveries in between would shift the pages. */
-async function listOnce(inbox: DurableInbox, state: InboxState): Promise<string[]> {
+async function listOnce(inbox: DurableInbox, all: All): Promise<string[]> {
   const ids = new Set<string>()
   let after: string | undefined
   do {
-    const { entries, next } = await inbox.list({ state, limit: PAGE_SIZE, after })
+    const { entries, next } = await inbox.list({ ...all, limit: PAGE_SIZE, after })
     for (const { id } of entries) ids.add(id)
     after = next
   } while (after !== undefined)

@@ -10,13 +10,15 @@ import { commaList, duration, port, wholeNumber } from '../options/values.ts'
 import { type Io, printable, printableLines } from '../terminal/io.ts'
 import {
   createInboxDiscardCommand,
-  createInboxExportCommand,
   createInboxPurgeCommand,
+  createInboxRerunCommand,
   createInboxRetryCommand,
   deliveryId,
   deliveryNotFound,
   headersOf,
 } from './batch.ts'
+import { createInboxExportCommand } from './export.ts'
+import { createInboxErrorsCommand, createInboxListCommand } from './list.ts'
 import { addStoreOptions, createTables, type StoreOptions, withInbox, withStore } from './store.ts'
 
 export function createInboxCommand(io: Io): Command {
@@ -29,6 +31,7 @@ export function createInboxCommand(io: Io): Command {
     .examples(
       'geohook inbox stats --store inbox.db',
       'geohook inbox list --state dead --store inbox.db',
+      'geohook inbox errors --store inbox.db',
       'geohook inbox retry --dead --store-file store.txt',
       'geohook inbox ui --store inbox.db',
     )
@@ -38,7 +41,9 @@ export function createInboxCommand(io: Io): Command {
     .addCommand(createInboxConcurrencyCommand(io))
     .addCommand(createInboxListCommand(io))
     .addCommand(createInboxShowCommand(io))
+    .addCommand(createInboxErrorsCommand(io))
     .addCommand(createInboxRetryCommand(io))
+    .addCommand(createInboxRerunCommand(io))
     .addCommand(createInboxDiscardCommand(io))
     .addCommand(createInboxPurgeCommand(io))
     .addCommand(createInboxExportCommand(io))
@@ -148,39 +153,6 @@ function createInboxConcurrencyCommand(io: Io): Command {
 const concurrencyOf = (value: string): number | 'default' =>
   value === 'default' ? value : wholeNumber(1, 1_000)(value)
 
-const STATES: readonly InboxState[] = ['waiting', 'active', 'done', 'dead', 'unhandled']
-
-interface ListOptions extends StoreOptions {
-  state?: InboxState
-  limit: number
-  after?: string
-}
-
-function createInboxListCommand(io: Io): Command {
-  return new CliCommand('list')
-    .summary('list the deliveries of an inbox')
-    .description('Lists the deliveries of an inbox, oldest first.')
-    .choice('--state <name>', 'only deliveries in this state', STATES)
-    .option('--limit <n>', 'maximum number of deliveries, 1 to 1000', wholeNumber(1, 1_000), 100)
-    .option('--after <cursor>', 'cursor that the previous list printed, to continue after it')
-    .with(addStoreOptions)
-    .examples(
-      'geohook inbox list --state dead --store inbox.db',
-      'geohook inbox list --limit 1000 --json --store-file store.txt',
-    )
-    .action(async (options: ListOptions) => {
-      const { state, limit, after } = options
-      const page = await withInbox(io, options, (inbox) => inbox.list({ state, limit, after }))
-      if (io.json) return io.printJson(page)
-      if (page.entries.length === 0) io.print('there are no deliveries')
-      else printEntries(io, page.entries)
-      const { next } = page
-      if (next === undefined) return
-      const cursor = next.includes(' ') ? `"${next}"` : next
-      io.print(io.colours.dim(`there may be more: --after ${printable(cursor)}`))
-    })
-}
-
 function createInboxShowCommand(io: Io): Command {
   return new CliCommand('show')
     .summary('show one delivery with its headers and body')
@@ -196,30 +168,6 @@ function createInboxShowCommand(io: Io): Command {
       if (!item) throw deliveryNotFound(id)
       io.printResult(toItemJson(io, item), () => printItem(io, item))
     })
-}
-
-const COLUMNS = ['state', 'attempts', 'received', 'next or end', 'service', 'change types', 'size']
-
-const [SERVICE_LENGTH, CHANGE_TYPES_LENGTH] = [40, 60]
-
-/** The part of a service's URL that distinguishes it: `Parcels/FeatureServer`. */
-const toServicePath = (url = ''): string => url.replace(/^.*\/services\//, '')
-
-function printEntries(io: Io, entries: readonly InboxEntry[]): void {
-  const hasNames = entries.some(({ handler }) => handler !== undefined)
-  const rows = entries.map(({ id, handler = '', state, attempts, receivedAt, dueAt, endedAt, ...entry }) => [
-    io.shortened(id),
-    ...(hasNames ? [io.shortened(handler)] : []),
-    state,
-    String(attempts),
-    receivedAt.toISOString(),
-    (dueAt ?? endedAt)?.toISOString() ?? '',
-    io.shortened(toServicePath(entry.service), SERVICE_LENGTH),
-    io.shortened(entry.changeTypes.join(','), CHANGE_TYPES_LENGTH),
-    String(entry.size),
-  ])
-  const errors = entries.map(({ error = '' }) => error.replace(/\s+/g, ' ').trim())
-  io.printTable(['id', ...(hasNames ? ['handler'] : []), ...COLUMNS], rows, { head: 'error', cells: errors })
 }
 
 const MAX_PRINTED = 16 * 1024
@@ -257,7 +205,8 @@ const toMembers = (fate: InboxEntry): [state: Member, attempts: Member, ...times
   ['started', fate.startedAt?.toISOString()],
   ['worker', fate.worker],
   ['lease ends', fate.leaseEndsAt?.toISOString()],
-  ['next', fate.dueAt?.toISOString()],
+  ['next', fate.held ? 'held behind an earlier delivery of its service' : fate.dueAt?.toISOString()],
+  ['order', fate.passed && 'passed by later deliveries of its service'],
   ['ended', fate.endedAt?.toISOString()],
 ]
 

@@ -156,13 +156,12 @@ function testCommands(inbox: DurableInbox, store: string, options: string[]): vo
     ).toHaveLength(20)
 
     const [done] = (await json('list', '--state', 'done')).entries
-    for (const command of ['retry', 'discard']) {
-      const refused = await json(command, done.id, UNKNOWN_ID)
-      expect(refused).toMatchObject({
-        code: 1,
-        refused: [{ state: 'done' }, { id: UNKNOWN_ID, state: null }],
-      })
-    }
+    expect(await json('retry', done.id, UNKNOWN_ID)).toMatchObject({
+      code: 1,
+      refused: [{ state: 'done' }, { id: UNKNOWN_ID, state: null }],
+    })
+    const errors = await geohook(['inbox', 'errors', '--store', store, ...options])
+    expect(errors.stdout).toContain(`--error 'Error: the map is away' --store … ${options.join(' ')}\n`)
     expect(await json('discard', id)).toEqual({ code: 0, discarded: 1, refused: [] })
     expect(await json('retry', '--dead')).toEqual({ code: 0, retried: 19, refused: [] })
     expect(await inbox.stats()).toMatchObject({ waiting: 19, dead: 0, done: 2 })
