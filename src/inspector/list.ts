@@ -13,11 +13,14 @@ export const CHOICES: Readonly<Record<FilterName, string>> = {
 const MAX_FILTER = 256
 
 export function readFilters(query: URLSearchParams): Filters {
-  const given = ['text', ...Object.keys(CHOICES)].map((name) => [name, query.get(name)?.slice(0, MAX_FILTER)])
+  const given = ['text', 'error', ...Object.keys(CHOICES)].map((name) => [
+    name,
+    query.get(name)?.slice(0, MAX_FILTER),
+  ])
   return Object.fromEntries(given.filter(([, value]) => value))
 }
 
-function matches(row: Row, { text, ...chosen }: Filters): boolean {
+function matches(row: Row, { text, error: _, ...chosen }: Filters): boolean {
   const values = valuesOf(row)
   const isChosen = ([name, value]: [string, string]): boolean => values[name as FilterName].includes(value)
   if (!Object.entries(chosen).every(isChosen)) return false
@@ -76,7 +79,9 @@ export async function listRows(source: Source, filters: Filters, after?: string)
     next = found.next
     // With several pages, the note of one of them would be wrong.
     note =
-      page === 0 ? found.note : `The filters were applied to ${searched.toLocaleString('en')} deliveries.`
+      page === 0 || found.note === undefined
+        ? found.note
+        : `The filters were applied to ${searched.toLocaleString('en')} deliveries.`
     if (next === undefined || rows.length >= PAGE_SIZE) break
   }
   return { rows, next, note }

@@ -42,8 +42,11 @@ export interface ListQuery {
 /** A filter with a choice of values. `outcome` is the word of an outcome. */
 export type FilterName = 'service' | 'webhook' | 'type' | 'outcome'
 
-/** Filters; a missing one matches every row. `text` is text that any member of a row contains, in any case. */
-export type Filters = Partial<Record<FilterName | 'text', string>>
+/**
+ * Filters; a missing one matches every row. `text` is text that any member of a row contains, in any case. `error` is
+ * part of the error of a dead letter; only the source of an inbox applies it.
+ */
+export type Filters = Partial<Record<FilterName | 'text' | 'error', string>>
 
 export type FilterChoices = Readonly<Record<FilterName, readonly string[]>>
 
@@ -241,7 +244,7 @@ export interface PanelTools {
   /** A button, or a link to the form of the action if it has fields or a question. */
   button(action: string, entry?: string): Html
   /** Address of a page of the inspector, for example `/deliveries/7`. */
-  href(path: string): string
+  href(path: string, parameters?: Readonly<Record<string, string>>): string
   /** A time of day with the whole time as its title. */
   time(time: Date): Html
 }

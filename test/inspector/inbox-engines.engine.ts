@@ -130,7 +130,59 @@ function describePage(kind: Kind, tags: string[] = []): void {
       expect(panel.text).toContain('<dt>Unhandled</dt><dd><span class="outcome bad">2</span></dd>')
       expect(factIn(panel, 'Pending')).toMatch(/^1 of at most [\d,]+: 0 % full$/)
       expect(factIn(panel, 'Oldest waiting')).toMatch(/^received \d+ \w+ ago$/)
-      expect(panel.text).toMatch(/<code>Error: the &lt;map&gt; is away<\/code><\/a><\/th><td>2<\/td>/)
+      expect(panel.text).toMatch(
+        /<code>Error: the &lt;map&gt; is away at line 2<\/code><\/a><\/th><td><a [^>]*>2<\/a><\/td>/,
+      )
+    })
+
+    it('groups dead letters by their error, and lists, retries or discards those of one error', async () => {
+      const { inbox, dead, page } = await openFilled(kind)
+      await handleAll(inbox, 'order 12345 is unknown') // those that were waiting or unhandled
+      const panel = await page.get('/inbox')
+      const [order = '', map = ''] = [...panel.text.matchAll(/href="([^"]+)#list">[23]</g)].map(
+        ([, link]) => link,
+      )
+      expect(panel.text.indexOf('Errors of dead letters')).toBeLessThan(panel.text.indexOf('<dt>Waiting'))
+      const listed = await page.get(map.replaceAll('&amp;', '&'))
+      expect(idsIn(listed).sort()).toEqual([...dead].sort())
+      expect(listed.text).toContain('selected>Error: the &lt;map&gt; is away at line 2</option>')
+      const entry = new URLSearchParams(order.slice(2)).get('error') ?? ''
+      expect(entry).toBe('Error: order * is unknown')
+
+      const question = await page.get(`/inbox/retry-error?${new URLSearchParams({ entry })}`)
+      expect(question.text).toContain(`Retry 3 dead letters with “${entry}”, each with its full number`)
+      for (const action of ['retry-error', 'discard-error']) {
+        expect((await page.post(`/inbox/${action}`, { entry, 'form-secret': 'x' })).status).toBe(403)
+        expect((await page.post(`/inbox/${action}`, { entry: '' })).status).toBeGreaterThan(399)
+      }
+      expect(await inbox.stats()).toMatchObject({ dead: 5 })
+      const retried = await page.post('/inbox/retry-error', { entry })
+      expect(noticeIn(retried)).toBe('Retried 3 dead letters.')
+      expect(retried.text).not.toContain(entry)
+      const discarded = await page.post('/inbox/discard-error', { entry: 'Error: the <map>' })
+      expect(noticeIn(discarded)).toBe('Discarded 2 dead letters.')
+      expect(discarded.text).not.toContain('Errors of')
+      expect(await inbox.stats()).toMatchObject({ waiting: 3, dead: 0, done: 2 })
+    })
+
+    it('reruns a done delivery after a question', async () => {
+      const { inbox, done, dead, page } = await openFilled(kind)
+      const path = `/deliveries/${done[0]}`
+      expect((await page.get(`/deliveries/${dead[0]}`)).text).not.toContain('>Rerun<')
+      expect((await page.get(`${path}/rerun`)).text).toContain('Run the handlers of this delivery again')
+      expect(noticeIn(await page.post(`${path}/rerun`))).toMatch(/^The delivery waits again/)
+      expect((await inbox.get(done[0] ?? ''))?.state).toBe('waiting')
+    })
+
+    it('offers neither with an inbox of an older version', async () => {
+      const { inbox, done } = await openFilled(kind)
+      const older: Partial<DurableInbox> = { ...inbox }
+      delete older.errors
+      delete older.rerun
+      const page = await openPage(older as DurableInbox)
+      expect((await page.get('/inbox')).text).not.toContain('Errors of')
+      expect((await page.get('/inbox/retry-error?entry=a')).status).toBe(404)
+      expect((await page.get(`/deliveries/${done[0]}`)).text).not.toContain('>Rerun<')
     })
 
     it('shows that the inbox is paused, pauses it after a question, and resumes it', async () => {

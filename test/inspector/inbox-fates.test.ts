@@ -127,3 +127,14 @@ it('shows an inbox whose deliveries have no fates, as those of older versions', 
     'The delivery waits again, with its full number of attempts.',
   )
 })
+
+it.each([
+  ['Next attempt', { held: true }, 'held behind an earlier delivery of its service'],
+  ['Order', { passed: true }, 'passed by later deliveries of its service'],
+])('shows the place of a delivery in the order of its service: %s', async (name, place, text) => {
+  const inbox = createMemoryInbox()
+  const [id = ''] = await fill(inbox, payloads(1))
+  const item = { ...(await inbox.get(id)), ...place, fates: undefined }
+  const page = await openPage({ ...inbox, get: async () => item } as unknown as DurableInbox)
+  expect(factIn(await page.get(`/deliveries/${id}`), name)).toBe(text)
+})

@@ -183,7 +183,7 @@ export const panelTools = (context: Context, { name, actions }: Panel): PanelToo
     if (!action || action.isAvailable?.(entry ?? '') === false) return html``
     return actionButton(context, `/${name}/${asked}`, action, entry === undefined ? undefined : { entry })
   },
-  href: (path) => context.href(path),
+  href: context.href,
   time: renderTime,
 })
 
@@ -241,8 +241,8 @@ ${renderFacts([
 /** The filters. Their values are in the URL, so that an address can be shared. The script submits them on change. */
 async function filterForm({ source, filters, href }: Context): Promise<Html> {
   const choices = await source.filters()
-  const selects = Object.entries(CHOICES).map(([name, label]) => {
-    const values = choices[name as FilterName]
+  const selects = Object.entries({ ...CHOICES, error: 'Error' }).map(([name, label]) => {
+    const values = choices[name as FilterName] ?? []
     const current = filters[name as FilterName]
     if (values.length === 0 && current === undefined) return html``
     const all = current === undefined || values.includes(current) ? values : [current, ...values]

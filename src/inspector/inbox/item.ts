@@ -4,7 +4,7 @@ import type { StoredDelivery } from '../../receiver/types.ts'
 import { whyUnreachable } from '../../shared/connection-errors.ts'
 import { errorChain } from '../../shared/error-chain.ts'
 import type { HeaderPairs } from '../../shared/headers.ts'
-import { createRedactor } from '../../shared/redact.ts'
+import { createRedactor, type Redactor } from '../../shared/redact.ts'
 import { toDuration } from '../../shared/words.ts'
 import { arcgis, portal, service } from '../../signature/profiles.ts'
 import { InspectorError } from '../http.ts'
@@ -13,7 +13,7 @@ import type { Action, AttemptEntry, Done, Item, ItemFate, Row, SignatureFacts } 
 
 export const METHODS = ['list', 'get', 'stats', 'retry', 'discard', 'purge'] as const
 /** Methods that inboxes of older builds and of the user's own may lack. */
-export const OPTIONAL = ['pause', 'resume'] as const
+export const OPTIONAL = ['pause', 'resume', 'rerun', 'errors'] as const
 /** What the page uses of an inbox. */
 export type Store = Pick<DurableInbox, (typeof METHODS)[number]> &
   Partial<Pick<DurableInbox, (typeof OPTIONAL)[number]>>
@@ -29,7 +29,7 @@ const TONES: Readonly<Record<InboxState, AttemptEntry['tone']>> = {
 const MAX_NOTE = 200
 
 /** Knows no keys, because an inbox stores none. Hides only credentials in headers and parameters. */
-const redactor = createRedactor([])
+export const redactor: Redactor = createRedactor([])
 
 /** The fates of a delivery. Inboxes of older builds and of the user's own do not list them. */
 export const fatesOf = (item: InboxItem): readonly InboxEntry[] => item.fates ?? [item]
@@ -117,8 +117,11 @@ const fateFacts = ({
   leaseEndsAt,
   error,
   worker,
+  held,
+  passed,
 }: InboxEntry): Item['facts'] => [
-  ['Next attempt', dueAt && describeDue(dueAt)],
+  ['Next attempt', held ? 'held behind an earlier delivery of its service' : dueAt && describeDue(dueAt)],
+  ['Order', passed && 'passed by later deliveries of its service'],
   ['Ended', endedAt && `${toText(endedAt)}, ${toDuration(Date.now() - +endedAt)} ago`],
   ['Last error', state === 'done' ? error : undefined],
   ['Earlier attempts', attempts > 10 ? 'An inbox stores the last ten errors.' : undefined],
@@ -213,6 +216,17 @@ export function createActions(inbox: Store): Action<Item>[] {
             ? `The delivery waits again${describeHandlers(item)}, with its full number of attempts.`
             : `The delivery is due now${describeHandlers(item)}.`,
           'The delivery was not retried',
+        ]),
+    },
+    {
+      name: 'rerun',
+      label: 'Rerun',
+      isAvailable: ({ outcome: { word } }) => inbox.rerun !== undefined && word === 'done',
+      question: () => 'Run the handlers of this delivery again, although they have succeeded?',
+      run: (item) =>
+        apply(item, async (id) => (await inbox.rerun?.(id)) === true, [
+          'The delivery waits again, with its full number of attempts.',
+          'The delivery was not rerun',
         ]),
     },
     {

@@ -1,21 +1,34 @@
-import type { InboxState, InboxStats, PurgeOptions } from '../../inbox/durable-inbox.ts'
-import { toDuration } from '../../shared/words.ts'
+import type { InboxErrors, InboxState, InboxStats, PurgeOptions } from '../../inbox/durable-inbox.ts'
+import { toDuration, toFindable } from '../../shared/words.ts'
 import { deliveryPath } from '../html/page.ts'
 import { type Html, html, renderFacts, renderTable, toCount } from '../html/template.ts'
 import type { Panel, PanelAction, PanelTools } from '../source.ts'
-import { type Store, toHeadline } from './item.ts'
+import { redactor, type Store } from './item.ts'
 
-/** The panel of an inbox: counts, ages, rates, and the errors of dead letters. */
+/** The panel of an inbox: the errors of dead letters, counts, ages and rates. */
 export function createInboxPanel(inbox: Store, samples: Samples): Panel {
   async function readStats(): Promise<InboxStats> {
     const stats = await inbox.stats()
     samples.add(stats)
     return stats
   }
+  /** The last result, and until when it is shown, because open pages ask every second. */
+  let known: { errors: InboxErrors | undefined; until: number } | undefined
+  async function readErrors(dead: number): Promise<InboxErrors | undefined> {
+    const started = performance.now()
+    if (known && started < known.until) return known.errors
+    const errors = dead === 0 ? undefined : await inbox.errors?.()
+    const now = performance.now()
+    known = { errors, until: now + (now - started) * 20 }
+    return errors
+  }
   return {
     name: 'inbox',
     title: 'Inbox',
-    actions: createPanelActions(inbox),
+    actions: createPanelActions(inbox).map((action) => ({
+      ...action,
+      run: (...given) => action.run(...given).finally(() => (known = undefined)),
+    })),
     async summary() {
       const { waiting, active, dead, unhandled, paused } = await readStats()
       const rest = `${unhandled > 0 ? `, ${number(unhandled)} unhandled` : ''}${paused ? ', workers paused' : ''}`
@@ -23,7 +36,8 @@ export function createInboxPanel(inbox: Store, samples: Samples): Panel {
     },
     async render(tools) {
       const stats = await readStats()
-      return html`${renderStats(stats, tools)}${renderRates(samples)}${await renderErrors(inbox, stats.dead, tools)}`
+      const errors = await readErrors(stats.dead)
+      return html`${errors?.groups[0] && renderErrors(errors, stats.dead, tools)}${renderStats(stats, tools)}${renderRates(samples)}`
     },
   }
 }
@@ -76,21 +90,30 @@ ${renderFacts([
 ])}`
 }
 
-async function renderErrors(inbox: Store, dead: number, { href }: PanelTools): Promise<Html> {
-  const { errors, read } = await countErrors(inbox, dead)
-  if (errors.length === 0)
-    return html`<h3>Errors of dead letters</h3>
-<p>There are no dead letters.</p>`
-  return html`<h3>Errors of ${read < dead ? `the newest ${number(read)} of ${number(dead)} ` : ''}dead letters</h3>
-${renderTable(
-  ['Error', 'Dead letters', 'First', 'Last'],
-  errors.map(({ error, count, first, last, id }) => [
-    html`<a href="${href(deliveryPath(id))}"><code>${error}</code></a>`,
-    number(count),
-    age(first),
-    age(last),
-  ]),
-)}`
+/** Most frequent errors that the panel shows. */
+const MAX_ERRORS = 20
+
+function renderErrors({ groups, examined }: InboxErrors, dead: number, { href, button }: PanelTools): Html {
+  const shown = groups.slice(0, MAX_ERRORS)
+  const rows = shown.map(({ error, count, first, last, id }) => {
+    const filter = toFindable(error, redactor.text)
+    const title = html`<code>${redactor.text(error) || 'no error text'}</code>`
+    return [
+      html`<a href="${href(deliveryPath(id))}">${title}</a>`,
+      // The script opens links to a part of a page as a new page, so that the list and its filters change too.
+      filter === ''
+        ? number(count)
+        : html`<a href="${href('/', { error: filter })}#list">${number(count)}</a>`,
+      age(first),
+      age(last),
+      filter === '' ? '' : html`${button('retry-error', filter)} ${button('discard-error', filter)}`,
+    ]
+  })
+  const newest = examined < dead ? `the newest ${number(examined)} ` : ''
+  const more = groups.length > shown.length ? html`<p>There are further errors.</p>` : ''
+  return html`<h3>Errors of ${newest}dead letters</h3>
+${renderTable(['Error', 'Dead letters', 'First', 'Last', ''], rows)}
+${more}`
 }
 
 const age = (time: Date): string => `${toDuration(Date.now() - +time)} ago`
@@ -104,6 +127,7 @@ function createPanelActions(inbox: Store): PanelAction[] {
     retry('unhandled', 'Retry unhandled deliveries'),
     purge('unhandled', 'discard-unhandled', 'Discard all unhandled deliveries'),
     purge('done', 'purge-done', 'Remove done deliveries'),
+    ...createErrorActions(inbox),
     ...createPauseActions(inbox),
   ]
 
@@ -125,11 +149,46 @@ function createPanelActions(inbox: Store): PanelAction[] {
     return {
       name,
       label,
-      question: async () =>
-        `${verb} ${await describeAll(state)}? This cannot be undone, and the inbox then no longer recognizes duplicates of them.`,
+      question: async () => `${verb} ${await describeAll(state)}? ${FORGETS}`,
       run: async () => ({ message: `${past} ${describe(await inbox.purge({ state }), state)}.` }),
     }
   }
+}
+
+/** Actions on the dead letters with an error, which is the entry. */
+function createErrorActions(inbox: Store): PanelAction[] {
+  const { errors } = inbox
+  // An inbox without it may not know the condition, and change all dead letters.
+  if (!errors) return []
+
+  /** Another error can contain this one. */
+  async function describeAll(error: string): Promise<string> {
+    const groups = (await errors?.())?.groups.filter((group) => group.error.includes(error)) ?? []
+    return `${describe(
+      groups.reduce((sum, { count }) => sum + count, 0),
+      'dead',
+    )} with “${error}”`
+  }
+  return [
+    {
+      name: 'retry-error',
+      label: 'Retry these',
+      isOnEntry: true,
+      question: async (error) => `Retry ${await describeAll(error)}, each with its full number of attempts?`,
+      run: async (error) => ({
+        message: `Retried ${describe(await inbox.retry({ state: 'dead', error }), 'dead')}.`,
+      }),
+    },
+    {
+      name: 'discard-error',
+      label: 'Discard these',
+      isOnEntry: true,
+      question: async (error) => `Discard ${await describeAll(error)}? ${FORGETS}`,
+      run: async (error) => ({
+        message: `Discarded ${describe(await inbox.purge({ state: 'dead', error }), 'dead')}.`,
+      }),
+    },
+  ]
 }
 
 /** Actions whose buttons the content renders. */
@@ -152,50 +211,14 @@ function createPauseActions({ pause, resume }: Store): PanelAction[] {
   ]
 }
 
+const FORGETS = 'This cannot be undone, and the inbox then no longer recognizes duplicates of them.'
+
 type EndState = PurgeOptions['state']
 
 const describe = (count: number, state: EndState): string =>
   state === 'dead'
     ? toCount(count, 'dead letter')
     : toCount(count, `${state} delivery`, `${state} deliveries`)
-
-const PAGE_SIZE = 1_000
-const MAX_ERRORS = 10
-
-/** An error with the dead letters that have it. */
-interface DeadLetterError {
-  error: string
-  count: number
-  /** When the first and the last of these deliveries became a dead letter. */
-  first: Date
-  last: Date
-  /** Id of the last one. */
-  id: string
-}
-
-/**
- * Counts the errors of the newest 1,000 dead letters, the most frequent first.
- *
- * @param dead number of dead letters
- */
-async function countErrors(inbox: Store, dead: number): Promise<{ errors: DeadLetterError[]; read: number }> {
-  if (dead === 0) return { errors: [], read: 0 }
-  const { entries } = await inbox.list({ state: 'dead', limit: PAGE_SIZE, order: 'newest' })
-  const errors = new Map<string, DeadLetterError>()
-  for (const { id, error = 'no error text', endedAt, receivedAt } of entries) {
-    const time = endedAt ?? receivedAt
-    const headline = toHeadline(error)
-    const known = errors.get(headline)
-    if (!known) errors.set(headline, { error: headline, count: 1, first: time, last: time, id })
-    else {
-      known.count++
-      if (time < known.first) known.first = time
-      if (time >= known.last) Object.assign(known, { last: time, id })
-    }
-  }
-  const sorted = [...errors.values()].sort((a, b) => b.count - a.count)
-  return { errors: sorted.slice(0, MAX_ERRORS), read: entries.length }
-}
 
 /** The counts of an inbox at one time. */
 interface Sample {

@@ -56,19 +56,24 @@ export function createInboxSource(inbox: DurableInbox): Source {
 const isId = (text: string): boolean => /^[\da-f]{32}$/.test(text)
 
 /**
- * Lists the newest deliveries of each state.
+ * Lists the newest deliveries of each state, or the dead letters with an error.
  *
  * @throws {InspectorError} 400 if `after` is not the `next` of a page
  */
 async function listInbox(
   inbox: Store,
-  { limit, after, filters: { outcome, text = '' } }: ListQuery,
+  { limit, after, filters: { outcome, text = '', error } }: ListQuery,
 ): Promise<RowPage> {
   if (isId(text)) {
     const item = await inbox.get(text)
     return { rows: item ? fatesOf(item).map(toRow) : [] }
   }
   if (outcome !== undefined && !isState(outcome)) return { rows: [] }
+  if (error !== undefined) {
+    if (after !== undefined && !KEY.test(after)) throw noSuchPage()
+    const page = await inbox.list({ state: 'dead', error, limit, order: 'newest', after })
+    return { rows: page.entries.map(toRow), next: page.next }
+  }
   const counts = await inbox.stats()
   const start = after === undefined ? mapStates((state) => ({ left: counts[state] })) : readCursor(after)
   const selected = mapStates((state) => ({
@@ -88,14 +93,19 @@ const isState = (word: string): word is InboxState => (STATES as readonly string
 
 const writePosition = ({ after = '', left }: Position): string => `${left}.${after}`
 
+/** Matches the `next` of a page of the inbox. */
+const KEY = /^\d{1,15}(?: [\w.:-]{1,100})?$/
+
+const noSuchPage = (): InspectorError => new InspectorError(400, 'This page of the list does not exist.')
+
 function readCursor(after: string): Record<InboxState, Position> {
   const texts = after.split(',')
   const positions = texts.flatMap((text): Position[] => {
-    const [, left, key] = /^(\d{1,12})\.(|\d{1,15}(?: [\w.:-]{1,100})?)$/.exec(text) ?? []
-    return left === undefined ? [] : [{ left: Number(left), ...(key && { after: key }) }]
+    const [, left, key = ''] = /^(\d{1,12})\.(.*)$/.exec(text) ?? []
+    if (left === undefined || (key !== '' && !KEY.test(key))) return []
+    return [{ left: Number(left), ...(key && { after: key }) }]
   })
-  if (positions.length !== STATES.length || texts.length !== STATES.length)
-    throw new InspectorError(400, 'This page of the list does not exist.')
+  if (positions.length !== STATES.length || texts.length !== STATES.length) throw noSuchPage()
   return mapStates((state) => positions[STATES.indexOf(state)] ?? { left: 0 })
 }
 
