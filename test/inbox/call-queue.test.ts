@@ -16,7 +16,7 @@ const tick = () => new Promise((resolve) => setTimeout(resolve))
 
 /** Creates a queue whose calls run until `endAll` is called. */
 function useQueue({ concurrency = 4, isTogether = true } = {}) {
-  const work = { concurrency, wait: isTogether ? LONG : undefined }
+  const work = { concurrency, wait: isTogether ? LONG : undefined, order: undefined }
   const calls: (readonly QueuedDelivery[])[] = []
   const ends: (() => void)[] = []
   let ended = 0

@@ -199,9 +199,9 @@ export function createPostgresTable(
           started = statement_timestamp(), due = ${after('$5')}
         from sized, ${DURABLE}
         where t.seq = sized.seq and t.handler = $2 and sized.before <= $6
-        returning t.seq, t.handler, t.token, t.attempts, t.errors
+        returning t.seq, t.handler, t.token, t.attempts, t.rerun, t.errors
       )
-      select seq, handler, token, attempts as attempt, id, ${toMilliseconds('received')} as received, types, errors,
+      select seq, handler, token, attempts as attempt, rerun, id, ${toMilliseconds('received')} as received, types, errors,
         head, ${BODY}, blocked
       from ${parts.rows} (taken join ${delivery} using (seq)) on true order by seq`,
       [queue, handler, limit, owner, lease, maxBytes, areNames, parts.window, ...(seqs ? [seqs] : [])],

@@ -115,13 +115,13 @@ await describeWith(POSTGRES, (connectionString) => {
     it('uses tables of a newer version as long as they are compatible, and refuses others, also while it is open', async () => {
       const inbox = open()
       expect(await inbox.put(deliveryWithId(idOf(1)))).toBe('stored')
-      onTestFinished(() => void client.query(`update ${schema}.inbox_meta set version = 2, compatible = 2`))
+      onTestFinished(() => void client.query(`update ${schema}.inbox_meta set version = 3, compatible = 3`))
       await client.query(`update ${schema}.inbox_meta set version = 9`)
       expect(await open().put(deliveryWithId(idOf(2)))).toBe('stored')
       await client.query(`update ${schema}.inbox_meta set compatible = 9`)
       const refused = {
         code: 'config_invalid',
-        message: expect.stringMatching(new RegExp(`${schema}.* version 9.* at most 2$`)),
+        message: expect.stringMatching(new RegExp(`${schema}.* version 9.* at most 3$`)),
         hint: expect.stringContaining('Use the version of geohook'),
       }
       await expect(open().put(deliveryWithId(idOf(3)))).rejects.toMatchObject(refused)
@@ -135,7 +135,7 @@ await describeWith(POSTGRES, (connectionString) => {
         ),
       )
       await expect(inbox.stats()).rejects.toMatchObject(refused)
-      await client.query(`update ${schema}.inbox_meta set compatible = 2`)
+      await client.query(`update ${schema}.inbox_meta set compatible = 3`)
       expect(await inbox.put(deliveryWithId(idOf(5)))).toBe('stored')
     })
 

@@ -118,7 +118,7 @@ await describeWith(POSTGRES, (connectionString) => {
       expect(await versions()).toEqual([{ version: 1, compatible: 1 }])
       const inbox = open()
       await inbox.ready()
-      expect(await versions()).toEqual([{ version: 2, compatible: 2 }])
+      expect(await versions()).toEqual([{ version: 3, compatible: 3 }])
       const { rows } = await client.query('select indexname from pg_indexes where schemaname = $1', [schema])
       const indexes = rows.map(({ indexname }) => indexname)
       expect(indexes).toContain('inbox_task_ready')
@@ -169,7 +169,7 @@ await describeWith(POSTGRES, (connectionString) => {
       const inboxes = Array.from({ length: 4 }, () => open())
       for (const { waiting } of await Promise.all(inboxes.map((inbox) => inbox.stats())))
         expect(waiting).toBe(2)
-      expect(await versions()).toEqual([{ version: 2, compatible: 2 }])
+      expect(await versions()).toEqual([{ version: 3, compatible: 3 }])
       const name = `${schema}_new`
       await open({ schema: name }).ready()
       try {

@@ -128,7 +128,7 @@ describe('the file of a SQLite inbox', () => {
   it('of a newer version is used if it is compatible with this one, also while it is open', async () => {
     const older = open()
     await send(older)
-    setVersion(7, 6)
+    setVersion(8, 7)
     expect(await older.put(deliveryOf())).toBe('stored')
     await older.close()
     const inbox = open()
@@ -136,22 +136,22 @@ describe('the file of a SQLite inbox', () => {
     inbox.work({ handle: async () => {} })
     await until(async () => (await inbox.stats()).done === 3)
     await inbox.close()
-    expect(readVersion()).toEqual({ user_version: 7 })
+    expect(readVersion()).toEqual({ user_version: 8 })
   })
 
   it('is rejected from the moment when a newer version makes it incompatible with this one', async () => {
     const inbox = open()
     await send(inbox)
-    setVersion(7, 7)
+    setVersion(8, 8)
     const rejected = {
       code: 'config_invalid',
-      message: expect.stringContaining('has version 7 of the inbox tables'),
+      message: expect.stringContaining('has version 8 of the inbox tables'),
     }
     for (const stats of [inbox.stats(), open().stats()]) await expect(stats).rejects.toMatchObject(rejected)
     await expect(inbox.put(deliveryOf())).rejects.toMatchObject(rejected)
     const { number } = query('SELECT count(*) AS number FROM delivery') as { number: number }
     expect(number).toBe(1)
-    setVersion(7, 6)
+    setVersion(8, 7)
     expect(await inbox.put(deliveryOf())).toBe('stored')
   })
 
