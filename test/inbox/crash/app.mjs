@@ -11,7 +11,7 @@ const PIPE = 3
 /** Maximum milliseconds to wait until the inbox opens. The server may be down, or the machine may be slow. */
 const OPEN_TIMEOUT = 60_000
 const log = openSync(LOG, 'a')
-const write = (line) => writeSync(log, `${line} ${Date.now()}\n`)
+const write = (line) => writeSync(log, `${line} ${process.hrtime.bigint()}\n`)
 const report = (point) => writeSync(PIPE, point)
 
 /** The sender's job ids, by delivery id. */

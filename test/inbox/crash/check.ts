@@ -4,7 +4,8 @@
  *
  * A process logs `begin <id>` when a handler begins, `success <id>` or `failure <id>` just before the handler ends, and
  * `settled <id>` when the inbox reports that this end is recorded, or `dead <id>` if the delivery became a dead letter.
- * Each line ends with the number of the attempt and the time. An end without a `settled` line is called open.
+ * Each line ends with the number of the attempt and the time, in nanoseconds of the clock that all processes of the
+ * machine share. An end without a `settled` line is called open.
  *
  * - Every acknowledged delivery has a success. Otherwise it is lost.
  * - A delivery may succeed again only if its previous success is open. In addition, before the next attempt, either the

@@ -20,6 +20,7 @@ import { checkGroups, type GroupVerdict } from './check-groups.ts'
 import { startEditLoad } from './edit-load.ts'
 import { ENGINES, type Engine, type EngineName } from './engines.ts'
 import { type Load, startLoad } from './load.ts'
+import { now } from './now.ts'
 import { COALESCING_KINDS, type Kill, NAMES_KINDS, planKills, planServerKills } from './plan.ts'
 import { createRandom } from './random.ts'
 import { type Process, startReceiver } from './receiver-process.ts'
@@ -111,7 +112,7 @@ export async function runCrashes(run: Run): Promise<Verdict | GroupVerdict | Nam
       if (names && isFirst) await Promise.all([receiver.listening, once(receiver.points, 'handler')])
       announce()
       await waitFor(kill, receiver, load)
-      logFile.killedAt = Date.now()
+      logFile.killedAt = now()
       const [code, signal] = await receiver.end('SIGKILL')
       if (signal !== 'SIGKILL')
         throw new Error(`the receiver ended by itself, with ${code}:\n${receiver.errors}`)
@@ -123,12 +124,12 @@ export async function runCrashes(run: Run): Promise<Verdict | GroupVerdict | Nam
   async function killServer(): Promise<void> {
     for (const { after, down } of serverPlan) {
       await setTimeout(after)
-      const outage = { from: Date.now(), to: Infinity }
+      const outage = { from: now(), to: Infinity }
       outages.push(outage)
       await engine.server?.kill()
       await setTimeout(down)
       await engine.server?.start()
-      outage.to = Date.now()
+      outage.to = now()
     }
   }
 
