@@ -4,6 +4,7 @@
 //   npm run crash -- --engine sqlite|postgres|all --kills 100 --receivers 4 --server-kills 6 --seed 1
 //   npm run crash -- --coalesce --engine sqlite --kills 100
 //   npm run crash -- --names --engine all --kills 30 --receivers 4
+//   npm run crash -- --order --engine all --kills 20 --receivers 4
 //   npm run crash -- --catch-up --engine all --seed 1
 //
 // With several receivers, every second one is an older version of the app, which has no handler for half of the
@@ -14,6 +15,10 @@
 //
 // With --names, the app has handlers with names, and its older version has none of them. One of them often fails.
 // It checks each handler of a delivery on its own: its successes, its attempts and its dead letters.
+//
+// With --order, the deliveries are those of feature services, and each sender waits for the response before it sends its
+// next one. It also checks that each of two handlers gets the deliveries of a service one by one, in the order in which
+// they were answered. All processes run the same version of the app.
 //
 // With --catch-up, a mock is edited at random, 30 % of its deliveries are lost and its webhook is switched off now and
 // then. It checks that the handlers see every edit, and that the snapshots are exact. Half of the processes coalesce.
@@ -59,6 +64,7 @@ function readOptions() {
       seed: { type: 'string' },
       coalesce: { type: 'boolean', default: false },
       names: { type: 'boolean', default: false },
+      order: { type: 'boolean', default: false },
       'catch-up': { type: 'boolean', default: false },
     }
     const { engine, coalesce: isCoalesced, 'catch-up': isCatchUp, ...values } = parseArgs({ options }).values
@@ -74,12 +80,16 @@ function readOptions() {
     if (serverKills === undefined) throw new Error('--server-kills must be an integer from 0')
     const seed = values.seed === undefined ? toSeed(undefined) : toInteger(values.seed, 0, 2 ** 32 - 1)
     if (seed === undefined) throw new Error('--seed must be an integer from 0 to 4294967295')
-    const { names } = values
+    const { names, order } = values
     if (coalesce && names)
       throw new Error(`--${isCatchUp ? 'catch-up' : 'coalesce'} cannot be combined with --names`)
     if (coalesce && serverKills > 0)
       throw new Error(`--${isCatchUp ? 'catch-up' : 'coalesce'} cannot be combined with --server-kills`)
-    return { engine, kills, receivers, serverKills, seed, coalesce, names, isCatchUp }
+    if (order && (coalesce || names))
+      throw new Error(
+        `--order cannot be combined with --${isCatchUp ? 'catch-up' : names ? 'names' : 'coalesce'}`,
+      )
+    return { engine, kills, receivers, serverKills, seed, coalesce, names, order, isCatchUp }
   } catch (error) {
     console.error(error.message)
     process.exit(2)

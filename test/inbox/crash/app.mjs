@@ -6,7 +6,7 @@ import { setTimeout } from 'node:timers/promises'
 import { createReceiver } from 'geohook'
 import { webhook } from 'geohook/node'
 
-const { PORT, KEY, LOG, CONCURRENCY, ENTRY, FACTORY, OPTIONS, WAIT, HANDLERS } = process.env
+const { PORT, KEY, LOG, CONCURRENCY, ENTRY, FACTORY, OPTIONS, WAIT, HOLD, HANDLERS } = process.env
 const PIPE = 3
 /** Maximum milliseconds to wait until the inbox opens. The server may be down, or the machine may be slow. */
 const OPEN_TIMEOUT = 60_000
@@ -92,7 +92,8 @@ function requireWindow(event, events) {
 const windowOf = ({ changesUrl }) => JSON.parse(new URL(changesUrl).searchParams.get('serverGens'))
 
 const coalesce = WAIT ? { by: 'service', wait: Number(WAIT) } : undefined
-inbox.work(receiver, { concurrency: Number(CONCURRENCY), coalesce })
+const order = HOLD ? { by: 'service', hold: Number(HOLD) } : undefined
+inbox.work(receiver, { concurrency: Number(CONCURRENCY), coalesce, order })
 
 const receive = webhook(receiver)
 const reads = { '/stats': inbox.stats, '/fates': readFates }

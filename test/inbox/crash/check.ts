@@ -37,6 +37,11 @@ export interface Sent {
   /** True if an attempt received a 2xx response. */
   acknowledged: boolean
   changeType?: string
+  /** The feature service. */
+  service?: string
+  /** When the sender sent it first, and when it received the 2xx response. */
+  sentAt?: number
+  answeredAt?: number
 }
 
 export interface Verdict {
@@ -52,7 +57,7 @@ export interface Verdict {
 }
 
 /** One attempt to handle one delivery. */
-interface Attempt {
+export interface Attempt {
   id: string
   /** Index of the process's log in the list of logs. */
   place: number
@@ -123,7 +128,11 @@ export function check(
   }
 }
 
-function readLog({ lines }: ProcessLog, place: number, maxOpen: number) {
+export function readLog(
+  { lines }: ProcessLog,
+  place: number,
+  maxOpen: number,
+): { faults: string[]; attempts: Attempt[]; deadLetters: string[] } {
   const faults: string[] = []
   const attempts: Attempt[] = []
   const deadLetters: string[] = []

@@ -1,11 +1,12 @@
 import type { NamesVerdict, Verdict } from './check.ts'
 import type { GroupVerdict } from './check-groups.ts'
+import type { OrderVerdict } from './check-order.ts'
 import type { Run } from './run.ts'
 
 /** Formats the figures of a run in one line. */
 export function toLine(
   { engine, seed, kills, receivers = 1, serverKills = 0 }: Run,
-  verdict: Verdict | GroupVerdict | NamesVerdict,
+  verdict: Verdict | GroupVerdict | NamesVerdict | OrderVerdict,
 ): string {
   const { sent, acknowledged, handled, doubled, lost, faults } = verdict
   const figures = {
@@ -27,6 +28,7 @@ export function toLine(
       'failed attempts': verdict.failures,
       'dead letters': verdict.dead,
     }),
+    ...('waited' in verdict && { waited: verdict.waited }),
     lost: lost.length,
     faults: faults.length,
   }

@@ -17,7 +17,8 @@ import {
   type Verdict,
 } from './check.ts'
 import { checkGroups, type GroupVerdict } from './check-groups.ts'
-import { startEditLoad } from './edit-load.ts'
+import { checkOrder, type OrderVerdict } from './check-order.ts'
+import { startEditLoad, startOrderedLoad } from './edit-load.ts'
 import { ENGINES, type Engine, type EngineName } from './engines.ts'
 import { type Load, startLoad } from './load.ts'
 import { now } from './now.ts'
@@ -37,6 +38,8 @@ export interface Run {
   coalesce?: boolean
   /** True for an app whose handlers have names. Default false. */
   names?: boolean
+  /** True to keep the order of the deliveries of a feature service, for each of two handlers. Default false. */
+  order?: boolean
 }
 
 /** Number of concurrent handlers in each receiver process. */
@@ -55,6 +58,15 @@ const NAMED_HANDLERS: readonly CrashHandler[] = [
   { name: 'audit', changeType: '*', concurrency: AUDIT_CONCURRENCY },
   { name: 'mail', changeType: 'esriJobFailed', failureRate: 0.05 },
 ]
+/** Both fail, and one of them gives up soon, so that later deliveries must wait for retries and for dead letters. */
+const ORDERED_HANDLERS: readonly CrashHandler[] = [
+  { changeType: '*', failureRate: 0.05 },
+  { name: 'erp', changeType: '*', attempts: 3, failureRate: 0.2 },
+]
+/** Milliseconds between the first two attempts: long enough that others arrive, short enough for many attempts. */
+const ORDERED_RETRY_DELAY = 500
+/** Milliseconds for which a failing delivery holds the later ones: longer than any run. */
+const HOLD = 2 ** 31 - 1
 /** Number of kills between two checks of the store. Checks are rare, because a check may repair the store. */
 const CHECK_INTERVAL = 10
 /** Maximum milliseconds to wait, at the end of a run, until the inbox has no pending deliveries. */
@@ -68,35 +80,40 @@ interface LogFile {
 }
 
 /** Kills receivers repeatedly under load, lets the last receivers finish, and computes the verdict. */
-export async function runCrashes(run: Run): Promise<Verdict | GroupVerdict | NamesVerdict> {
-  const { engine: name, kills, seed, receivers = 1, serverKills = 0, coalesce = false, names = false } = run
+export async function runCrashes(run: Run): Promise<Verdict | GroupVerdict | NamesVerdict | OrderVerdict> {
+  const { engine: name, kills, seed, receivers = 1, serverKills = 0 } = run
+  const { coalesce = false, names = false, order = false } = run
+  const isNamed = names || order
   const random = createRandom(seed)
-  const plan = planKills(kills, random, coalesce ? COALESCING_KINDS : names ? NAMES_KINDS : undefined)
+  const plan = planKills(kills, random, coalesce ? COALESCING_KINDS : isNamed ? NAMES_KINDS : undefined)
   const serverPlan = planServerKills(serverKills, random)
   const logFolder = await mkdtemp(join(tmpdir(), 'geohook-crash-logs-'))
   const engine = await ENGINES[name]({ isKilled: serverKills > 0 })
   const ports: number[] = []
   while (ports.length < receivers) ports.push(await findPort())
   const balancer = await startBalancer(ports)
-  const load = (coalesce ? startEditLoad : startLoad)(`http://127.0.0.1:${balancer.port}/hook`, KEY, random)
+  const startSending = order ? startOrderedLoad : coalesce ? startEditLoad : startLoad
+  const load = startSending(`http://127.0.0.1:${balancer.port}/hook`, KEY, random)
   const logFiles: LogFile[] = []
   const outages: Outage[] = []
   const processes = new Set<Process>()
-  const handlers = names ? NAMED_HANDLERS : HANDLERS
+  const options = order ? { ...engine.options, retryDelay: ORDERED_RETRY_DELAY } : engine.options
+  const handlers = order ? ORDERED_HANDLERS : names ? NAMED_HANDLERS : HANDLERS
   /** Resolves when the first process handles deliveries. Before that, it has announced its names. */
   let announce = () => {}
   const announced = new Promise<void>((resolve) => {
     announce = resolve
   })
 
-  /** Every second process is an older version of the app. */
+  /** Every second process is an older version of the app, unless the workers coalesce or keep an order. */
   function start(port: number, slot: number): { logFile: LogFile; receiver: Process } {
     const logFile: LogFile = { path: join(logFolder, `${logFiles.length}.log`), killed: true }
     logFiles.push(logFile)
     const receiver = startReceiver({
-      ...toEnv(engine, { port, log: logFile.path }),
+      ...toEnv({ ...engine, options }, { port, log: logFile.path }),
       WAIT: coalesce ? String(WAIT) : '',
-      HANDLERS: JSON.stringify(!coalesce && slot % 2 === 1 ? OLDER_HANDLERS : handlers),
+      HOLD: order ? String(HOLD) : '',
+      HANDLERS: JSON.stringify(!coalesce && !order && slot % 2 === 1 ? OLDER_HANDLERS : handlers),
     })
     processes.add(receiver)
     return { logFile, receiver }
@@ -140,7 +157,7 @@ export async function runCrashes(run: Run): Promise<Verdict | GroupVerdict | Nam
     const sent = await load.stop()
     const url = `http://127.0.0.1:${ports[0]}`
     const stats = await drain(`${url}/stats`)
-    const fates = names ? await readFates(`${url}/fates`) : undefined
+    const fates = isNamed ? await readFates(`${url}/fates`) : undefined
     for (const { logFile, receiver } of last) {
       const [code] = await receiver.end('SIGTERM')
       if (code !== 0) throw new Error(`the receiver ended with ${code}:\n${receiver.errors}`)
@@ -149,11 +166,14 @@ export async function runCrashes(run: Run): Promise<Verdict | GroupVerdict | Nam
     await engine.requireSound()
     const logs = await Promise.all(logFiles.map(read))
     if (fates) {
-      const concurrency = CONCURRENCY + AUDIT_CONCURRENCY
+      const concurrency = CONCURRENCY + (names ? AUDIT_CONCURRENCY : 0)
       const verdict = checkNames(sent, logs, { handlers, concurrency, ...fates }, outages)
       const { dead } = verdict
       verdict.faults.push(...compare(stats, { done: fates.listed.length - dead, dead }))
-      return verdict
+      if (!order) return verdict
+      const { waited, faults } = checkOrder(sent, logs)
+      verdict.faults.push(...faults)
+      return { ...verdict, waited }
     }
     const verdict = coalesce ? checkGroups(sent, logs) : check(sent, logs, CONCURRENCY, outages)
     verdict.faults.push(...compare(stats, { done: verdict.handled, dead: 0 }))
