@@ -33,7 +33,7 @@ interface Row extends HeldTask, ReadRow {
   /** True if the current attempt is made alone. */
   isAlone: boolean
   isRerun: boolean
-  /** The key of its order. Null if it is in none. */
+  /** The key of its order. Null if it has no order. */
   key: string | null
   /** When the first attempt failed. */
   failingSince: number | null

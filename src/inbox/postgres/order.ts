@@ -15,7 +15,7 @@ export interface Order {
   /** Passes the tasks that have failed for `hold` milliseconds. */
   pass(query: Query, hold: number): Promise<void>
   /**
-   * From time to time, releases held tasks that wait for none: those that workers without an order have left behind, and
+   * From time to time, releases held tasks that wait for no other: those that workers without an order left behind, and
    * those of races with them.
    */
   check(query: Query): Promise<void>

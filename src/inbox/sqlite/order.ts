@@ -12,7 +12,7 @@ const MAX_PASSED = 1_000
 /** Milliseconds between two checks of held tasks, and the maximum number of keys that each checks. */
 const [CHECK_INTERVAL, MAX_CHECKED] = [10_000, 1_000]
 
-/** A task with the key of its order: null if it is in none. */
+/** A task with the key of its order: null if it has no order. */
 export interface OrderedTask extends TaskKey {
   key: string | null
 }
@@ -83,8 +83,8 @@ export function holdBlocked<Task extends OrderedTask>(
 }
 
 /**
- * Returns a function that releases, from time to time, the held tasks that wait for none: those that workers without an
- * order have left behind.
+ * Returns a function that releases, from time to time, the held tasks that wait for no other: those that workers without an
+ * order left behind.
  */
 export function createCheck(): (db: Database, now: number) => void {
   let checkAt = -Infinity

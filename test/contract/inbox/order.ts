@@ -171,7 +171,9 @@ export function describeOrder(kind: InboxEngineKind): void {
       },
     )
 
-    it('holds no delivery of another tenant, of another service, of several or of none', async ({ open }) => {
+    it('holds no delivery of another tenant, of another service, of several, or of an unknown one', async ({
+      open,
+    }) => {
       const inbox = open(LONG)
       const first = await put(inbox, { tenant: 'a' })
       const { begun } = work(inbox, ({ id }) => id === first && fail())

@@ -101,7 +101,7 @@ await describeWith(POSTGRES, (connectionString) => {
       expect(ended).toBeGreaterThan(1)
     })
 
-    it('releases held deliveries that wait for none, also if only workers without an order are left', async () => {
+    it('releases held deliveries that wait for no other, also if only workers without an order are left', async () => {
       const inbox = open()
       const deliveries = [orderedOf('Parcels'), orderedOf('Parcels')]
       for (const delivery of deliveries) await inbox.put(delivery)
