@@ -203,8 +203,8 @@ export interface DeliveriesTable {
    * Takes tasks that are due, and counts an attempt for each. If a worker has names, takes no delivery that has not been
    * routed.
    *
-   * @returns `wait`: milliseconds until the next delivery is due, if fewer than `limit` were taken and the time is known; 0
-   *   if tasks were held, but none taken
+   * @returns `wait`: milliseconds until the next delivery is due, if fewer than `limit` were taken and the time is known.
+   *   0 if tasks were held and nothing was taken
    */
   take(request: TakeRequest): Promise<{ taken: TakenDelivery[]; wait?: number | undefined }>
   /**

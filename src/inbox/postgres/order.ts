@@ -21,7 +21,7 @@ export interface Order {
   check(query: Query): Promise<void>
   /** SQL that releases the first held task of each key in `keys`, a table with `handler`, `service` and more. */
   release(keys: string, condition?: string): string
-  /** CTEs of a take that hold tasks of the CTE `due`: those in the last CTE, `blocked`. */
+  /** CTEs of a take that hold those tasks of the CTE `due` that must wait: the tasks in the CTE `blocked`. */
   holding: string
 }
 
@@ -31,8 +31,8 @@ export function createOrder(task: string, queue: string): Order {
   let last = { handler: '', hash: String(-(2n ** 63n)) }
 
   /**
-   * SQL for the number of the first task with a key. A range of one hash, because PostgreSQL then uses its index, whatever
-   * its statistics are: no other one has this order.
+   * SQL for the number of the first task with a key. A range of one hash, in the order of its index, so that PostgreSQL
+   * uses no other index, whatever its statistics are.
    */
   const first = (handler: string, service: string, condition: string): string =>
     `(select seq from ${task} where queue = $1 and handler = ${handler} and service = ${service} and ${condition}

@@ -83,8 +83,8 @@ export function holdBlocked<Task extends OrderedTask>(
 }
 
 /**
- * Returns a function that releases, from time to time, the held tasks that wait for no other: those that workers without an
- * order left behind.
+ * Returns a function that releases, from time to time, the held tasks that wait for no other: those that workers without
+ * an order left behind.
  */
 export function createCheck(): (db: Database, now: number) => void {
   let checkAt = -Infinity
