@@ -277,3 +277,9 @@ export interface DeliveriesTable {
   watch?(wake: () => void): { close(): void }
   close(): Promise<void>
 }
+
+/** The methods of a table for operators. Workers use the others. */
+export type OperatorMethods = Pick<
+  DeliveriesTable,
+  'list' | 'get' | 'retry' | 'rerun' | 'discard' | 'changeAll' | 'errors' | 'purge'
+>
