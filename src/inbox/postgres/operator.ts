@@ -164,7 +164,9 @@ export function createOperatorMethods({
         and (t.state <> 1 or t.due <= clock_timestamp())
         ${handler === undefined ? `and (t.state <> 2 or ${isDone})` : ''}
         returning t.seq, t.handler, t.service, t.state in (0, 1) as "isPending"`
-      return isId(id) && (await remove(text, values)).length > 0
+      const isDiscarded = isId(id) && (await remove(text, values)).length > 0
+      if (isDiscarded) notify() // a held task may be due
+      return isDiscarded
     },
 
     async changeAll(change, filter, after, limit) {

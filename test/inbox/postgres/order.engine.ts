@@ -84,7 +84,7 @@ await describeWith(POSTGRES, (connectionString) => {
         const query = one.query.bind(one) as (...args: unknown[]) => Promise<pg.QueryResult>
         const end = async (statement: { text: string }) => {
           const { rows } = await query('select pg_backend_pid() as pid')
-          const lost = new Promise((resolve) => one.on('end', resolve))
+          const lost = new Promise<void>((resolve) => one.on('end', () => resolve()))
           await client.query('select pg_terminate_backend($1)', [rows[0].pid])
           await lost
           return query(statement)
