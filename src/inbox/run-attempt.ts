@@ -1,4 +1,4 @@
-import { type GroupContext, receiverPort } from '../receiver/port.ts'
+import { ENTER, type EnterAttempt, type GroupContext, receiverPort } from '../receiver/port.ts'
 import type { HandleResult, StoredDelivery } from '../receiver/types.ts'
 import type { DeliveryHandler } from './durable-inbox.ts'
 
@@ -12,12 +12,14 @@ export interface AttemptOptions {
   handler: string
   /** As in the context of the handlers. */
   rerun?: true | undefined
+  /** Runs before the handlers. */
+  enter: EnterAttempt
   /** Maximum duration of the attempt in milliseconds. */
   timeout: number
   /** Aborts the attempt, for example because another process has taken the delivery. */
-  stop?: AbortSignal | undefined
+  stop: AbortSignal
   /** True to call `handleTogether`. Otherwise there must be only one delivery. */
-  isTogether?: boolean
+  isTogether: boolean
 }
 
 /**
@@ -29,26 +31,26 @@ export interface AttemptOptions {
 export async function runAttempt(
   receiver: DeliveryHandler,
   deliveries: readonly StoredDelivery[],
-  { attempt, tokens, handler, rerun, timeout, stop, isTogether = false }: AttemptOptions,
+  { attempt, tokens, handler, rerun, enter, timeout, stop, isTogether }: AttemptOptions,
 ): Promise<HandleResult[]> {
   const controller = new AbortController()
   const { signal } = controller
-  const onStop = () => controller.abort(stop?.reason)
+  const onStop = () => controller.abort(stop.reason)
   const timer = setTimeout(() => {
     controller.abort(new DOMException(`the handlers took more than ${timeout} ms`, 'TimeoutError'))
   }, timeout)
   const aborted = new Promise<never>((_, reject) => {
     signal.addEventListener('abort', () => reject(signal.reason), { once: true })
   })
-  if (stop?.aborted) onStop()
-  stop?.addEventListener('abort', onStop, { once: true })
+  stop.addEventListener('abort', onStop, { once: true })
   try {
-    const handling = handle(receiver, deliveries, { signal, attempt, tokens, handler, rerun }, isTogether)
+    const context = { signal, attempt, tokens, handler, rerun, [ENTER]: enter }
+    const handling = handle(receiver, deliveries, context, isTogether)
     const results = await Promise.race([aborted, handling])
     return deliveries.map((_, index) => (results[index] === 'unhandled' ? 'unhandled' : 'handled'))
   } finally {
     clearTimeout(timer)
-    stop?.removeEventListener('abort', onStop)
+    stop.removeEventListener('abort', onStop)
   }
 }
 

@@ -1,5 +1,5 @@
 import { isPermanent, requestedDelay } from '../receiver/failures.ts'
-import { receiverPort } from '../receiver/port.ts'
+import { type EnterAttempt, receiverPort } from '../receiver/port.ts'
 import type { HandlerOptions } from '../receiver/types.ts'
 import { createBatches } from './batches.ts'
 import { type CallQueue, createCallQueue, type QueuedDelivery } from './call-queue.ts'
@@ -16,6 +16,8 @@ import { addError } from './stored-row.ts'
 export interface TableAttemptsOptions {
   table: DeliveriesTable
   receiver: DeliveryHandler
+  /** Runs before the handlers. */
+  enter: EnterAttempt
   work: WorkConfig
   config: InboxConfig
   clock: () => number
@@ -33,6 +35,9 @@ const LOST = 'another process has taken the delivery over'
 
 /** Maximum number of calls whose ends are recorded at once. */
 const MAX_RECORDED = 100
+
+/** Milliseconds until a failed call of the store is retried. */
+const RETRY_DELAY = 250
 
 /** An estimate of the size of the errors of a failed attempt in bytes. */
 const MAX_ERROR_BYTES = 4_000
@@ -55,7 +60,7 @@ export interface TableAttempts {
 }
 
 export function createTableAttempts(options: TableAttemptsOptions): TableAttempts {
-  const { table, receiver, work, config, clock, inProgress, owner, handover, onEnd } = options
+  const { table, receiver, enter, work, config, clock, inProgress, owner, handover, onEnd } = options
   const { lease, notify } = config
   const attempts = new Map<string, Attempt>()
   let closed = false
@@ -66,8 +71,7 @@ export function createTableAttempts(options: TableAttemptsOptions): TableAttempt
   function callsOf(handler: string): CallQueue<Attempt> {
     const { concurrency } = optionsOf(handler)
     if (concurrency === undefined) return shared
-    const known = own.get(handler)
-    const calls = known ?? createCallQueue<Attempt>({ work: { ...work, concurrency }, run, onEnd })
+    const calls = own.get(handler) ?? createCallQueue<Attempt>({ work: { ...work, concurrency }, run, onEnd })
     own.set(handler, calls)
     return calls
   }
@@ -77,11 +81,18 @@ export function createTableAttempts(options: TableAttemptsOptions): TableAttempt
 
   const maxAttempts = (handler: string): number => optionsOf(handler).attempts ?? config.attempts
 
-  const retries: RetryStoreOptions = {
-    onError: (error) => notify('trouble', { error }),
-    isClosed: () => closed,
-    limit: lease,
-    clock,
+  /** Calls the store until it succeeds. Resolves with undefined if the inbox is closed and the store keeps failing. */
+  async function retryStore<Result>(call: () => Promise<Result>): Promise<Result | undefined> {
+    const started = clock()
+    for (;;) {
+      try {
+        return await call()
+      } catch (error) {
+        notify('trouble', { error })
+        if (closed && clock() - started > lease) return undefined
+        await new Promise((resolve) => setTimeout(resolve, RETRY_DELAY))
+      }
+    }
   }
 
   /** An attempt that does not run, because the last one was interrupted, has the number of the last one. */
@@ -95,9 +106,8 @@ export function createTableAttempts(options: TableAttemptsOptions): TableAttempt
   const record = createBatches<readonly EndedAttempt[], readonly boolean[] | undefined>(
     { items: MAX_RECORDED, inFlight: 1 },
     async (calls) => {
-      const recorded = await retryStore(
-        () => table.endAttempts(owner, calls.flat(), work.order !== undefined),
-        retries,
+      const recorded = await retryStore(() =>
+        table.endAttempts(owner, calls.flat(), work.order !== undefined),
       )
       return calls.map((ends) => recorded?.splice(0, ends.length))
     },
@@ -156,11 +166,11 @@ export function createTableAttempts(options: TableAttemptsOptions): TableAttempt
     const tasks = members.map((member) =>
       isOver(member) ? { ...member.taken, changeTypes: [] } : member.taken,
     )
-    const areOthers = await retryStore(() => handover.areOthers(tasks), retries)
+    const areOthers = await retryStore(() => handover.areOthers(tasks))
     const given = members.filter((_, index) => areOthers?.[index])
     if (given.length === 0) return members
     const [suspect] = given.filter(({ taken }) => taken.isSuspect)
-    if (suspect) await retryStore(() => handover.leave(suspect.taken), retries)
+    if (suspect) await retryStore(() => handover.leave(suspect.taken))
     const errors = suspect ? new Map<Attempt, Error>() : await recordEnds(given, toUnhandled)
     for (const member of given) {
       const error = errors.get(member)
@@ -174,7 +184,7 @@ export function createTableAttempts(options: TableAttemptsOptions): TableAttempt
   async function startAlone(members: readonly Attempt[]): Promise<boolean> {
     const [suspect] = members.filter(({ taken }) => taken.isSuspect)
     if (!suspect) return true
-    if (await retryStore(() => table.startAlone(owner, suspect.taken, lease), retries)) return true
+    if (await retryStore(() => table.startAlone(owner, suspect.taken, lease))) return true
     endUnstarted(suspect, new Error(LOST))
     return false
   }
@@ -183,7 +193,7 @@ export function createTableAttempts(options: TableAttemptsOptions): TableAttempt
   async function keepHeld(members: readonly Attempt[]): Promise<Attempt[]> {
     const isUnsure = ({ lost, heldAt }: Attempt) => !lost && ageOf(heldAt) > lease
     do {
-      const isRenewed = await retryStore(renew, retries)
+      const isRenewed = await retryStore(renew)
       if (!isRenewed)
         for (const member of members) member.lost ??= new Error('the lease could not be renewed')
     } while (members.some(isUnsure))
@@ -207,6 +217,7 @@ export function createTableAttempts(options: TableAttemptsOptions): TableAttempt
       tokens,
       handler,
       rerun: isRerun || undefined,
+      enter,
       timeout: optionsOf(handler).timeout ?? config.timeout,
       stop,
       isTogether: work.wait !== undefined,
@@ -226,8 +237,8 @@ export function createTableAttempts(options: TableAttemptsOptions): TableAttempt
     attempts: isSuspect ? attempt : attempt - 1,
   })
 
-  const isLast = ({ taken: { attempt, damage, handler } }: Attempt): boolean =>
-    damage !== undefined || attempt >= maxAttempts(handler)
+  const isLast = (member: Attempt): boolean =>
+    isOver(member) || member.taken.attempt === maxAttempts(member.handler)
 
   /**
    * Records the ends of attempts. Without a recorded success, the deliveries are handled again. Resolves with the
@@ -286,18 +297,28 @@ export function createTableAttempts(options: TableAttemptsOptions): TableAttempt
     maxAttempts,
 
     begin(taken, heldAt, leave) {
-      const name = taskName(taken.delivery.id, taken.handler)
-      const begun = createAttempt(taken, heldAt, () => {
+      const { delivery, handler, attempt, isSuspect, isRerun, damage } = taken
+      const name = taskName(delivery.id, handler)
+      const isAlone = isSuspect || isRerun || attempt > 1 || damage !== undefined
+      let resolveEnded = () => {}
+      const ended = new Promise<void>((resolve) => {
+        resolveEnded = resolve
+      })
+      const end = () => {
         attempts.delete(name)
         inProgress.delete(name)
         leave()
-      })
+        resolveEnded()
+      }
+      const begun: Attempt = { taken, heldAt, delivery, handler, isAlone, ended, end }
       attempts.set(name, begun)
       inProgress.add(name)
-      callsOf(taken.handler).add(begun)
+      callsOf(handler).add(begun)
     },
 
-    renew: () => renew().then(() => {}, retries.onError),
+    async renew() {
+      await renew().catch((error) => notify('trouble', { error }))
+    },
 
     async close() {
       closed = true
@@ -318,57 +339,6 @@ interface Attempt extends QueuedDelivery {
   lost?: Error
   ended: Promise<void>
   end(): void
-}
-
-/** @param onEnd called when the attempt has ended */
-function createAttempt(taken: TakenDelivery, heldAt: number, onEnd: () => void): Attempt {
-  const { delivery, handler, attempt, isSuspect, isRerun, damage } = taken
-  let resolveEnded = () => {}
-  const ended = new Promise<void>((resolve) => {
-    resolveEnded = resolve
-  })
-  const end = () => {
-    onEnd()
-    resolveEnded()
-  }
-  return {
-    taken,
-    heldAt,
-    delivery,
-    handler,
-    isAlone: isSuspect || isRerun || attempt > 1 || damage !== undefined,
-    ended,
-    end,
-  }
-}
-
-/** Milliseconds until a failed call of the store is retried. */
-const RETRY_DELAY = 250
-
-interface RetryStoreOptions {
-  /** Called after each failed call. */
-  onError(error: unknown): void
-  isClosed(): boolean
-  /** Milliseconds for which calls are retried after the inbox was closed. */
-  limit: number
-  clock(): number
-}
-
-/** Calls the store until it succeeds. Resolves with undefined if the inbox is closed and the store keeps failing. */
-async function retryStore<Result>(
-  call: () => Promise<Result>,
-  { onError, isClosed, limit, clock }: RetryStoreOptions,
-): Promise<Result | undefined> {
-  const started = clock()
-  for (;;) {
-    try {
-      return await call()
-    } catch (error) {
-      onError(error)
-      if (isClosed() && clock() - started > limit) return undefined
-      await new Promise((resolve) => setTimeout(resolve, RETRY_DELAY))
-    }
-  }
 }
 
 /** A handler can request at most this many times the maximum delay. */

@@ -1,5 +1,4 @@
 import { configInvalid } from '../errors.ts'
-import { ENTER, type EnterAttempt, RECEIVER_PORT, type ReceiverPort, receiverPort } from '../receiver/port.ts'
 import type { DeliveryHandler, DurableInbox, Workers } from './durable-inbox.ts'
 import type { DeliveriesTable, EndState, TaskChange, TaskFilter, TaskKey } from './engine-port.ts'
 import { createGenerations } from './generations.ts'
@@ -107,14 +106,7 @@ export function createTableInbox(
     work(receiver, options) {
       const work = readWorkOptions(receiver, options)
       if (closed) throw configInvalid('the inbox is closed')
-      const workers = startTableWorkers({
-        table,
-        receiver: withEnter(receiver, enter),
-        work,
-        config,
-        clock,
-        inProgress,
-      })
+      const workers = startTableWorkers({ table, receiver, enter, work, config, clock, inProgress })
       const sweep = startRetentionSweep(table, config)
       watching ??= table.watch?.(wakeWorkers)
       const started: Workers & { wake(): void } = {
@@ -166,15 +158,4 @@ export function createTableInbox(
       await table.close()
     },
   }
-}
-
-/** Makes the attempts of a receiver wait for copies of their services. */
-function withEnter(receiver: DeliveryHandler, enter: EnterAttempt): DeliveryHandler {
-  const port = receiverPort(receiver as unknown)
-  const add = <Context extends object>(context?: Context) => ({ ...(context as Context), [ENTER]: enter })
-  const handle: DeliveryHandler['handle'] = (stored, context) => receiver.handle(stored, add(context))
-  if (!port) return { handle }
-  const handleTogether: ReceiverPort['handleTogether'] = (stored, context) =>
-    port.handleTogether(stored, add(context))
-  return Object.assign({ handle }, { [RECEIVER_PORT]: { ...port, handleTogether } })
 }
