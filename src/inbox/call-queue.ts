@@ -59,12 +59,14 @@ export function createCallQueue<Member extends QueuedDelivery>(
   const { work, run, onEnd } = options
   const { wait } = work
   /** Groups that accept further deliveries, by service. */
-  const open = new Map<string, Call<Member>>()
+  const open = new Map<string | undefined, Call<Member>>()
   /** Calls that may begin, in order. Groups among them can still be open. */
   const ready = new Set<Call<Member>>()
-  const busyServices = new Set<string>()
+  const busyServices = new Set<string | undefined>()
   const total = { calls: 0, members: 0, bytes: 0 }
   let isFlushed = false
+
+  const isOpen = (call: Call<Member>): boolean => open.get(call.service) === call
 
   function addToGroup(member: Member, service: string): void {
     const { length } = member.delivery.rawBody
@@ -86,7 +88,7 @@ export function createCallQueue<Member extends QueuedDelivery>(
 
   /** Keeps further deliveries out of a group. */
   function close(group: Call<Member>): void {
-    open.delete(group.service ?? '')
+    open.delete(group.service)
     makeReady(group)
   }
 
@@ -100,12 +102,10 @@ export function createCallQueue<Member extends QueuedDelivery>(
     for (const call of ready) {
       if (total.calls >= work.concurrency) return
       const { service } = call
-      if (service !== undefined && busyServices.has(service)) continue
+      if (busyServices.has(service)) continue
       ready.delete(call)
-      if (service !== undefined) {
-        busyServices.add(service)
-        if (open.get(service) === call) open.delete(service)
-      }
+      if (isOpen(call)) open.delete(service)
+      if (service !== undefined) busyServices.add(service)
       void begin(call)
     }
   }
@@ -116,16 +116,9 @@ export function createCallQueue<Member extends QueuedDelivery>(
     total.calls--
     total.members -= members.length
     total.bytes -= bytes
-    if (service !== undefined) busyServices.delete(service)
+    busyServices.delete(service)
     beginCalls()
     onEnd()
-  }
-
-  /** Number of calls in `ready` that accept no further deliveries. */
-  function countClosed(): number {
-    let closed = 0
-    for (const call of ready) if (call.service === undefined || open.get(call.service) !== call) closed++
-    return closed
   }
 
   return {
@@ -136,7 +129,8 @@ export function createCallQueue<Member extends QueuedDelivery>(
       const maxBytes = MAX_TAKEN_BYTES - total.bytes
       // While all calls are in use, a group takes only a few deliveries in advance. Otherwise, every call in `ready`
       // waits for a call of its service, so take more: they may belong to other services.
-      const isFull = wait !== undefined && total.calls >= concurrency && countClosed() >= concurrency
+      const closed = [...ready].filter((call) => !isOpen(call)).length
+      const isFull = wait !== undefined && total.calls >= concurrency && closed >= concurrency
       return { limit: isFull || maxBytes <= 0 ? 0 : Math.max(0, Math.min(free, MAX_TAKEN_AT_ONCE)), maxBytes }
     },
 
@@ -159,7 +153,10 @@ export function createCallQueue<Member extends QueuedDelivery>(
         call.bytes -= bytes
         total.members--
         total.bytes -= bytes
-        if (call.members.length === 0) discard(call)
+        if (call.members.length > 0) return true
+        clearTimeout(call.timer)
+        ready.delete(call)
+        if (isOpen(call)) open.delete(call.service)
         return true
       }
       return false
@@ -169,11 +166,5 @@ export function createCallQueue<Member extends QueuedDelivery>(
       isFlushed = true
       for (const group of open.values()) makeReady(group)
     },
-  }
-
-  function discard(call: Call<Member>): void {
-    clearTimeout(call.timer)
-    ready.delete(call)
-    if (call.service !== undefined && open.get(call.service) === call) open.delete(call.service)
   }
 }
