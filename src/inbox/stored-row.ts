@@ -1,10 +1,14 @@
 import type { StoredDelivery } from '../receiver/types.ts'
+import { tryJson } from '../shared/json.ts'
 import type { FailedAttempt, InboxEntry, InboxItem, InboxState } from './durable-inbox.ts'
 import type { Announcement, AttemptEnd, TakenDelivery, TaskKey, UnhandledEntry } from './engine-port.ts'
 import { toErrorKind } from './error-text.ts'
 import { fromHead, toAsciiJson, toAsciiText } from './serialize.ts'
 
-/** The states of a task as stored: the index is the number in the column `state`. */
+/**
+ * The states of a task as stored: the index is the number in the column `state`. The inspector's cursors have them in
+ * this order, too.
+ */
 export const STATES: readonly InboxState[] = ['waiting', 'active', 'done', 'dead', 'unhandled']
 
 /** The number of a sixth state in the column `state`, which users see as waiting: held until an earlier task has ended. */
@@ -22,8 +26,8 @@ export const stateNumbers = (state?: InboxState): number[] =>
   [...STATES.keys(), HELD].filter((number) => !state || readState(number) === state)
 
 /** Calls a function for each state. */
-export const forEachState = (count: (state: InboxState) => number): Record<InboxState, number> =>
-  Object.fromEntries(STATES.map((state) => [state, count(state)])) as Record<InboxState, number>
+export const forEachState = <T>(create: (state: InboxState) => T): Record<InboxState, T> =>
+  Object.fromEntries(STATES.map((state) => [state, create(state)])) as Record<InboxState, T>
 
 /** A delivery and its task as SQLite and PostgreSQL return them. Times are in milliseconds since 1970. */
 export interface StoredRow extends TaskKey {
@@ -185,12 +189,8 @@ export function readErrors(text: string | null): FailedAttempt[] {
 
 /** Reads the column `types`. */
 export function readStrings(text: string): string[] {
-  try {
-    const strings: unknown = JSON.parse(text)
-    return Array.isArray(strings) ? strings.map(String) : []
-  } catch {
-    return [] // the row is damaged
-  }
+  const strings = tryJson(text) // the row can be damaged
+  return Array.isArray(strings) ? strings.map(String) : []
 }
 
 /**

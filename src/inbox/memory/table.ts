@@ -1,5 +1,4 @@
-import type { StoredDelivery } from '../../receiver/types.ts'
-import type { DeliveryFilter, ErrorGroup, InboxState } from '../durable-inbox.ts'
+import type { ErrorGroup, InboxState } from '../durable-inbox.ts'
 import {
   ANNOUNCED,
   type Announcement,
@@ -8,16 +7,14 @@ import {
   type HeldTask,
   type QueueSettings,
   type TakenDelivery,
-  type TaskKey,
   taskName,
 } from '../engine-port.ts'
-import { toErrorKind } from '../error-text.ts'
 import { MAX_GROUPS } from '../filter.ts'
-import { serviceKey, serviceOf } from '../group-key.ts'
 import { createRouting } from '../routing.ts'
 import { copyDelivery } from '../serialize.ts'
-import { describeRow, forEachState, type ReadRow, toItem } from '../stored-row.ts'
+import { describeRow, forEachState, toItem } from '../stored-row.ts'
 import { createMemoryGenerations } from './generations.ts'
+import { createRow, inOrder, isAfter, isMatch, kindOf, type Row } from './row.ts'
 
 /**
  * Milliseconds after which `take` yields to timers and sockets. Handlers that never wait for I/O would otherwise block
@@ -25,43 +22,13 @@ import { createMemoryGenerations } from './generations.ts'
  */
 const YIELD_INTERVAL = 10
 
-/** A row of the table: a task. */
-interface Row extends HeldTask, ReadRow {
-  delivery: StoredDelivery
-  /** True if other tasks of the delivery were created. */
-  isRouted: boolean
-  /** True if the current attempt is made alone. */
-  isAlone: boolean
-  isRerun: boolean
-  /** The key of its order. Null if it has no order. */
-  key: string | null
-  /** When the first attempt failed. */
-  failingSince: number | null
-}
-
-const kindOf = ({ errors }: Row): string => toErrorKind(errors.at(-1)?.error ?? '')
-
-const isMatch = (row: Row, filter: DeliveryFilter, now: number): boolean =>
-  (filter.handler ?? row.handler) === row.handler &&
-  (filter.service ?? row.service) === row.service &&
-  (filter.changeType === undefined || row.changeTypes.includes(filter.changeType)) &&
-  (filter.error === undefined || kindOf(row).includes(filter.error)) &&
-  row.due <= now - (filter.olderThan ?? -Infinity) &&
-  row.due >= now - (filter.newerThan ?? Infinity)
-
 /** Creates an in-memory table of deliveries. */
 export function createMemoryTable(clock: () => number): DeliveriesTable {
   /** The tasks of all deliveries, in the order of receipt, by the name of the handlers. */
   const tasksById = new Map<string, Map<string, Row>>()
   const tasksBySeq = new Map<number, Map<string, Row>>()
   /** The rows of each state, in the order in which they got into it. */
-  const states: Readonly<Record<InboxState, Set<Row>>> = {
-    waiting: new Set(),
-    active: new Set(),
-    done: new Set(),
-    dead: new Set(),
-    unhandled: new Set(),
-  }
+  const states = forEachState(() => new Set<Row>())
   const workers = new Map<string, Announcement & { seen: number }>()
   let settings: QueueSettings = { paused: false, concurrency: undefined }
   let closed = false
@@ -133,11 +100,6 @@ export function createMemoryTable(clock: () => number): DeliveriesTable {
   const tasksOf = (id: string, handler: string | undefined): Row[] =>
     [...(tasksById.get(id)?.values() ?? [])].filter((row) => (handler ?? row.handler) === row.handler)
 
-  const isAfter = (row: TaskKey, key: TaskKey): boolean =>
-    row.seq > key.seq || (row.seq === key.seq && row.handler > key.handler)
-
-  const inOrder = (rows: Iterable<Row>): Row[] => [...rows].sort((a, b) => (isAfter(a, b) ? 1 : -1))
-
   function endAttempt(row: Row, end: AttemptEnd, now: number): void {
     move(row, end.state, {
       due: now + (end.state === 'waiting' ? end.delay : 0),
@@ -202,42 +164,13 @@ export function createMemoryTable(clock: () => number): DeliveriesTable {
   return {
     generations: createMemoryGenerations(requireOpen),
 
-    async open() {
-      requireOpen()
-    },
+    open: async () => requireOpen(),
 
     async put(delivery, { maxPending }) {
       requireOpen()
-      const { id, changeTypes, events, receivedAt, rawBody, tenant } = delivery
-      const service = serviceOf(events) ?? null
-      if (tasksById.has(id)) return 'duplicate'
+      if (tasksById.has(delivery.id)) return 'duplicate'
       if (states.waiting.size + states.active.size >= maxPending) return 'full'
-      const now = readTime()
-      const row: Row = {
-        seq: ++lastSeq,
-        handler: '',
-        token: 0,
-        id,
-        state: 'waiting',
-        due: now,
-        attempts: 0,
-        errors: [],
-        received: receivedAt.getTime(),
-        size: rawBody.length,
-        changeTypes: [...changeTypes],
-        service,
-        key: service && serviceKey(service, tenant),
-        failingSince: null,
-        isHeld: false,
-        isPassed: false,
-        started: null,
-        owner: null,
-        isAlone: false,
-        isRerun: false,
-        isRouted: false,
-        delivery: copyDelivery(delivery),
-      }
-      add(row)
+      add(createRow(delivery, ++lastSeq, readTime()))
       return 'stored'
     },
 
@@ -247,13 +180,9 @@ export function createMemoryTable(clock: () => number): DeliveriesTable {
       workers.set(worker.id, { ...worker, seen })
     },
 
-    async withdraw(id) {
-      workers.delete(id)
-    },
+    withdraw: async (id) => void workers.delete(id),
 
-    async workers() {
-      return liveWorkers(readTime())
-    },
+    workers: async () => liveWorkers(readTime()),
 
     async unhandled({ within = Infinity, after, limit }) {
       const since = readTime() - within
@@ -398,13 +327,10 @@ export function createMemoryTable(clock: () => number): DeliveriesTable {
       return toItem(tasks.map(describeRow), () => copyDelivery((tasks[0] as Row).delivery))
     },
 
-    async retry(id, handler) {
-      return retryRows(tasksOf(id, handler).filter(({ state }) => state !== 'active' && state !== 'done'))
-    },
+    retry: async (id, handler) =>
+      retryRows(tasksOf(id, handler).filter(({ state }) => state !== 'active' && state !== 'done')),
 
-    async rerun(id, handler) {
-      return retryRows(tasksOf(id, handler).filter(({ state }) => state === 'done'))
-    },
+    rerun: async (id, handler) => retryRows(tasksOf(id, handler).filter(({ state }) => state === 'done')),
 
     async discard(id, handler) {
       const now = readTime()

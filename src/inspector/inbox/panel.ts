@@ -1,4 +1,5 @@
 import type { InboxErrors, InboxState, InboxStats, PurgeOptions } from '../../inbox/durable-inbox.ts'
+import { STATES } from '../../inbox/stored-row.ts'
 import { toDuration, toFindable } from '../../shared/words.ts'
 import { deliveryPath } from '../html/page.ts'
 import { type Html, html, renderFacts, renderTable, toCount } from '../html/template.ts'
@@ -267,6 +268,3 @@ export class Samples {
 export type Counts = Readonly<Record<InboxState, number>>
 
 const sumOf = (counts: Counts): number => STATES.reduce((sum, state) => sum + counts[state], 0)
-
-/** The states in the order in which a cursor lists them. */
-export const STATES: readonly InboxState[] = ['waiting', 'active', 'done', 'dead', 'unhandled']

@@ -1,8 +1,9 @@
 import type { DurableInbox, InboxEntry, InboxState, InboxStats } from '../../inbox/durable-inbox.ts'
+import { forEachState, STATES } from '../../inbox/stored-row.ts'
 import { InspectorError } from '../http.ts'
 import type { ListQuery, RowPage, Source } from '../source.ts'
 import { createActions, fatesOf, METHODS, OPTIONAL, type Store, toItem, toRow, toStoreError } from './item.ts'
-import { type Counts, createInboxPanel, Samples, STATES } from './panel.ts'
+import { type Counts, createInboxPanel, Samples } from './panel.ts'
 
 const MAX_CHANGE_TYPES = 50
 
@@ -75,8 +76,8 @@ async function listInbox(
     return { rows: page.entries.map(toRow), next: page.next }
   }
   const counts = await inbox.stats()
-  const start = after === undefined ? mapStates((state) => ({ left: counts[state] })) : readCursor(after)
-  const selected = mapStates((state) => ({
+  const start = after === undefined ? forEachState((state) => ({ left: counts[state] })) : readCursor(after)
+  const selected = forEachState((state) => ({
     ...start[state],
     left: outcome === undefined || outcome === state ? Math.min(start[state].left, counts[state]) : 0,
   }))
@@ -106,7 +107,7 @@ function readCursor(after: string): Record<InboxState, Position> {
     return [{ left: Number(left), ...(key && { after: key }) }]
   })
   if (positions.length !== STATES.length || texts.length !== STATES.length) throw noSuchPage()
-  return mapStates((state) => positions[STATES.indexOf(state)] ?? { left: 0 })
+  return forEachState((state) => positions[STATES.indexOf(state)] ?? { left: 0 })
 }
 
 /** For example `The newest of each state: 500 of 12,034 waiting, 500 of 80,000 done.` */
@@ -162,7 +163,7 @@ function watchInbox(inbox: Store, onStats: (stats: InboxStats) => void): Source[
     const isSame = ([...STATES, 'paused'] as const).every((name) => stats[name] === last?.stats[name])
     const isIdle = isSame && stats.waiting + stats.active === 0
     if (isIdle && last && !hasFailed) return
-    const newest = mapStates((state) => ({ left: stats[state] }))
+    const newest = forEachState((state) => ({ left: stats[state] }))
     const { entries } = await readWindow(inbox, newest, WATCHED)
     const versions = new Map<string, string>()
     for (const entry of entries)
@@ -235,11 +236,11 @@ interface Window {
  */
 async function readWindow(inbox: Store, from: Record<InboxState, Position>, limit: number): Promise<Window> {
   const sizes = shareOut(
-    mapStates((state) => from[state].left),
+    forEachState((state) => from[state].left),
     limit,
   )
   const older = { ...from }
-  const shown = mapStates(() => 0)
+  const shown = forEachState(() => 0)
   const read = async (state: InboxState): Promise<InboxEntry[]> => {
     const { after, left } = from[state]
     if (sizes[state] === 0) return []
@@ -253,17 +254,9 @@ async function readWindow(inbox: Store, from: Record<InboxState, Position>, limi
   return { entries: entries.sort((a, b) => +b.receivedAt - +a.receivedAt), shown, older }
 }
 
-const mapStates = <T>(map: (state: InboxState) => T): Record<InboxState, T> => ({
-  waiting: map('waiting'),
-  active: map('active'),
-  done: map('done'),
-  dead: map('dead'),
-  unhandled: map('unhandled'),
-})
-
 /** Divides the limit among the states. States with fewer deliveries than their share leave the rest to the others. */
 function shareOut(counts: Counts, limit: number): Counts {
-  const sizes = mapStates(() => 0)
+  const sizes = forEachState(() => 0)
   let rest = limit
   const fewestFirst = [...STATES].sort((a, b) => counts[a] - counts[b])
   for (const [index, state] of fewestFirst.entries()) {
