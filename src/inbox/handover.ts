@@ -112,7 +112,6 @@ export function createHandover({ table, receiver, owner, lease, clock, order }: 
   const left = new Set<string>()
   let own: HandledNames = new Map()
   let ownAnnouncement: Announcement | undefined
-  let announced: string | undefined
   let announceAt = -Infinity
   let others: readonly { id: string; handled: HandledNames }[] = []
   let known = ''
@@ -230,16 +229,16 @@ export function createHandover({ table, receiver, owner, lease, clock, order }: 
     async announce() {
       watchClock()
       const handled = { id: owner, ...announcementOf(receiver) }
-      const text = describe(toHandledNames(handled))
-      if (text === announced && performance.now() < announceAt) return
+      const names = toHandledNames(handled)
+      const isChanged = describe(names) !== describe(own)
+      if (!isChanged && performance.now() < announceAt) return
       await table.announce(handled)
-      if (text !== announced) {
+      if (isChanged) {
         declined.clear()
         scanAll()
       }
-      own = toHandledNames(handled)
+      own = names
       ownAnnouncement = handled
-      announced = text
       announceAt = performance.now() + ANNOUNCE_INTERVAL
       await readOthers()
     },
@@ -316,7 +315,7 @@ export function createHandover({ table, receiver, owner, lease, clock, order }: 
     left,
 
     async close() {
-      if (announced !== undefined) await table.withdraw(owner).catch(() => {}) // it expires without this, too
+      if (ownAnnouncement) await table.withdraw(owner).catch(() => {}) // it expires without this, too
     },
   }
 }

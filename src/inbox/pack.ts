@@ -3,7 +3,7 @@ import { checkOptions, must, type OptionNames, readSize } from '../options.ts'
 import type { Delivery, HeaderBag, StoredDelivery } from '../receiver/types.ts'
 import { fromBinary } from '../shared/bytes.ts'
 import { isHeaderName } from '../shared/headers.ts'
-import { isObject, type Json, tryJson } from '../shared/json.ts'
+import { isObject, tryJson } from '../shared/json.ts'
 import { isTenant } from '../signature/keyring.ts'
 import { serviceOf } from './group-key.ts'
 import { copyDelivery, toAsciiJson } from './serialize.ts'
@@ -148,7 +148,15 @@ export function unpackDelivery(text: string): StoredDelivery {
   if (!isObject(packed) || packed.geohook !== KIND)
     throw new UnpackError('the text is not a packed delivery', 'Only packDelivery() may write to this queue.')
   const { v, id, profile, keyIndex, tenant, contentType, headers, size, body } = packed
-  if (v !== VERSION) throw unknownVersion(v)
+  if (v !== VERSION) {
+    const isVersion = Number.isSafeInteger(v) && Number(v) > VERSION
+    if (!isVersion) throw new UnpackError('the packed delivery has no valid version')
+    throw new UnpackError(
+      `version ${v} of the packed delivery is unknown`,
+      'Update geohook in the processes that read the queue, and let the queue retry the message.',
+      v as number,
+    )
+  }
   requireMember('id', typeof id === 'string' && /^[0-9a-f]{32}$/.test(id))
   requireMember('profile', typeof profile === 'string' && profile !== '')
   requireMember(
@@ -160,19 +168,13 @@ export function unpackDelivery(text: string): StoredDelivery {
   requireMember('headers', isObject(headers) && Object.values(headers).every(isHeader))
   const rawBody = typeof body === 'string' ? decodeBody(body) : undefined
   requireMember('body', rawBody && rawBody.length === size)
-  const receivedAt = readTime(packed)
+  const receivedAt = new Date(typeof packed.receivedAt === 'string' ? packed.receivedAt : Number.NaN)
+  requireMember(
+    'receivedAt',
+    !Number.isNaN(receivedAt.getTime()) && receivedAt.toISOString() === packed.receivedAt,
+  )
   const stored = { id, rawBody, contentType, headers, receivedAt, profile, keyIndex, tenant }
   return copyDelivery(stored as StoredDelivery)
-}
-
-function unknownVersion(v: unknown): UnpackError {
-  const isVersion = Number.isSafeInteger(v) && Number(v) > VERSION
-  if (!isVersion) return new UnpackError('the packed delivery has no valid version')
-  return new UnpackError(
-    `version ${v} of the packed delivery is unknown`,
-    'Update geohook in the processes that read the queue, and let the queue retry the message.',
-    v as number,
-  )
 }
 
 function requireMember(name: string, isValid: unknown): void {
@@ -180,12 +182,6 @@ function requireMember(name: string, isValid: unknown): void {
 }
 
 const isHeader = (value: unknown): boolean => [value].flat().every((one) => typeof one === 'string')
-
-function readTime({ receivedAt }: Json): Date {
-  const time = new Date(typeof receivedAt === 'string' ? receivedAt : Number.NaN)
-  requireMember('receivedAt', !Number.isNaN(time.getTime()) && time.toISOString() === receivedAt)
-  return time
-}
 
 const PART = 8_192
 

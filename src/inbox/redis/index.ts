@@ -87,15 +87,11 @@ return 'claimed'`
  */
 const RENEW = `
 local owner = redis.call('GET', KEYS[1])
-if owner and owner ~= ARGV[1] then return 0 end
-redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
-return 1`
+if not owner or owner == ARGV[1] then redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2]) end`
 
 const RECORD_DONE = `return redis.call('SET', KEYS[1], '${DONE}', 'PX', ARGV[1])`
 
-const RELEASE = `
-if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('DEL', KEYS[1]) end
-return 0`
+const RELEASE = `if redis.call('GET', KEYS[1]) == ARGV[1] then redis.call('DEL', KEYS[1]) end`
 
 /** Creates a table of claims: one expiring key per delivery. The keys may be on different nodes of a cluster. */
 function createTable(connection: RedisConnection, prefix: string): DuplicatesTable {

@@ -1,8 +1,8 @@
 import {
   ANNOUNCED,
   type Announcement,
-  type AttemptEnd,
   type DeliveriesTable,
+  type EndedAttempt,
   type HeldTask,
   type QueueSettings,
   type TakenDelivery,
@@ -168,7 +168,7 @@ export function createSqliteTable(
       write((db) => {
         if (readSettings(db).paused) return { taken: [] }
         const now = readTime(db)
-        const values = { owner, now, lease, isSuspect: false }
+        const values = { owner, now, lease }
         if (order) passTasks(db, order.hold, now)
         checkHeld(db, now)
         const routed = areNames || createRouting(readWorkers(db, now)) ? [1] : [0, 1]
@@ -211,7 +211,7 @@ export function createSqliteTable(
         if (!suspect) return undefined
         const max = attempts.get(suspect.handler) ?? 1
         if (suspect.attempt === max && !isAlone) return 'last'
-        return takeTask(db, suspect, { owner, now, lease, isSuspect: true, max })
+        return takeTask(db, suspect, { owner, now, lease, max })
       }),
 
     startAlone: (owner, held, lease) =>
@@ -235,7 +235,7 @@ export function createSqliteTable(
     endAttempts: (owner, ends) =>
       write((db) => {
         const now = readTime(db)
-        const areEnded = ends.map((ended) => endAttempt(db, owner, ended, ended.end, now))
+        const areEnded = ends.map((ended) => endAttempt(db, owner, ended, now))
         releaseNext(db, ends, now, 'ended.state <> 0 OR held.seq < ended.seq')
         return areEnded
       }),
@@ -286,8 +286,8 @@ const HELD = 'seq = ? AND handler = ? AND token = ? AND owner = ?'
 const heldBy = (owner: string, { seq, handler, token }: HeldTask): Value[] => [seq, handler, token, owner]
 
 /** @returns false if the owner has lost the task */
-function endAttempt(db: Database, owner: string, held: HeldTask, end: AttemptEnd, now: number): boolean {
-  const { seq, handler, token } = held
+function endAttempt(db: Database, owner: string, ended: EndedAttempt, now: number): boolean {
+  const { seq, handler, token, end } = ended
   const due = now + (end.state === 'waiting' ? end.delay : 0)
   const errors = 'errors' in end ? toErrors(end.errors) : null
   const state = stateNumber(end.state)
@@ -308,7 +308,7 @@ function endAttempt(db: Database, owner: string, held: HeldTask, end: AttemptEnd
       state,
       now,
       state,
-      ...heldBy(owner, held),
+      ...heldBy(owner, ended),
     ],
   )
   const isRecorded = 'SELECT 1 FROM task WHERE seq = ? AND handler = ? AND token = ? AND owner IS NULL'
@@ -319,16 +319,17 @@ interface TakeValues {
   owner: string
   now: number
   lease: number
-  isSuspect: boolean
+  /** Maximum number of attempts of a suspect. Absent for other tasks. */
   max?: number
 }
 
 function takeTask(
   db: Database,
   { seq, handler }: TaskKey,
-  { owner, now, lease, isSuspect, max = Infinity }: TakeValues,
+  { owner, now, lease, max = Infinity }: TakeValues,
 ): TakenDelivery {
   const row = db.getOne<TakenRow>(`${TAKEN} WHERE seq = ? AND handler = ?`, seq, handler)
+  const isSuspect = max < Infinity
   const attempt = row.attempts + (isSuspect ? row.alone : 1)
   const token = row.token + 1
   db.run(
