@@ -23,22 +23,13 @@ export function checkOptions<Options extends object>(
   kind?: string,
 ): Options {
   requireKnownOptions(options, rules, kind)
-  return requireValues(options ?? ({} as Options), rules)
-}
-
-/** Checks the values of options; undefined is valid. @throws {WebhookError} `config_invalid` */
-export function requireValues<Options extends object>(
-  options: Options,
-  rules: Readonly<Record<string, Rule | true>>,
-): Options {
+  const given = options ?? ({} as Options)
   // Keys alone, because verify() runs this for every body, and Object.entries() takes longer than the rest of the check.
-  for (const name of Object.keys(rules)) {
+  for (const name of Object.keys(rules) as (keyof Options & string)[]) {
     const rule = rules[name]
-    if (rule === undefined || rule === true) continue
-    const value = (options as Record<string, unknown>)[name]
-    if (value !== undefined) requireValue(name, value, rule)
+    if (rule !== true && given[name] !== undefined) requireValue(name, given[name], rule)
   }
-  return options
+  return given
 }
 
 /** @throws {WebhookError} `config_invalid` */

@@ -1,4 +1,4 @@
-import { milliseconds, type OptionNames, requireValues } from '../options.ts'
+import { milliseconds, type OptionNames } from '../options.ts'
 import type { DuplicateStore } from '../receiver/types.ts'
 
 /** Options of every duplicate store. */
@@ -12,7 +12,6 @@ export interface DuplicatesOptions {
   retention?: number | undefined
 }
 
-/** The rules of the options of every duplicate store. */
 export const DUPLICATES_OPTIONS: OptionNames<DuplicatesOptions> = {
   lease: milliseconds(1_000),
   retention: milliseconds(1, Number.MAX_SAFE_INTEGER),
@@ -40,8 +39,10 @@ export interface DuplicatesTable {
 }
 
 /** Creates a duplicate store from a table. The store renews its claims until it is closed or the process exits. */
-export function createDuplicates(table: DuplicatesTable, options: DuplicatesOptions): ClosableDuplicateStore {
-  const { lease = 30_000, retention = 86_400_000 } = requireValues(options, DUPLICATES_OPTIONS)
+export function createDuplicates(
+  table: DuplicatesTable,
+  { lease = 30_000, retention = 86_400_000 }: DuplicatesOptions,
+): ClosableDuplicateStore {
   // Created on the first claim, because Cloudflare Workers cannot generate random values before the first request.
   let owner: string | undefined
   /** Claims of this process, by delivery id. A `done` claim stays in this map until the table has recorded it. */

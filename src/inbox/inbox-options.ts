@@ -1,4 +1,4 @@
-import { milliseconds, type OptionNames, oneOf, requireValues, wholeNumber } from '../options.ts'
+import { milliseconds, type OptionNames, oneOf, wholeNumber } from '../options.ts'
 import { createInboxNotify, type InboxNotify, type InboxObserver } from './inbox-observer.ts'
 
 /** Options of every inbox, also listed in docs/inbox.md. */
@@ -37,7 +37,6 @@ export interface InboxOptions {
   observer?: InboxObserver | undefined
 }
 
-/** The rules of the options of every inbox. */
 export const INBOX_OPTIONS: OptionNames<InboxOptions> = {
   maxPending: wholeNumber(1),
   attempts: wholeNumber(1, 1_000),
@@ -51,16 +50,18 @@ export const INBOX_OPTIONS: OptionNames<InboxOptions> = {
   observer: true,
 }
 
-/** The validated options, with defaults. */
+/** The options, with defaults. */
 export type InboxConfig = { notify: InboxNotify } & {
   [Name in Exclude<keyof InboxOptions, 'observer'>]-?: NonNullable<InboxOptions[Name]>
 }
 
 const DAY = 86_400_000
 
-/** @throws {WebhookError} `config_invalid` */
+/**
+ * @param options checked ones, except for the observer
+ * @throws {WebhookError} `config_invalid`
+ */
 export function readInboxOptions(options: InboxOptions): InboxConfig {
-  requireValues(options, INBOX_OPTIONS)
   return {
     maxPending: options.maxPending ?? 100_000,
     attempts: options.attempts ?? 25,

@@ -19,8 +19,6 @@ export interface MemoryInboxOptions extends InboxOptions {
   clock?: (() => number) | undefined
 }
 
-const INBOX_NAMES: OptionNames<MemoryInboxOptions> = { ...INBOX_OPTIONS, clock: isFunction }
-
 /**
  * Creates an inbox in the memory of this process, for tests. It behaves like the other inboxes, but loses its
  * deliveries when the process exits.
@@ -38,7 +36,7 @@ const INBOX_NAMES: OptionNames<MemoryInboxOptions> = { ...INBOX_OPTIONS, clock: 
  * ```
  */
 export function createMemoryInbox(options: MemoryInboxOptions = {}): DurableInbox {
-  const { clock = Date.now } = checkOptions(options, INBOX_NAMES)
+  const { clock = Date.now } = checkOptions(options, { ...INBOX_OPTIONS, clock: isFunction })
   return createTableInbox(createMemoryTable(clock), readInboxOptions(options), clock)
 }
 

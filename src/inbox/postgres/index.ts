@@ -74,11 +74,6 @@ export function createPostgresInbox(options: PostgresInboxOptions): DurableInbox
   return createTableInbox(createPostgresTable(readLocation(rest), queue, listen), config, Date.now)
 }
 
-const DUPLICATES_NAMES: OptionNames<PostgresDuplicatesOptions> = {
-  ...DUPLICATES_OPTIONS,
-  ...POSTGRES_OPTIONS,
-}
-
 /**
  * Creates a duplicate store in PostgreSQL: it remembers for all processes which deliveries are in progress and which
  * are done. It needs the package `pg`, and connects on first use.
@@ -94,14 +89,12 @@ const DUPLICATES_NAMES: OptionNames<PostgresDuplicatesOptions> = {
  * ```
  */
 export function createPostgresDuplicates(options: PostgresDuplicatesOptions): ClosableDuplicateStore {
-  const location = readLocation(checkOptions(options, DUPLICATES_NAMES))
+  const location = readLocation(checkOptions(options, { ...DUPLICATES_OPTIONS, ...POSTGRES_OPTIONS }))
   return createDuplicates(createPostgresDuplicatesTable(location), options)
 }
 
 /** Options of {@link createPostgresRows}. */
 export interface PostgresRowsOptions extends PostgresOptions, RowsOptions {}
-
-const ROWS_NAMES: OptionNames<PostgresRowsOptions> = { ...ROWS_OPTIONS, ...POSTGRES_OPTIONS }
 
 /**
  * Creates a store of the last known rows of features in PostgreSQL, for all processes. Each process can exceed
@@ -119,7 +112,10 @@ const ROWS_NAMES: OptionNames<PostgresRowsOptions> = { ...ROWS_OPTIONS, ...POSTG
  * ```
  */
 export function createPostgresRows(options: PostgresRowsOptions): RowStore {
-  const { maxRows = DEFAULT_MAX_ROWS, ...rest } = checkOptions(options, ROWS_NAMES)
+  const { maxRows = DEFAULT_MAX_ROWS, ...rest } = checkOptions(options, {
+    ...ROWS_OPTIONS,
+    ...POSTGRES_OPTIONS,
+  })
   return createPostgresRowsTable(readLocation(rest), maxRows)
 }
 

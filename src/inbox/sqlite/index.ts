@@ -85,8 +85,6 @@ export interface SqliteDuplicatesOptions extends DuplicatesOptions {
   path: string
 }
 
-const DUPLICATES_NAMES: OptionNames<SqliteDuplicatesOptions> = { ...DUPLICATES_OPTIONS, path: true }
-
 /**
  * Creates a duplicate store in a SQLite file: it remembers for all processes that share the file which deliveries are
  * in progress and which are done.
@@ -102,7 +100,7 @@ const DUPLICATES_NAMES: OptionNames<SqliteDuplicatesOptions> = { ...DUPLICATES_O
  * ```
  */
 export function createSqliteDuplicates(options: SqliteDuplicatesOptions): ClosableDuplicateStore {
-  const { path } = checkOptions(options, DUPLICATES_NAMES)
+  const { path } = checkOptions(options, { ...DUPLICATES_OPTIONS, path: true })
   return createDuplicates(createSqliteDuplicatesTable(createTransactions(readPath(path))), options)
 }
 
@@ -111,8 +109,6 @@ export interface SqliteRowsOptions extends RowsOptions {
   /** Path of the file. It may be the file of an inbox. */
   path: string
 }
-
-const ROWS_NAMES: OptionNames<SqliteRowsOptions> = { ...ROWS_OPTIONS, path: true }
 
 /**
  * Creates a store of the last known rows of features in a SQLite file, for all processes that share the file.
@@ -127,6 +123,6 @@ const ROWS_NAMES: OptionNames<SqliteRowsOptions> = { ...ROWS_OPTIONS, path: true
  * ```
  */
 export function createSqliteRows(options: SqliteRowsOptions): RowStore {
-  const { path, maxRows = DEFAULT_MAX_ROWS } = checkOptions(options, ROWS_NAMES)
+  const { path, maxRows = DEFAULT_MAX_ROWS } = checkOptions(options, { ...ROWS_OPTIONS, path: true })
   return createSqliteRowsTable(createTransactions(readPath(path)), maxRows)
 }
