@@ -29,7 +29,6 @@ export interface TakenDelivery extends HeldTask {
   changeTypes: readonly string[]
   /** Number of this attempt, from 1. */
   attempt: number
-  /** The last failed attempts. */
   errors: readonly FailedAttempt[]
   /** True if the delivery was taken by {@link DeliveriesTable.takeSuspect}. */
   isSuspect: boolean
@@ -39,7 +38,6 @@ export interface TakenDelivery extends HeldTask {
   damage?: Error
 }
 
-/** Parameters of {@link DeliveriesTable.take}. */
 export interface TakeRequest {
   owner: string
   handler: string
@@ -60,7 +58,6 @@ export interface TakeRequest {
   order?: { hold: number } | undefined
 }
 
-/** Parameters of {@link DeliveriesTable.takeSuspect}. */
 export interface SuspectRequest {
   owner: string
   /** Lease of the taken delivery in milliseconds. */
@@ -73,7 +70,6 @@ export interface SuspectRequest {
   except: ReadonlySet<string>
 }
 
-/** How an attempt ended. */
 export type AttemptEnd =
   | { state: 'done' }
   /** The worker has no handler, so the number of attempts is that before this one. */
@@ -82,7 +78,6 @@ export type AttemptEnd =
   /** The next attempt is due in `delay` milliseconds. */
   | { state: 'waiting'; errors: readonly FailedAttempt[]; delay: number }
 
-/** The end of an attempt to handle one delivery. */
 export interface EndedAttempt extends HeldTask {
   end: AttemptEnd
 }
@@ -103,7 +98,6 @@ export const taskName = (id: string, handler: string): string => `${id} ${handle
 /** Milliseconds for which an announcement counts. */
 export const ANNOUNCED = 30_000
 
-/** An unhandled task. */
 export interface UnhandledEntry extends TaskKey {
   /** When it became unhandled, in a unit of the engine. */
   endedAt: number
@@ -113,7 +107,6 @@ export interface UnhandledEntry extends TaskKey {
   isRouted: boolean
 }
 
-/** Parameters of {@link DeliveriesTable.unhandled}. */
 export interface UnhandledQuery {
   /** Only deliveries that became unhandled within these milliseconds. Undefined for all. */
   within: number | undefined
@@ -127,7 +120,6 @@ export interface TaskFilter extends DeliveryFilter {
   state: EndState
 }
 
-/** A change of tasks by an operator. */
 export type TaskChange = 'retry' | 'rerun' | 'discard'
 
 /** The validated options of `list`. */
@@ -142,15 +134,18 @@ export interface ListQuery {
   after: TaskKey | undefined
 }
 
-/** An entry with the key of its task. */
 export interface ListedEntry extends TaskKey {
   entry: InboxEntry
 }
 
-/** The result of {@link DeliveriesTable.list}. */
 export interface ListedPage {
   listed: ListedEntry[]
   /** The last task that was compared with the filter, if `compared` tasks were. */
+  last: TaskKey | undefined
+}
+
+export interface ChangedPage {
+  changed: number
   last: TaskKey | undefined
 }
 
@@ -184,7 +179,6 @@ export interface DeliveriesTable {
   put(delivery: Delivery, limits: { maxPending: number }): Promise<'stored' | 'duplicate' | 'full'>
   /** Stores for {@link ANNOUNCED} milliseconds what a worker handles. */
   announce(worker: Announcement): Promise<void>
-  /** Removes an announcement. */
   withdraw(worker: string): Promise<void>
   /** Returns the announcements that count. */
   workers(): Promise<Announcement[]>
@@ -257,12 +251,7 @@ export interface DeliveriesTable {
    * and changes those that match. Resolves with their number, and with the last task that was compared: undefined after
    * the end.
    */
-  changeAll(
-    change: TaskChange,
-    filter: TaskFilter,
-    after: TaskKey,
-    limit: number,
-  ): Promise<{ changed: number; last: TaskKey | undefined }>
+  changeAll(change: TaskChange, filter: TaskFilter, after: TaskKey, limit: number): Promise<ChangedPage>
   /** Groups the newest dead letters, at most `limit`, by their errors. */
   errors(limit: number): Promise<InboxErrors>
   /**

@@ -1,6 +1,13 @@
 import { configInvalid } from '../errors.ts'
 import type { DeliveryHandler, DurableInbox, Workers } from './durable-inbox.ts'
-import type { DeliveriesTable, EndState, TaskChange, TaskFilter, TaskKey } from './engine-port.ts'
+import type {
+  ChangedPage,
+  DeliveriesTable,
+  EndState,
+  TaskChange,
+  TaskFilter,
+  TaskKey,
+} from './engine-port.ts'
 import { createGenerations } from './generations.ts'
 import type { OpenInbox, PutEnded } from './inbox-observer.ts'
 import type { InboxConfig } from './inbox-options.ts'
@@ -23,7 +30,6 @@ const BATCH = 1_000
 /** Maximum number of dead letters that `errors()` groups. */
 const MAX_EXAMINED = 100_000
 
-/** Creates an inbox from a table of deliveries. */
 export function createTableInbox(
   table: DeliveriesTable,
   config: InboxConfig,
@@ -62,11 +68,9 @@ export function createTableInbox(
   async function changeAll(change: TaskChange, filter: TaskFilter): Promise<number> {
     let total = 0
     for (let after: TaskKey | undefined = { seq: 0, handler: '' }; after; ) {
-      const { changed, last }: Awaited<ReturnType<DeliveriesTable['changeAll']>> = await table.changeAll(
-        ...([change, filter, after, BATCH] as const),
-      )
-      total += changed
-      after = last
+      const page: ChangedPage = await table.changeAll(change, filter, after, BATCH)
+      total += page.changed
+      after = page.last
     }
     return total
   }

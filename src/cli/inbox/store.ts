@@ -118,11 +118,8 @@ interface StoreAddress {
   displayName: string
 }
 
-/** For each engine: its name, the npm packages that it requires, and the options that apply to it. */
-const ENGINES: Readonly<Record<Engine, { name: string; packages: string[]; options: string[] }>> = {
-  sqlite: { name: 'the SQLite file', packages: ['better-sqlite3'], options: [] },
-  postgres: { name: 'PostgreSQL', packages: ['pg'], options: ['schema', 'queue'] },
-}
+/** The npm package that each engine requires. */
+const PACKAGES: Readonly<Record<Engine, string>> = { sqlite: 'better-sqlite3', postgres: 'pg' }
 
 /**
  * Reads the address of the store. Error messages do not quote the address, because it can contain a password.
@@ -144,8 +141,7 @@ async function readStoreAddress(
   const address = parseStoreAddress(io, toText(secret, 'store'), secret.from)
   for (const name of ['schema', 'queue'] as const) {
     if (options[name] === undefined) continue
-    if (!ENGINES[address.engine].options.includes(name))
-      throw usageError(`--${name} does not apply to this kind of store`)
+    if (address.engine === 'sqlite') throw usageError(`--${name} does not apply to this kind of store`)
     if (options[name] === '') throw usageError(`--${name} is empty`)
   }
   return { address, from: secret.from }
@@ -155,7 +151,7 @@ function parseStoreAddress(io: Io, text: string, from: string): StoreAddress {
   // A single letter before the colon is a Windows drive, not a scheme.
   const scheme = /^([a-z][a-z\d+.-]+):/i.exec(text)?.[1]?.toLowerCase()
   if (scheme === undefined || scheme === 'sqlite')
-    return { engine: 'sqlite', text: text.replace(/^sqlite:/i, ''), displayName: ENGINES.sqlite.name }
+    return { engine: 'sqlite', text: text.replace(/^sqlite:/i, ''), displayName: 'the SQLite file' }
   if (scheme === 'redis' || scheme === 'rediss') {
     throw usageError(
       `the store in ${from} is a Redis URL, but geohook has no inbox in Redis`,
@@ -178,8 +174,7 @@ function parseStoreAddress(io: Io, text: string, from: string): StoreAddress {
     )
   }
   for (const secret of [text, ...secretsOf(url)]) io.keepSecret(secret)
-  const { name } = ENGINES.postgres
-  return { engine: 'postgres', text, displayName: url.host ? `${name} at ${url.host}` : name }
+  return { engine: 'postgres', text, displayName: url.host ? `PostgreSQL at ${url.host}` : 'PostgreSQL' }
 }
 
 function secretsOf({ password, searchParams }: URL): string[] {
@@ -260,10 +255,10 @@ function toStoreError(thrown: unknown, { engine, displayName }: StoreAddress): C
   if (thrown instanceof CliError) return thrown
   const errors = [...errorChain(thrown)]
   if (errors.some(isMissingPackage)) {
-    const { packages } = ENGINES[engine]
+    const name = PACKAGES[engine]
     return usageError(
-      `the packages of ${engine} are not installed: ${packages.join(', ')}`,
-      `npm install ${packages.join(' ')}`,
+      `the packages of ${engine} are not installed: ${name}`,
+      `npm install ${name}`,
       'package_missing',
     )
   }

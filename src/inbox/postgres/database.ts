@@ -151,10 +151,6 @@ export function createDatabase(
     }
   }
 
-  async function transaction<Result>(lock: string, run: (query: Query) => Promise<Result>): Promise<Result> {
-    return repeat(() => transactOnce(lock, run))
-  }
-
   async function transactOnce<Result>(lock: string, run: (query: Query) => Promise<Result>): Promise<Result> {
     const client = (await (await open()).connect()) as Client
     // The server can end the connection between two statements. The next one reports the failure.
@@ -184,7 +180,7 @@ export function createDatabase(
   return {
     query: (text, values) => withTimeout(query(text, values)),
     queryPatiently: query,
-    transaction,
+    transaction: (lock, run) => repeat(() => transactOnce(lock, run)),
     open,
     async close() {
       closed = true

@@ -49,9 +49,9 @@ export function createPostgresTable(
   isListening: boolean,
 ): DeliveriesTable {
   const { schema } = location
-  const [task = '', delivery = '', worker] = ['task', 'delivery', 'worker'].map(
-    (name) => `${schema}.inbox_${name}`,
-  )
+  const task = `${schema}.inbox_task`
+  const delivery = `${schema}.inbox_delivery`
+  const worker = `${schema}.inbox_worker`
   const queues = `${schema}.inbox_queue`
   const notPaused = `not exists (select from ${queues} where name = $1 and paused)`
   const database = createDatabase(location, {

@@ -42,13 +42,11 @@ export async function backUp(path: string, to: string): Promise<void> {
 
 /** Throws before the backup starts if `to` exists. If `to` is created during the backup, `moveTo` detects it. */
 function requireMissing(to: string): void {
-  let isMissing: boolean
   try {
-    isMissing = lstatSync(to, { throwIfNoEntry: false }) === undefined
+    if (lstatSync(to, { throwIfNoEntry: false })) throw alreadyExists(to)
   } catch (error) {
     throw toConfigInvalid(to, error)
   }
-  if (!isMissing) throw alreadyExists(to)
 }
 
 /**
@@ -72,7 +70,6 @@ function moveTo(to: string, part: string): void {
 const alreadyExists = (to: string): Error =>
   configInvalid(`${to} exists already`, 'Give another path: a backup replaces nothing.')
 
-/** Flushes a file or folder to disk. */
 function flush(path: string): void {
   const handle = openSync(path, 'r')
   try {

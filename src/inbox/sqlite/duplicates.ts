@@ -32,16 +32,11 @@ export function createSqliteDuplicatesTable({ write, close }: Transactions): Dup
       }),
     done: (id, retention) =>
       write((db) => {
-        db.run(
-          'INSERT OR REPLACE INTO claim VALUES (?, NULL, ?)',
-          id,
-          Math.min(readTime(db) + retention, Number.MAX_SAFE_INTEGER),
-        )
+        const until = Math.min(readTime(db) + retention, Number.MAX_SAFE_INTEGER)
+        db.run('INSERT OR REPLACE INTO claim VALUES (?, NULL, ?)', id, until)
       }),
     release: (id, owner) =>
-      write((db) => {
-        db.run('DELETE FROM claim WHERE id = ? AND owner = ?', id, owner)
-      }),
+      write((db) => void db.run('DELETE FROM claim WHERE id = ? AND owner = ?', id, owner)),
     close,
   }
 }

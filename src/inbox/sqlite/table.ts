@@ -46,7 +46,6 @@ interface TakenRow extends StoredContent, HeldTask {
   rerun: number
 }
 
-/** Creates a table of deliveries in an inbox file. */
 export function createSqliteTable(
   transactions: Transactions,
   clock: () => number,
@@ -112,10 +111,7 @@ export function createSqliteTable(
         db.run(insert, worker.id, now, ...toWorkerColumns(worker))
       }),
 
-    withdraw: (id) =>
-      write((db) => {
-        db.run('DELETE FROM worker WHERE id = ?', id)
-      }),
+    withdraw: (id) => write((db) => void db.run('DELETE FROM worker WHERE id = ?', id)),
 
     workers: () => read((db) => readWorkers(db, clock())),
 
@@ -215,14 +211,10 @@ export function createSqliteTable(
       }),
 
     startAlone: (owner, held, lease) =>
-      write(
-        (db) =>
-          db.run(
-            `UPDATE task SET alone = 1, due = ? WHERE ${HELD}`,
-            readTime(db) + lease,
-            ...heldBy(owner, held),
-          ) > 0,
-      ),
+      write((db) => {
+        const until = readTime(db) + lease
+        return db.run(`UPDATE task SET alone = 1, due = ? WHERE ${HELD}`, until, ...heldBy(owner, held)) > 0
+      }),
 
     renew: (owner, held, lease) =>
       write((db) => {
@@ -243,9 +235,7 @@ export function createSqliteTable(
     settings: () => read(readSettings),
 
     set: (name, value) =>
-      write((db) => {
-        db.run(`UPDATE queue SET ${name} = ?`, value === undefined ? null : Number(value))
-      }),
+      write((db) => void db.run(`UPDATE queue SET ${name} = ?`, value === undefined ? null : Number(value))),
 
     counts: () =>
       read((db) => {
