@@ -17,7 +17,6 @@ export function takeBatch<Item extends { bytes: number }>(
   return queue.splice(0, length === -1 ? items : length)
 }
 
-/** Limits of batches. */
 export interface BatchLimits {
   /** Maximum number of items in a batch. */
   items: number

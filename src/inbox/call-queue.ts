@@ -33,7 +33,6 @@ interface Call<Member> {
   timer?: ReturnType<typeof setTimeout>
 }
 
-/** Options of {@link createCallQueue}. */
 export interface CallQueueOptions<Member> {
   work: Readonly<WorkConfig>
   /** Handles deliveries. Must not reject. */

@@ -7,7 +7,6 @@ export type HandledTypes = ReadonlySet<string> | undefined
 export const toHandled = (changeTypes: readonly string[] | undefined): HandledTypes =>
   changeTypes && new Set(changeTypes)
 
-/** Returns true if a worker handles a change type. */
 export const handlesType = (handled: HandledTypes, changeType: string): boolean =>
   handled === undefined || subscriptionsOf(changeType).some((name) => handled.has(name))
 

@@ -9,7 +9,6 @@ export interface RowsOptions {
   maxRows?: number | undefined
 }
 
-/** The rules of the options of every row store. */
 export const ROWS_OPTIONS: OptionNames<RowsOptions> = { maxRows: /* @__PURE__ */ wholeNumber(1) }
 
 export const DEFAULT_MAX_ROWS = 1_000_000

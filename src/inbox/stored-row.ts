@@ -14,10 +14,8 @@ export const STATES: readonly InboxState[] = ['waiting', 'active', 'done', 'dead
 /** The number of a sixth state in the column `state`, which users see as waiting: held until an earlier task has ended. */
 export const HELD = 5
 
-/** The number in the column `state`. */
 export const stateNumber = (state: InboxState): number => STATES.indexOf(state)
 
-/** Reads the column `state`. */
 export const readState = (state: number): InboxState =>
   state === HELD ? 'waiting' : (STATES[state] ?? 'dead')
 
@@ -25,7 +23,6 @@ export const readState = (state: number): InboxState =>
 export const stateNumbers = (state?: InboxState): number[] =>
   [...STATES.keys(), HELD].filter((number) => !state || readState(number) === state)
 
-/** Calls a function for each state. */
 export const forEachState = <T>(create: (state: InboxState) => T): Record<InboxState, T> =>
   Object.fromEntries(STATES.map((state) => [state, create(state)])) as Record<InboxState, T>
 
@@ -118,7 +115,6 @@ export function toItem(
   return worst && { ...worst, fates: [...fates], delivery: readContent() }
 }
 
-/** A row of the table of workers. */
 export interface WorkerRow {
   id: string
   types: string | null
@@ -146,7 +142,6 @@ export const toWorkerColumns = ({ changeTypes, names }: Announcement): (string |
   names.size > 0 ? toAsciiJson([...names]) : null,
 ]
 
-/** Reads a row of an unhandled delivery. */
 export const readUnhandled = ({ types, routed, ...entry }: UnhandledRow): UnhandledEntry => ({
   ...entry,
   isRouted: Boolean(routed),

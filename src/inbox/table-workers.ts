@@ -18,7 +18,6 @@ const MAX_WAIT = 10_000
 /** Maximum number of deliveries routed at once. */
 const MAX_ROUTED = 100
 
-/** Dependencies of {@link startTableWorkers}. */
 export type TableWorkersOptions = Omit<TableAttemptsOptions, 'owner' | 'handover' | 'onEnd'>
 
 /** Starts workers that take deliveries from a table, run their handlers and record how the attempts ended. */

@@ -1,6 +1,5 @@
 import type { DuplicatesTable } from '../duplicates.ts'
 
-/** Creates an in-memory table of claims. */
 export function createMemoryDuplicatesTable(maxEntries: number, clock: () => number): DuplicatesTable {
   /** Claims, and done deliveries, which have no owner and are in the order in which they were done. */
   const kept = new Map<string, { owner?: string; until: number }>()

@@ -6,7 +6,6 @@ interface Layer {
   keys: Map<string, Set<string>>
 }
 
-/** Creates a row store in memory. */
 export function createRowsInMemory(maxRows: number): RowStore {
   const services = new Map<string, Map<number, Layer>>()
   /** All rows and their layers, in the order in which they were written. */

@@ -20,7 +20,6 @@ interface Client {
 
 /** Tells other processes at once that deliveries were stored. Without it, they see them at their next poll. */
 export interface Notifier {
-  /** Notifies the other processes. */
   notify(): void
   /** Calls `wake` whenever another process has notified. Uses a connection until it is closed. */
   watch(wake: () => void): { close(): void }

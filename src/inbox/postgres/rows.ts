@@ -3,7 +3,6 @@ import { createDatabase } from './database.ts'
 import type { PostgresLocation } from './options.ts'
 import { createRowsSql } from './schema.ts'
 
-/** Maximum number of rows removed in one statement. */
 const REMOVED_PER_STATEMENT = 10_000
 
 /** The first parameter as a key of fixed length, because PostgreSQL limits the size of index entries. */

@@ -1,7 +1,6 @@
 import type BetterSqlite from 'better-sqlite3'
 import { driverError } from '../driver.ts'
 
-/** A value of a column. */
 export type Value = string | number | Uint8Array | null
 
 /** An open database. Each statement is prepared once. */
@@ -112,10 +111,8 @@ function hasResult(error: unknown, ...results: (keyof typeof RESULTS)[]): boolea
 /** True if another connection holds the lock. */
 export const isBusy = (error: unknown): boolean => hasResult(error, 'BUSY')
 
-/** True if the file is not a database. */
 export const isNotADatabase = (error: unknown): boolean => hasResult(error, 'NOTADB')
 
-/** True if SQLite reports a full disk. */
 export const isFull = (error: unknown): boolean => hasResult(error, 'FULL')
 
 /** True for errors that a full disk or a quota may have caused while a file was opened, created or extended. */

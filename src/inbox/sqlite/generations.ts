@@ -1,7 +1,6 @@
 import type { GenerationStore } from '../generations.ts'
 import type { Transactions } from './transactions.ts'
 
-/** Creates a store of generations in an inbox file. */
 export function createSqliteGenerations({ read, write }: Transactions): GenerationStore {
   return {
     get: (service, handler = '') =>

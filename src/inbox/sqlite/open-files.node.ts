@@ -1,6 +1,5 @@
 import { type Stats, statSync } from 'node:fs'
 
-/** The files of an open database. */
 export interface OpenFiles {
   /** True if the log was empty when the database was opened. */
   isLogEmpty: boolean

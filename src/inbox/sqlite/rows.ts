@@ -7,7 +7,6 @@ const REMOVED_PER_TRANSACTION = 2_000
 
 const COLUMNS = 'key, object_id AS objectId, generation, value'
 
-/** Creates a row store in an inbox file. */
 export function createSqliteRowsTable(transactions: Transactions, maxRows: number): RowStore {
   const { read, write, add, close } = transactions
   return {
