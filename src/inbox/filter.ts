@@ -1,5 +1,5 @@
 import type { DeliveryFilter, InboxErrors } from './durable-inbox.ts'
-import { fromAsciiText, toAsciiJson, toAsciiText } from './serialize.ts'
+import { fromAsciiText, toAsciiText, toQuoted } from './serialize.ts'
 
 /** Parts of SQL that differ between engines. */
 export interface FilterDialect {
@@ -24,7 +24,7 @@ export function toCondition(
     handler !== undefined && `t.handler = ${bind(toAsciiText(handler))}`,
     error !== undefined && `${position}(t.error_kind, ${bind(toAsciiText(error))}) > 0`,
     service !== undefined && `${column('service')} = ${bind(toAsciiText(service))}`,
-    changeType !== undefined && `${position}(${column('types')}, ${bind(toAsciiJson(changeType))}) > 0`,
+    changeType !== undefined && `${position}(${column('types')}, ${bind(toQuoted(changeType))}) > 0`,
     olderThan !== undefined && `t.due <= ${ago(olderThan)}`,
     newerThan !== undefined && `t.due >= ${ago(newerThan)}`,
   ]

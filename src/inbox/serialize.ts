@@ -43,6 +43,15 @@ export const toAsciiJson = (value: unknown): string =>
     (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
   )
 
+/**
+ * Writes the column `types`. Commas and quotes in a string are escaped, so that {@link toQuoted} of a string is a part of
+ * the result only if the string is one of them.
+ */
+export const toTypes = (types: readonly string[]): string => `[${types.map(toQuoted).join()}]`
+
+export const toQuoted = (text: string): string =>
+  `"${toAsciiJson(text).slice(1, -1).replaceAll('\\"', '\\u0022').replaceAll(',', '\\u002c')}"`
+
 /** The character before four digits, which are control characters. */
 const MARK = 0x7f
 const FIRST_DIGIT = 0x10

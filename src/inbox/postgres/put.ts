@@ -3,7 +3,7 @@ import { type BatchLimits, type BatchResults, createBatches } from '../batches.t
 import { createCapacity } from '../capacity.ts'
 import type { DeliveriesTable } from '../engine-port.ts'
 import { serviceKey, serviceOf } from '../group-key.ts'
-import { toAsciiJson, toHead } from '../serialize.ts'
+import { toAsciiJson, toHead, toTypes } from '../serialize.ts'
 import { CALL_TIMEOUT, type Query, withTimeout } from './database.ts'
 import { isDataError } from './sqlstates.ts'
 
@@ -61,7 +61,7 @@ export function createPut(query: Query, schema: string, queue: string): Deliveri
         sorted.map(({ receivedAt }) => receivedAt.getTime()),
         sorted.map(({ tenant }) => (tenant === undefined ? null : toAsciiJson(tenant))),
         services,
-        sorted.map(({ changeTypes }) => toAsciiJson(changeTypes)),
+        sorted.map(({ changeTypes }) => toTypes(changeTypes)),
         sorted.map((delivery) => toHead(delivery)),
         sorted.map(({ rawBody }) => rawBody.length),
         sorted.map(({ tenant }, index) => services[index] && serviceKey(services[index], tenant)),

@@ -10,7 +10,7 @@ import {
 } from '../engine-port.ts'
 import { serviceKey, serviceOf } from '../group-key.ts'
 import { createRouting } from '../routing.ts'
-import { toAsciiJson, toHead } from '../serialize.ts'
+import { toAsciiJson, toHead, toTypes } from '../serialize.ts'
 import {
   forEachState,
   readAnnouncement,
@@ -86,7 +86,7 @@ export function createSqliteTable(
             receivedAt.getTime(),
             tenant === undefined ? null : toAsciiJson(tenant),
             service,
-            toAsciiJson(changeTypes),
+            toTypes(changeTypes),
             rawBody.length,
           ],
         )

@@ -105,7 +105,10 @@ export function describeTriage(kind: InboxEngineKind): void {
 
     it('finds odd change types and errors, and nothing else for them', async ({ open }) => {
       const inbox = open({ attempts: 1 })
-      const ids = await handleAll(inbox, ...ODD.map((text) => ({ types: [text], error: `x${text}y` })))
+      const ids = await handleAll(
+        inbox,
+        ...ODD.map((text) => ({ types: [text, `z"${text}`], error: `x${text}y` })),
+      )
       for (const [index, text] of ODD.entries()) {
         expect([text, await list(inbox, ids, { changeType: text })]).toEqual([text, [index]])
         expect([text, await list(inbox, ids, { service: text })]).toEqual([text, []])
@@ -114,6 +117,7 @@ export function describeTriage(kind: InboxEngineKind): void {
         const kind = `x${text === '\ud800' ? '\ufffd' : text.replace(/[\0\x7f]/, ' ')}y`
         expect([text, await list(inbox, ids, { error: kind })]).toEqual([text, [index]])
       }
+      expect(await list(inbox, ids, { changeType: 'z' })).toEqual([])
       // Parts of the JSON escapes of other texts.
       for (const error of ['u', '00', '503', 'd8'])
         expect([error, await list(inbox, ids, { error })]).toEqual([error, []])
@@ -140,6 +144,7 @@ export function describeTriage(kind: InboxEngineKind): void {
       expect(await statesOf()).toEqual(['waiting', 'dead', 'dead', 'done', 'waiting'])
       expect(await inbox.purge({ state: 'done', changeType: 'B' })).toBe(0)
       expect(await inbox.purge({ state: 'dead', newerThan: 3_600_000, error: 'disk' })).toBe(1)
+      expect(await inbox.retry(Object.create({ state: 'dead', error: 'disk' }))).toBe(0)
       expect(await inbox.purge({ state: 'done', newerThan: 3_600_000 })).toBe(1)
       expect(await statesOf()).toEqual(['waiting', undefined, 'dead', undefined, 'waiting'])
       expect(await inbox.retry({ state: 'dead' })).toBe(1)
@@ -188,7 +193,9 @@ export function describeTriage(kind: InboxEngineKind): void {
       }
       expect(await inbox.retry(id)).toBe(false)
       expect(await inbox.rerun(id)).toBe(true)
-      expect([await inbox.rerun(id), await inbox.rerun(other, 'erp')]).toEqual([false, false])
+      for (const name of ['erp', '\0'])
+        expect([await inbox.rerun(other, name), await inbox.discard(other, name)]).toEqual([false, false])
+      expect(await inbox.rerun(id)).toBe(false)
       inbox.work({ handle })
       await until(async () => (await inbox.get(id))?.state === 'dead')
       isBad = false
