@@ -103,7 +103,7 @@ export const readConcurrency = (concurrency: number | undefined): number | undef
 
 /** @throws {WebhookError} `config_invalid` */
 export function readListOptions(options?: ListOptions): ListQuery {
-  const { state, limit = 100, order = 'oldest', after, ...filter } = checkOptions(options, LIST_OPTIONS)
+  const { state, limit = 100, order = 'oldest', after, ...filter } = copyOptions(options, LIST_OPTIONS)
   for (const age of ['olderThan', 'newerThan'] as const)
     if (filter[age] !== undefined && !END_STATES.some((ended) => ended === state))
       throw configInvalid(`${age} needs a state: one of ${END_STATES.join(', ')}`)
@@ -139,7 +139,18 @@ export const hasConditions = (filter: DeliveryFilter): boolean =>
  * @throws {WebhookError} `config_invalid`
  */
 export function readTaskFilter(options: TaskFilter, states: readonly EndState[] = END_STATES): TaskFilter {
-  const filter = checkOptions<TaskFilter>(options, { ...FILTER, state: true })
+  const filter = copyOptions<TaskFilter>(options, { ...FILTER, state: true })
   requireValue('state', filter.state, oneOf(...states))
-  return { ...filter }
+  return filter
+}
+
+/** Also copies inherited options: without its conditions, a call would change all deliveries. */
+function copyOptions<Options extends object>(
+  options: Options | undefined,
+  names: OptionNames<Options>,
+): Options {
+  const checked = checkOptions(options, names)
+  return Object.fromEntries(
+    Object.keys(names).map((name) => [name, checked[name as keyof Options]]),
+  ) as Options
 }
