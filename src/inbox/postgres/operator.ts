@@ -25,8 +25,8 @@ const ROW = `t.seq, t.handler, d.id, t.state, ${toMilliseconds('t.due')} as due,
 const RETRY = `state = 0, due = now(), rerun = rerun or state = 2,
   attempts = case when state in (2, 3) then 0 else attempts end`
 
-/** True for an id that a delivery can have. PostgreSQL rejects a text with NUL. */
-const isId = (id: string): boolean => !id.includes('\0')
+/** False for an id or a name that no task can have. PostgreSQL rejects a text with NUL. */
+const isKey = (id: string, handler = ''): boolean => !(id + handler).includes('\0')
 
 /** The content of a delivery as PostgreSQL returns it. */
 export interface Content extends Omit<StoredContent, 'body'> {
@@ -91,7 +91,7 @@ export function createOperatorMethods({
     )
 
   async function makeDue(id: string, handler: string | undefined, states: string): Promise<boolean> {
-    if (!isId(id)) return false
+    if (!isKey(id, handler)) return false
     const rows = await query(
       `update ${task} t set ${RETRY} ${ofDelivery(handler)} and t.state in (${states}) returning 1`,
       [queue, id, ...(handler === undefined ? [] : [handler])],
@@ -144,7 +144,7 @@ export function createOperatorMethods({
     },
 
     async get(id) {
-      if (!isId(id)) return undefined
+      if (!isKey(id)) return undefined
       const rows = await query<StoredRow & Content>(
         `select ${ROW}, d.head, ${BODY} from ${delivery} d join ${task} t using (seq)
         where d.queue = $1 and d.id = $2 order by t.handler`,
@@ -164,7 +164,7 @@ export function createOperatorMethods({
         and (t.state <> 1 or t.due <= clock_timestamp())
         ${handler === undefined ? `and (t.state <> 2 or ${isDone})` : ''}
         returning t.seq, t.handler, t.service, t.state in (0, 1) as "isPending"`
-      const isDiscarded = isId(id) && (await remove(text, values)).length > 0
+      const isDiscarded = isKey(id, handler) && (await remove(text, values)).length > 0
       if (isDiscarded) notify() // a held task may be due
       return isDiscarded
     },
