@@ -61,7 +61,7 @@ export function createOperatorMethods({
 }: OperatorOptions): OperatorMethods {
   /** SQL for the tasks of the delivery with the id \$2; with a parameter, only the one with that name. */
   const ofDelivery = (handler: string | undefined): string =>
-    `from ${delivery} d where d.queue = $1 and d.id = $2 and t.seq = d.seq
+    `where t.queue = $1 and t.seq = (select seq from ${delivery} where queue = $1 and id = $2)
     ${handler === undefined ? '' : 'and t.handler = $3'}`
 
   /**
@@ -83,8 +83,9 @@ export function createOperatorMethods({
             [queue, pending.map(({ handler }) => handler), pending.map(({ service }) => service)],
           )
         const seqs = [...new Set(removed.map(({ seq }) => seq))]
+        // Without `offset`, PostgreSQL can read all tasks to join them, while it has no statistics.
         const orphans = `delete from ${delivery} d
-          where seq = any($1) and not exists (select from ${task} t where t.seq = d.seq)`
+          where seq = any($1) and not exists (select from ${task} t where t.seq = d.seq offset 0)`
         if (seqs.length > 0) await inside(orphans, [seqs])
         return removed
       }),
@@ -160,7 +161,7 @@ export function createOperatorMethods({
     async discard(id, handler) {
       const values = [queue, id, ...(handler === undefined ? [] : [handler])]
       const isDone = `not exists (select from ${task} other where other.seq = t.seq and other.state <> 2)`
-      const text = `delete from ${task} t ${ofDelivery(handler).replace('from', 'using')}
+      const text = `delete from ${task} t ${ofDelivery(handler)}
         and (t.state <> 1 or t.due <= clock_timestamp())
         ${handler === undefined ? `and (t.state <> 2 or ${isDone})` : ''}
         returning t.seq, t.handler, t.service, t.state in (0, 1) as "isPending"`

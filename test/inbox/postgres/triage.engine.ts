@@ -7,6 +7,8 @@ import { useSchema } from './fixture.ts'
 /** More than one call of `list` compares with conditions. */
 const COUNT = 20_001
 
+const idOf = (number: number): string => number.toString(16).padStart(32, '0')
+
 await describeWith(POSTGRES, (connectionString) => {
   describe('many dead letters in PostgreSQL', () => {
     const { schema, client, queueName, open } = useSchema(connectionString, 'triage')
@@ -15,17 +17,32 @@ await describeWith(POSTGRES, (connectionString) => {
       const plans: string[] = []
       const pool = new pg.Pool({ connectionString })
       onTestFinished(() => pool.end())
+      const explain = async (query: pg.Pool['query'], text: string, values: unknown[] = []) => {
+        const { rows } = await query(`explain (analyze, format json) ${text}`, values)
+        plans.push(JSON.stringify(rows))
+      }
+      pool.on('connect', (one) => {
+        const query = one.query.bind(one) as (...args: unknown[]) => Promise<pg.QueryResult>
+        one.query = (async (...args: [{ text: string; values?: unknown[] }]) => {
+          const [{ text, values }] = args
+          if (args.length === 1 && text.includes('inbox_task')) {
+            await query('savepoint planned')
+            await explain(query as pg.Pool['query'], text, values)
+            await query('rollback to planned')
+          }
+          return query(...args)
+        }) as typeof one.query
+      })
       const inbox = open({
         pool: {
           connect: () => pool.connect(),
           on: pool.on.bind(pool) as PostgresPool['on'],
           async query(statement) {
             const { text, values = [] } = statement as { text: string; values?: unknown[] }
-            if (text.includes('compared')) {
+            if (/compared|^update/.test(text)) {
               await client.query('begin')
-              const { rows } = await client.query(`explain (analyze, format json) ${text}`, values)
+              await explain(client.query.bind(client), text, values)
               await client.query('rollback')
-              plans.push(JSON.stringify(rows))
             }
             return pool.query(statement as never)
           },
@@ -65,13 +82,18 @@ await describeWith(POSTGRES, (connectionString) => {
         ['', 10_000],
         ['Error: the last', 1],
       ])
-      expect([examined, groups[2]?.id]).toEqual([COUNT, COUNT.toString(16).padStart(32, '0')])
+      expect([examined, groups[2]?.id]).toEqual([COUNT, idOf(COUNT)])
+      plans.length = 0
       expect(await inbox.purge({ state: 'dead', olderThan: 60_000, changeType: 'A' })).toBe(10)
+      expect(await inbox.retry(idOf(1))).toBe(true)
+      expect(await inbox.discard(idOf(1))).toBe(true)
+      expect(plans.length).toBeGreaterThan(20)
+      expect(Math.max(...plans.flatMap(rowsOf))).toBeLessThan(1_010)
       plans.length = 0
       expect(await inbox.retry({ state: 'dead', newerThan: 60_000, changeType: 'A' })).toBe(10)
       expect(plans.length).toBeGreaterThan(19)
       expect(Math.max(...plans.flatMap(rowsOf))).toBeLessThan(1_010)
-      expect(await inbox.stats()).toMatchObject({ dead: COUNT - 20, waiting: 10 })
+      expect(await inbox.stats()).toMatchObject({ dead: COUNT - 21, waiting: 10 })
     })
   })
 })
