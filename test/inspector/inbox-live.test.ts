@@ -236,6 +236,19 @@ it('says that an action was too late if the state has changed between the check 
   )
 })
 
+it('says that an action is about more dead letters than are in the groups of errors', async () => {
+  const inbox = createMemoryInbox(ONE_ATTEMPT)
+  await fill(inbox, payloads(101))
+  let number = 0
+  inbox.work({ handle: () => Promise.reject(new Error(`the map ${number++} is away`)) })
+  await vi.waitUntil(async () => (await inbox.stats()).dead === 101)
+  const page = await openPage(inbox)
+  const question = async () => (await page.get('/inbox/retry-error?entry=map')).text
+  expect(await question()).toContain('<p>Retry at least 100 dead letters with “map”')
+  expect(await inbox.purge({ state: 'dead', error: 'the map 100 is' })).toBe(1)
+  expect(await question()).toContain('<p>Retry 100 dead letters with “map”')
+})
+
 it('refuses a form without its secret', async () => {
   const inbox = createMemoryInbox(ONE_ATTEMPT)
   const [id = ''] = await fill(inbox, payloads(1))

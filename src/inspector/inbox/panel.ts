@@ -162,13 +162,12 @@ function createErrorActions(inbox: Store): PanelAction[] {
   // An inbox without it may not know the condition, and change all dead letters.
   if (!errors) return []
 
-  /** Another error can contain this one. */
+  /** Another error can contain this one, also one that is in no group. */
   async function describeAll(error: string): Promise<string> {
-    const groups = (await errors?.())?.groups.filter((group) => group.error.includes(error)) ?? []
-    return `${describe(
-      groups.reduce((sum, { count }) => sum + count, 0),
-      'dead',
-    )} with “${error}”`
+    const [{ groups = [] } = {}, { dead }] = await Promise.all([errors?.(), inbox.stats()])
+    const total = (some: typeof groups): number => some.reduce((sum, { count }) => sum + count, 0)
+    const number = total(groups.filter((group) => group.error.includes(error)))
+    return `${total(groups) < dead ? 'at least ' : ''}${describe(number, 'dead')} with “${error}”`
   }
   return [
     {
