@@ -10,6 +10,15 @@ const MAX_PASSED = 1_000
 /** Milliseconds between two checks of held tasks, and the maximum number of keys that each checks. */
 const [CHECK_INTERVAL, MAX_CHECKED] = [10_000, 1_000]
 
+/** A key of held tasks, in the order of their index. */
+interface Key {
+  handler: string
+  routed: boolean
+  hash: string
+}
+
+const START: Key = { handler: '', routed: false, hash: String(-(2n ** 63n)) }
+
 /** The SQL of the order of services. The parameter \$1 of all statements is the queue, and \$2 of a take the handler. */
 export interface Order {
   /** Passes the tasks that have failed for `hold` milliseconds. */
@@ -19,7 +28,10 @@ export interface Order {
    * those of races with them.
    */
   check(query: Query): Promise<void>
-  /** SQL that releases the first held task of each key in `keys`, a table with `handler`, `service` and more. */
+  /**
+   * SQL that releases the first held task of each key in `keys`, a table with `handler`, `service` and more: the first one
+   * that is routed, and the first one that is not. The next take holds the later of them again.
+   */
   release(keys: string, condition?: string): string
   /** CTEs of a take that hold those tasks of the CTE `due` that must wait: the tasks in the CTE `blocked`. */
   holding: string
@@ -28,19 +40,23 @@ export interface Order {
 export function createOrder(task: string, queue: string): Order {
   let checkAt = -Infinity
   /** The last key that was checked. */
-  let last = { handler: '', hash: String(-(2n ** 63n)) }
+  let last = START
 
   /**
    * SQL for the number of the first task with a key. A range of one hash, in the order of its index, so that PostgreSQL
    * uses no other index, whatever its statistics are.
    */
-  const first = (handler: string, service: string, condition: string): string =>
-    `(select seq from ${task} where queue = $1 and handler = ${handler} and service = ${service} and ${condition}
+  const first = (handler: string, routed: string, service: string, condition: string): string =>
+    `(select seq from ${task}
+      where queue = $1 and handler = ${handler} and routed = ${routed} and service = ${service} and ${condition}
       and hashtextextended(service, 0) >= hashtextextended(${service}, 0)
       and hashtextextended(service, 0) <= hashtextextended(${service}, 0)
       order by hashtextextended(service, 0), seq limit 1)`
 
   const WAITING = 'state = 0 and service is not null and not passed'
+  const IS_HELD = `state = ${HELD}`
+  /** With `+ 0`, so that PostgreSQL uses the primary key: without statistics, it could read all held tasks. */
+  const STILL_HELD = `t.state + 0 = ${HELD}`
   const ACTIVE = `active as materialized (
     select handler, service, routed from ${task} where queue = $1 and state = 1 and service is not null and not passed
   )`
@@ -48,14 +64,16 @@ export function createOrder(task: string, queue: string): Order {
   const release: Order['release'] = (keys, condition = 'true') =>
     `update ${task} t set state = 0, due = least(t.due, statement_timestamp())
     from (
-      select keys.*, ${first('keys.handler', 'keys.service', `state = ${HELD}`)} as held from ${keys} keys
+      select keys.*, kinds.routed, ${first('keys.handler', 'kinds.routed', 'keys.service', IS_HELD)} as held
+      from ${keys} keys, (values (true), (false)) kinds (routed)
     ) keys
-    where t.seq = held and t.handler = keys.handler and t.state = ${HELD} and ${condition}`
+    where t.seq = held and t.handler = keys.handler and ${STILL_HELD} and ${condition}`
 
-  const nextKey = (handler: string, hash: string): string =>
-    `(select handler, hashtextextended(service, 0) as hash, service, seq from ${task}
-      where queue = $1 and state = ${HELD} and (handler, hashtextextended(service, 0)) > (${handler}, ${hash})
-      order by handler, hashtextextended(service, 0), seq limit 1)`
+  const nextKey = (handler: string, routed: string, hash: string): string =>
+    `(select handler, routed, hashtextextended(service, 0) as hash, service, seq from ${task}
+      where queue = $1 and state = ${HELD}
+        and (handler, routed, hashtextextended(service, 0)) > (${handler}, ${routed}, ${hash})
+      order by handler, routed, hashtextextended(service, 0), seq limit 1)`
 
   return {
     release,
@@ -78,23 +96,26 @@ export function createOrder(task: string, queue: string): Order {
     async check(query) {
       if (performance.now() < checkAt) return
       checkAt = performance.now() + CHECK_INTERVAL
-      const [key] = await query<{ handler: string; hash: string; number: number }>(
+      const [key] = await query<Key & { number: number }>(
         `with recursive held as (
-          ${nextKey('$2', '$3::bigint')} union all
-          select next.* from held, lateral ${nextKey('held.handler', 'held.hash')} next
+          ${nextKey('$2', '$3::boolean', '$4::bigint')} union all
+          select next.* from held, lateral ${nextKey('held.handler', 'held.routed', 'held.hash')} next
         ), page as (
           select * from held limit ${MAX_CHECKED}
         ), ${ACTIVE}, released as (
           update ${task} t set state = 0, due = least(t.due, statement_timestamp()) from page
-          where t.seq = page.seq and t.handler = page.handler and t.state = ${HELD}
+          where t.seq = page.seq and t.handler = page.handler and ${STILL_HELD}
             and (page.handler, page.service) not in (select handler, service from active)
-            and (${first('page.handler', 'page.service', WAITING)} < page.seq) is not true
+            and (least(
+              ${first('page.handler', 'true', 'page.service', WAITING)},
+              ${first('page.handler', 'false', 'page.service', WAITING)}
+            ) < page.seq) is not true
         )
-        select handler, hash::text, count(*) over () as number from page
-        order by page.handler desc, page.hash desc limit 1`,
-        [queue, last.handler, last.hash],
+        select handler, routed, hash::text, count(*) over () as number from page
+        order by page.handler desc, page.routed desc, page.hash desc limit 1`,
+        [queue, last.handler, last.routed, last.hash],
       )
-      last = key?.number === MAX_CHECKED ? key : { handler: '', hash: String(-(2n ** 63n)) }
+      last = key?.number === MAX_CHECKED ? key : START
     },
 
     // A task without a name that is not routed yet can become one of the handler.
@@ -104,9 +125,10 @@ export function createOrder(task: string, queue: string): Order {
     ), blocked as (
       select seq from keyed
       where place > 1 or service in (select service from active where handler = $2 or not routed) or least(
-        ${first('$2', 'keyed.service', WAITING)},
-        ${first('$2', 'keyed.service', `state = ${HELD}`)},
-        ${first("''", 'keyed.service', `${WAITING} and not routed`)}
+        ${first('$2', 'true', 'keyed.service', WAITING)},
+        ${first('$2', 'true', 'keyed.service', IS_HELD)},
+        ${first("''", 'false', 'keyed.service', WAITING)},
+        ${first("''", 'false', 'keyed.service', IS_HELD)}
       ) < seq
     ), held as (
       update ${task} t set state = ${HELD} from blocked where t.seq = blocked.seq and t.handler = $2

@@ -60,9 +60,9 @@ drop index if exists ${schema}.inbox_task_due;
 create index if not exists inbox_task_active on ${schema}.inbox_task (queue, due) where state = 1;
 create index if not exists inbox_task_ended on ${schema}.inbox_task (queue, state, due) where state >= 2;
 create index if not exists inbox_task_listed on ${schema}.inbox_task (queue, state, seq);
-create index if not exists inbox_task_service on ${schema}.inbox_task (queue, handler, hashtextextended(service, 0), seq)
+create index if not exists inbox_task_service on ${schema}.inbox_task (queue, handler, routed, hashtextextended(service, 0), seq)
   where state = 0 and service is not null and not passed;
-create index if not exists inbox_task_held on ${schema}.inbox_task (queue, handler, hashtextextended(service, 0), seq)
+create index if not exists inbox_task_held on ${schema}.inbox_task (queue, handler, routed, hashtextextended(service, 0), seq)
   where state = 5;
 create index if not exists inbox_task_failing on ${schema}.inbox_task (queue, failing_since)
   where state = 0 and failing_since is not null and not passed;

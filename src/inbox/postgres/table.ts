@@ -204,6 +204,8 @@ export function createPostgresTable(
           on conflict do nothing
         ), removed as (
           delete from ${task} t using open where t.seq = open.seq and t.handler = '' and not open.kept
+        ), released as (
+          ${order.release("(select '' as handler, service from open)", 'not keys.routed')}
         )
         update ${task} t set routed = true from open, ${DURABLE}
         where t.seq = open.seq and t.handler = '' and open.kept`,

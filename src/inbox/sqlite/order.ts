@@ -32,15 +32,19 @@ export function passTasks(db: Database, hold: number, now: number): void {
   releaseNext(db, failing, now)
 }
 
-/** Releases the first held task of the key of each of these tasks: `held` and `ended` in a condition. */
+/**
+ * Releases the first held task of the key of each of these tasks: the first one that is routed, and the first one that is
+ * not. The next take holds the later of them again. In a condition, they are `held`, and the given tasks `ended`.
+ */
 export function releaseNext(db: Database, ended: readonly TaskKey[], now: number, condition = '1'): void {
   db.run(
     `UPDATE task SET state = 0, due = min(due, ?) WHERE (seq, handler) IN (
        SELECT (
          SELECT CASE WHEN ${condition} THEN held.seq END FROM task AS held INDEXED BY task_held
-         WHERE held.state = ${HELD} AND held.handler = ended.handler AND held.service = ended.service
+         WHERE held.state = ${HELD} AND held.handler = ended.handler AND held.routed = kind.value
+           AND held.service = ended.service
          ORDER BY held.seq LIMIT 1
-       ), handler FROM task AS ended WHERE service IS NOT NULL AND ${AMONG})`,
+       ), handler FROM task AS ended, json_each('[0,1]') AS kind WHERE service IS NOT NULL AND ${AMONG})`,
     ...[now, keysOf(ended)],
   )
 }
@@ -67,9 +71,10 @@ export function holdBlocked<Task extends OrderedTask>(
   const isWaiting = 'state = 0 AND service IS NOT NULL AND passed = 0'
   const waiting = db.all<{ seq: number }>(
     `SELECT value ->> 0 AS seq FROM json_each(?)
-     WHERE ${isEarlier('task_service', `${isWaiting} AND handler = ?`)}
-       OR ${isEarlier('task_held', `state = ${HELD} AND handler = ?`)}
-       OR ${isEarlier('task_service', `${isWaiting} AND handler = '' AND routed = 0`)}`,
+     WHERE ${isEarlier('task_service', `${isWaiting} AND handler = ? AND routed = 1`)}
+       OR ${isEarlier('task_held', `state = ${HELD} AND handler = ? AND routed = 1`)}
+       OR ${isEarlier('task_service', `${isWaiting} AND handler = '' AND routed = 0`)}
+       OR ${isEarlier('task_held', `state = ${HELD} AND handler = '' AND routed = 0`)}`,
     ...[JSON.stringify(keyed.map(({ seq, key }) => [seq, key])), handler, handler],
   )
   const late = new Set(waiting.map(({ seq }) => seq))
@@ -88,19 +93,20 @@ export function holdBlocked<Task extends OrderedTask>(
  */
 export function createCheck(): (db: Database, now: number) => void {
   let checkAt = -Infinity
-  let last = { handler: '', key: '' }
+  let last = { handler: '', routed: 0, key: '' }
   return (db, now) => {
     if (performance.now() < checkAt) return
     checkAt = performance.now() + CHECK_INTERVAL
-    const first: (TaskKey & { key: string })[] = []
+    const first: (TaskKey & typeof last)[] = []
     for (let isLast = false; !isLast && first.length < MAX_CHECKED; ) {
-      const next = db.get<TaskKey & { key: string }>(
-        `SELECT seq, handler, service AS key FROM task INDEXED BY task_held
-         WHERE state = ${HELD} AND (handler, service) > (?, ?) ORDER BY handler, service, seq LIMIT 1`,
-        ...[last.handler, last.key],
+      const next = db.get<TaskKey & typeof last>(
+        `SELECT seq, handler, routed, service AS key FROM task INDEXED BY task_held
+         WHERE state = ${HELD} AND (handler, routed, service) > (?, ?, ?)
+         ORDER BY handler, routed, service, seq LIMIT 1`,
+        ...[last.handler, last.routed, last.key],
       )
       isLast = next === undefined
-      last = next ?? { handler: '', key: '' }
+      last = next ?? { handler: '', routed: 0, key: '' }
       if (next) first.push(next)
     }
     const free = [...new Set(first.map(({ handler }) => handler))].flatMap((handler) =>

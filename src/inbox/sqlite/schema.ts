@@ -214,8 +214,8 @@ const VERSION_7 = `
   ALTER TABLE task ADD COLUMN failing_since INTEGER;
   ALTER TABLE task ADD COLUMN error_kind TEXT;
   ALTER TABLE task ADD COLUMN rerun INTEGER NOT NULL DEFAULT 0;
-  CREATE INDEX task_service ON task (handler, service, seq) WHERE state = 0 AND service IS NOT NULL AND passed = 0;
-  CREATE INDEX task_held ON task (handler, service, seq) WHERE state = 5;
+  CREATE INDEX task_service ON task (handler, routed, service, seq) WHERE state = 0 AND service IS NOT NULL AND passed = 0;
+  CREATE INDEX task_held ON task (handler, routed, service, seq) WHERE state = 5;
   CREATE INDEX task_failing ON task (failing_since) WHERE state = 0 AND failing_since IS NOT NULL AND passed = 0;
   UPDATE meta SET compatible = 7;
 `

@@ -137,6 +137,8 @@ export function createSqliteTable(
            WHERE state = 0 AND handler = '' AND routed = 0 AND task.due <= ? ORDER BY task.due, seq LIMIT ?`,
           ...[now, limit],
         )
+        const keys = unrouted.map(({ seq }) => ({ seq, handler: '' }))
+        releaseNext(db, keys, now, 'held.routed = 0')
         for (const { seq, types } of unrouted) {
           const { names, isUnnamed } = routeOf(readStrings(types))
           for (const name of names)

@@ -208,6 +208,23 @@ export function describeOrder(kind: InboxEngineKind): void {
       ])
     })
 
+    it('keeps the order of deliveries that were held before a worker had a name', async ({ open }) => {
+      const inbox = open(LONG)
+      const ids = [await put(inbox), await put(inbox), await put(inbox)]
+      const { workers } = work(inbox, fail)
+      for (const id of ids.slice(1)) await isHeld(inbox, id)
+      await until(async () => (await inbox.get(ids[0] ?? ''))?.state === 'waiting')
+      await workers.close()
+      const begun: string[] = []
+      const receiver = createReceiver({ signatureKey: KEY })
+      receiver.on('*', (_, { id }) => void begun.push(id), { name: 'log' })
+      inbox.work(receiver, { order: ORDER })
+      ids.push(await put(inbox))
+      expect(await inbox.retry(ids[0] ?? '')).toBe(true)
+      await until(async () => (await inbox.stats()).done === 4, SOON)
+      expect(begun).toEqual(ids)
+    })
+
     it('lets a retried delivery go first when a later one fails', async ({ open }) => {
       const inbox = open()
       const { gate, release } = createGate()
