@@ -55,7 +55,7 @@ type All<State = WholeState> = DeliveryFilter & { state: State }
 
 const isAll = (targets: Targets): targets is All => 'state' in targets
 
-/** @param withIds a condition that can go with ids */
+/** @param withIds the only condition that is allowed with ids */
 export function readTargets(
   ids: readonly string[],
   options: TargetOptions,
@@ -84,7 +84,7 @@ export function createInboxRetryCommand(io: Io): Command {
     .with(addStoreOptions)
     .examples(
       'geohook inbox retry 5f1d0c2b9a4e4c6f8d7b3a2e1f0c9d8b --store inbox.db',
-      "geohook inbox retry --dead --error 'the map is away' --store-file store.txt",
+      'geohook inbox retry --dead --error ECONNREFUSED --store-file store.txt',
     )
     .action((ids: string[] = [], options: TargetOptions) =>
       change(io, readTargets(ids, options, RETRIED, 'handler'), options, {
@@ -99,10 +99,10 @@ export function createInboxRerunCommand(io: Io): Command {
   return createBatchCommand('rerun', ['done'], '; requires --yes')
     .summary('handle done deliveries again')
     .description(
-      'Makes done deliveries due again, with their full number of attempts. The workers of the inbox handle them: ' +
-        'handlers get "rerun" in their context. The exit code is 1 if a delivery was missing or not done.',
+      'Makes done deliveries due again, with their full number of attempts. The workers of the inbox handle them, ' +
+        'with "rerun" in the context of the handlers. The exit code is 1 if a delivery was missing or not done.',
     )
-    .option('--yes', 'with --done: confirm that they are handled again')
+    .option('--yes', 'with --done: confirm the rerun')
     .with(addStoreOptions)
     .examples(
       'geohook inbox rerun 5f1d0c2b9a4e4c6f8d7b3a2e1f0c9d8b --store inbox.db',
@@ -151,7 +151,7 @@ function confirmed(targets: Targets, { yes }: TargetOptions, verb: string): Targ
 
 export function createInboxPurgeCommand(io: Io): Command {
   return new CliCommand('purge')
-    .summary('remove all deliveries of a state')
+    .summary('remove the deliveries of a state')
     .description(
       'Removes done deliveries, dead letters or unhandled deliveries permanently: all, or those that match. ' +
         'A removed delivery is not recognized as a duplicate if it is sent again.',

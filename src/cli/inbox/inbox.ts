@@ -25,7 +25,7 @@ export function createInboxCommand(io: Io): Command {
   return new CliCommand('inbox')
     .summary('manage the deliveries in a durable inbox')
     .description(
-      'Shows the deliveries in a durable inbox, and retries, discards or exports dead letters, also in a browser.',
+      'Shows the deliveries in a durable inbox, and retries, reruns, discards or exports them, also in a browser.',
     )
     .usage('<command> [options]')
     .examples(
@@ -331,7 +331,7 @@ function createInboxUiCommand(io: Io): Command {
   return new CliCommand('ui')
     .summary('show the deliveries in a browser')
     .description(
-      'Serves a page that shows the deliveries of an inbox, and retries, discards or removes them. It runs no ' +
+      'Serves a page that shows the deliveries of an inbox, and retries, reruns or removes them. It runs no ' +
         'handlers: the workers of the inbox do. Without a token, the page is only for this machine.',
     )
     .option('--port <n>', 'port to listen on; 0 picks a free one', port, 4040)

@@ -11,11 +11,14 @@ export const addFilterOptions = (command: CliCommand): CliCommand =>
   command
     .option('--change-type <name>', 'only deliveries with this change type')
     .option('--service <url>', 'only deliveries of the feature service with this URL')
-    .option('--error <text>', 'only if the last error contains this text of "geohook inbox errors"')
-    .option('--handler <name>', 'only for handlers with this name; "" for those without one')
+    .option(
+      '--error <text>',
+      'only deliveries whose last error contains this text, as "geohook inbox errors" prints it',
+    )
+    .option('--handler <name>', 'only the fate of handlers with this name; "" for those without one')
     .option(
       '--older-than <time>',
-      'only deliveries that ended longer ago than this, for example 90s, 15m, 12h or 7d',
+      'only deliveries that ended at least this long ago, for example 90s, 15m, 12h or 7d',
       duration,
     )
     .option('--newer-than <time>', 'only deliveries that ended within this time', duration)
@@ -44,13 +47,13 @@ export function createInboxListCommand(io: Io): Command {
     .with(addFilterOptions)
     .with(addStoreOptions)
     .examples(
-      "geohook inbox list --state dead --error 'the map is away' --store inbox.db",
+      'geohook inbox list --state dead --error ECONNREFUSED --store inbox.db',
       'geohook inbox list --limit 1000 --json --store-file store.txt',
     )
     .action(async (options: ListOptions) => {
       const page = await withInbox(io, options, (inbox) => listMatching(inbox, options))
       if (io.json) return io.printJson(page)
-      if (page.entries.length === 0) io.print('there are no deliveries')
+      if (page.entries.length === 0) io.print('no deliveries found')
       else printEntries(io, page.entries)
       const { next } = page
       if (next === undefined) return
@@ -59,7 +62,7 @@ export function createInboxListCommand(io: Io): Command {
     })
 }
 
-/** Reads on until there are enough entries: a page has the matching ones of a limited number of deliveries. */
+/** Reads pages until there are enough entries, because each page compares a limited number of deliveries. */
 async function listMatching(
   inbox: DurableInbox,
   { state, limit, after, ...rest }: ListOptions,
@@ -102,8 +105,8 @@ export function createInboxErrorsCommand(io: Io): Command {
   return new CliCommand('errors')
     .summary('group dead letters by their last error')
     .description(
-      'Groups the newest 100,000 dead letters by their last error, with * in place of ids and long numbers. Prints ' +
-        'a command for each group that retries it: the same options select it for "list", "export" and "discard".',
+      'Groups the newest 100,000 dead letters by their last error, with * in place of ids and long numbers. For each ' +
+        'group, prints a command that retries it. Its --error also works with "list", "export" and "discard".',
     )
     .with(addStoreOptions)
     .examples('geohook inbox errors --store inbox.db', 'geohook inbox errors --json --store-file store.txt')
@@ -127,7 +130,7 @@ export function createInboxErrorsCommand(io: Io): Command {
     })
 }
 
-/** The store options of a command, for one that the user can copy. Omits an address that can have a password. */
+/** The user's store options, for a command to copy. Omits an address that can contain a password. */
 function repeatStoreOptions({ store, storeEnv, storeFile, schema, queue }: StoreOptions): string {
   const given = { store, 'store-env': storeEnv, 'store-file': storeFile, schema: [schema], queue: [queue] }
   return Object.entries(given)

@@ -104,7 +104,7 @@ describe.concurrent('geohook inbox list', () => {
 
   it('prints a message for an empty inbox', () =>
     withInbox({}, async ({ run }) => {
-      expect(await run('list')).toEqual({ code: 0, stdout: 'there are no deliveries\n', stderr: '' })
+      expect(await run('list')).toEqual({ code: 0, stdout: 'no deliveries found\n', stderr: '' })
     }))
 })
 
