@@ -44,7 +44,7 @@ export interface InboxEntry {
   leaseEndsAt?: Date
   /** When the next attempt is due. Set only while the delivery is waiting and not held. */
   dueAt?: Date
-  /** True while a waiting delivery is held, because an earlier one of its service must end first. See {@link OrderOptions}. */
+  /** True while a waiting delivery is held until an earlier one of its service ends. See {@link OrderOptions}. */
   held?: true
   /** True if later deliveries of its service no longer wait for it. See {@link OrderOptions}. */
   passed?: true
@@ -66,13 +66,13 @@ export interface InboxItem extends InboxEntry {
   fates: InboxEntry[]
 }
 
-/** Selects deliveries: those that meet all of the given conditions. */
+/** Conditions that select deliveries. A delivery must meet all of the given ones. */
 export interface DeliveryFilter {
-  /** One of the change types. */
+  /** One of the change types of the delivery. */
   changeType?: string | undefined
   /** URL of the feature service, as in {@link InboxEntry.service}. */
   service?: string | undefined
-  /** Part of the last error, as {@link DurableInbox.errors} returns it. */
+  /** Part of the last error, as {@link DurableInbox.errors} returns it. Case-sensitive; `*` is not a wildcard. */
   error?: string | undefined
   /** Name of the handlers; `''` for those without a name. Default: all. */
   handler?: string | undefined
@@ -96,8 +96,8 @@ export interface ListOptions extends DeliveryFilter {
 
 /**
  * A page of entries. The pages of all states have each delivery once. With `state`, a delivery whose state changes
- * between two calls may be missing. With other conditions, a page has the matching ones among at most 10,000 deliveries, so
- * it can be empty although another page follows.
+ * between two calls may be missing. With other conditions, a call compares at most 10,000 deliveries, so a page can be
+ * empty although another one follows.
  */
 export interface InboxPage {
   entries: InboxEntry[]
@@ -116,11 +116,11 @@ export interface ErrorGroup {
   error: string
   /** Number of dead letters. */
   count: number
-  /** When the first of them became dead. */
+  /** When the first of them became a dead letter. */
   first: Date
-  /** When the last of them became dead. */
+  /** When the last of them became a dead letter. */
   last: Date
-  /** Id of the last one. */
+  /** Id of the last of them. */
   id: string
 }
 
@@ -128,7 +128,7 @@ export interface ErrorGroup {
 export interface InboxErrors {
   /** At most 100 groups, the largest first. */
   groups: ErrorGroup[]
-  /** Number of dead letters that were read: the newest 100,000. */
+  /** Number of grouped dead letters: at most the newest 100,000. */
   examined: number
 }
 
@@ -143,16 +143,16 @@ export interface WorkOptions {
 }
 
 /**
- * How workers keep the order of a service's deliveries, in all processes: if one was answered before another was sent, its
- * attempt ends before an attempt of the other begins. Each name of handlers has an order of its own. A delivery is in no
- * order if an event has no `changesUrl`, or if its events belong to several services.
+ * How workers keep the order of a service's deliveries, in all processes: if the receiver responded to a delivery before
+ * another was sent, the first ends before an attempt of the second begins. Each name of handlers has an order of its own. A
+ * delivery has no order if one of its events has no `changesUrl`, or if its events belong to several services.
  */
 export interface OrderOptions {
   /** By the tenant and the feature service in the `changesUrl`. */
   by: 'service'
   /**
-   * Milliseconds for which a delivery may fail, from its first failed attempt, until the others pass it: 1 to 2^31 - 1.
-   * Default 600,000, ten minutes. Dead letters, unhandled and discarded deliveries are passed at once.
+   * Milliseconds after the first failed attempt of a delivery until later ones no longer wait for it: 1 to 2^31 - 1.
+   * Default 600,000, ten minutes. No delivery waits for dead letters, unhandled or discarded ones.
    */
   hold?: number | undefined
 }
@@ -254,8 +254,8 @@ export interface DurableInbox extends Inbox {
    */
   retry(id: string, handler?: string): Promise<boolean>
   /**
-   * Makes dead letters due now, with their full number of attempts, or unhandled deliveries: those that match, a thousand
-   * in each step. Resolves with their number.
+   * Makes all matching dead letters due now, with their full number of attempts, or all matching unhandled deliveries.
+   * Resolves with their number. Takes several transactions.
    *
    * @throws {WebhookError} `config_invalid`
    */
@@ -268,7 +268,7 @@ export interface DurableInbox extends Inbox {
    */
   rerun(id: string, handler?: string): Promise<boolean>
   /**
-   * Makes done deliveries due again: those that match, a thousand in each step. Resolves with their number.
+   * Makes all matching done deliveries due again. Resolves with their number. Takes several transactions.
    *
    * @throws {WebhookError} `config_invalid`
    */
@@ -276,16 +276,16 @@ export interface DurableInbox extends Inbox {
   /** Groups dead letters by their last error. */
   errors(): Promise<InboxErrors>
   /**
-   * Removes a delivery. The inbox no longer recognizes it as a duplicate: the same delivery would be handled again. If it
-   * is done only for some names of handlers, it is removed for the others, and remains a duplicate.
+   * Removes a delivery. If it is sent again, the inbox does not recognize it as a duplicate, and handles it. If it is done
+   * for only some names of handlers, it is removed for the others only, and still recognized.
    *
    * @param handler only for the handlers with this name; `''` for those without a name. Default: for all
    * @returns true, unless the delivery was active and its lease has not expired, or the inbox does not have it
    */
   discard(id: string, handler?: string): Promise<boolean>
   /**
-   * Removes done deliveries, dead letters or unhandled deliveries: those that match. Resolves with their number. The inbox
-   * no longer recognizes a removed delivery as a duplicate.
+   * Removes all matching done deliveries, dead letters or unhandled deliveries. Resolves with their number. The inbox no
+   * longer recognizes a removed delivery as a duplicate.
    *
    * @throws {WebhookError} `config_invalid`
    */

@@ -52,8 +52,8 @@ export interface TakeRequest {
   /** True if the worker has names. Its announcement may have expired. */
   areNames?: boolean
   /**
-   * Keeps the order of each service: holds those of the next tasks that must wait for another one with their key. A
-   * waiting task that has failed for `hold` milliseconds is passed.
+   * Keeps the order of each service: of the tasks that are due, holds those that must wait for an earlier one with the same
+   * key. Tasks no longer wait for one whose first failed attempt was `hold` milliseconds ago.
    */
   order?: { hold: number } | undefined
 }
@@ -127,7 +127,7 @@ export interface ListQuery {
   state: InboxState | undefined
   filter: DeliveryFilter
   limit: number
-  /** Maximum number of tasks to compare with the filter, more than `limit`. */
+  /** Maximum number of tasks to compare with the filter; always more than `limit`. */
   compared: number
   order: 'oldest' | 'newest'
   /** The task before the page. Undefined for the first page. */
@@ -198,7 +198,7 @@ export interface DeliveriesTable {
    * routed.
    *
    * @returns `wait`: milliseconds until the next delivery is due, if fewer than `limit` were taken and the time is known.
-   *   0 if tasks were held and nothing was taken
+   *   0 if all tasks that it read were held, so that the next call can find others
    */
   take(request: TakeRequest): Promise<{ taken: TakenDelivery[]; wait?: number | undefined }>
   /**
@@ -222,8 +222,8 @@ export interface DeliveriesTable {
    * others. A lease that has expired is not lost until the task is taken again. Ends that were recorded before are among
    * the others: the caller repeats a call whose answer it did not get.
    *
-   * Releases the first held task of each key that may have no active task any more. With `isOrdered`, no take with an
-   * order can hold it at the same time.
+   * Releases the first held task of each key whose task has ended. With `isOrdered`, waits for takes with an order, so that
+   * none of them holds it at the same time.
    */
   endAttempts(owner: string, ends: readonly EndedAttempt[], isOrdered?: boolean): Promise<boolean[]>
   settings(): Promise<QueueSettings>
@@ -236,23 +236,25 @@ export interface DeliveriesTable {
   get(id: string): Promise<InboxItem | undefined>
   /** @param handler default: all tasks of the delivery */
   retry(id: string, handler?: string): Promise<boolean>
-  /** Makes done tasks due, with their full number of attempts. They remain reruns when they fail and are retried. */
+  /** Makes done tasks due, with their full number of attempts. They remain reruns when they are retried. */
   rerun(id: string, handler?: string): Promise<boolean>
   /**
    * Discards tasks, but active ones only if their lease has expired: there may be no worker with their name. The delivery
    * is removed with its last task.
    *
-   * @param handler default: all tasks of the delivery. If some are not done, those that are done remain: without them, the
-   *   same delivery would be handled again
+   * @param handler default: all tasks of the delivery, without its done ones if others are not done: without them, the same
+   *   delivery would be handled again
    */
   discard(id: string, handler?: string): Promise<boolean>
   /**
-   * Compares at most `limit` tasks after another one, in order, and perhaps the rest of the last delivery, with a filter,
-   * and changes those that match. Resolves with their number, and with the last task that was compared: undefined after
-   * the end.
+   * Compares about `limit` tasks with a filter, in order, and changes those that match. Resolves with their number, and
+   * with the last task that was compared: undefined if there was none.
+   *
+   * @param after the last task of the previous call
+   * @param limit can be exceeded by the other tasks of the last delivery
    */
   changeAll(change: TaskChange, filter: TaskFilter, after: TaskKey, limit: number): Promise<ChangedPage>
-  /** Groups the newest dead letters, at most `limit`, by their errors. */
+  /** Groups the newest `limit` dead letters by their errors. */
   errors(limit: number): Promise<InboxErrors>
   /**
    * Removes at most `limit` tasks that ended at least `age` milliseconds ago, and deliveries with their last one. Resolves

@@ -38,12 +38,12 @@ export function toErrorText(error: unknown): string {
 /** Maximum length of the kind of an error in characters. */
 const MAX_KIND = 200
 
-/** An id, a long number, or a word that could be one. */
+/** An id or a long number, or a word of the letters a to f. */
 const VARIABLE = /[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}|[\da-f]{8,}|\d{4,}/gi
 
 /**
- * Returns what the text of an error has in common with others: replaces ids and long numbers by `*`, and each white space
- * by one blank.
+ * Returns an error without the parts that differ between similar errors: replaces each id and long number by `*`, and white
+ * space by one blank.
  */
 export const toErrorKind = (text: string): string =>
   text

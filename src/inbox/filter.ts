@@ -13,7 +13,7 @@ export interface FilterDialect {
   ago(milliseconds: number): string
 }
 
-/** SQL that is true for a task `t` that meets all conditions. All parameters are in ASCII, as in the tables. */
+/** Creates SQL that is true for a task `t` that meets all conditions. Its parameters are in ASCII, as in the tables. */
 export function toCondition(
   { changeType, service, error, handler, olderThan, newerThan }: DeliveryFilter,
   { delivery, position, bind, ago }: FilterDialect,
@@ -54,7 +54,7 @@ export interface ErrorsDialect {
   toMilliseconds(time: string): string
 }
 
-/** SQL that groups dead letters by their errors. */
+/** Creates SQL that groups dead letters by their errors. */
 export const selectErrors = ({ delivery, dead, newest, toMilliseconds }: ErrorsDialect): string => `
   with letters as (select due, cast(coalesce(error_kind, '') as text) as kind from (${newest}) newest),
   grouped as (

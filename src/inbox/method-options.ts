@@ -38,7 +38,7 @@ const FILTER: OptionNames<DeliveryFilter> = {
   newerThan: AGE,
 }
 const END_STATES: readonly EndState[] = ['done', 'dead', 'unhandled']
-/** Maximum number of deliveries that one call of `list` compares with conditions. */
+/** Maximum number of tasks that one call of `list` compares with conditions. */
 const MAX_COMPARED = 10_000
 const ORDER_OPTIONS: OptionNames<OrderOptions> = { by: true, hold: true }
 const LIST_OPTIONS: OptionNames<ListOptions> = {
@@ -135,7 +135,7 @@ export const hasConditions = (filter: DeliveryFilter): boolean =>
   Object.values(filter).some((value) => value !== undefined)
 
 /**
- * @param states the valid ones
+ * @param states the valid states
  * @throws {WebhookError} `config_invalid`
  */
 export function readTaskFilter(options: TaskFilter, states: readonly EndState[] = END_STATES): TaskFilter {

@@ -52,13 +52,13 @@ export const toTypes = (types: readonly string[]): string => `[${types.map(toQuo
 export const toQuoted = (text: string): string =>
   `"${toAsciiJson(text).slice(1, -1).replaceAll('\\"', '\\u0022').replaceAll(',', '\\u002c')}"`
 
-/** The character before four digits, which are control characters. */
+/** An escape: this character, then four hex digits, which are control characters from {@link FIRST_DIGIT}. */
 const MARK = 0x7f
 const FIRST_DIGIT = 0x10
 
 /**
- * Writes text in ASCII, so that each part of the text is a part of the result, and nothing else is. JSON would not do: it
- * writes `503` in `\u503c`, a letter.
+ * Writes text in ASCII, so that one text contains another exactly if its result does. JSON would not do: it writes one
+ * letter as `\u503c`, which contains `503`.
  */
 export const toAsciiText = (text: string): string =>
   text.replace(/[^ -~]/g, (character) => {

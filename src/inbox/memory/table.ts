@@ -137,7 +137,7 @@ export function createMemoryTable(clock: () => number): DeliveriesTable {
     return rows.length > 0
   }
 
-  /** Passes tasks that have failed for too long. Returns a function that returns whether a task must wait for others. */
+  /** Marks tasks as passed that have failed for too long. Returns a function that returns true for a task that must wait. */
   function keepOrder(
     handler: string,
     given: readonly Row[],

@@ -21,7 +21,7 @@ const ROW = `t.seq, t.handler, d.id, t.state, ${toMilliseconds('t.due')} as due,
   ${toMilliseconds('d.received')} as received, d.size, d.types, d.service, ${toMilliseconds('t.started')} as started,
   t.owner::text, t.passed`
 
-/** Makes tasks wait, dead letters and done ones with all their attempts. */
+/** Makes tasks due. Dead and done ones get their full number of attempts. */
 const RETRY = `state = 0, due = now(), rerun = rerun or state = 2,
   attempts = case when state in (2, 3) then 0 else attempts end`
 
@@ -42,7 +42,7 @@ interface OperatorOptions {
   delivery: string
   queue: string
   query: Query
-  /** Runs statements while no other removal, and no take or end with an order, does. */
+  /** Runs statements in turn with other removals, and with takes and ends of workers with an order. */
   inTurn<Result>(run: (inside: Query) => Promise<Result>): Promise<Result>
   order: Order
   /** Wakes the workers of all processes. */
@@ -106,7 +106,7 @@ export function createOperatorMethods({
     const bind = (value: string | number): string => `$${values.push(value)}`
     const ago = (milliseconds: number): string =>
       `now() - ${bind(Math.min(MAX_INTERVAL, milliseconds))}::float8 * interval '1 ms'`
-    return { delivery: delivery as string, position: 'strpos', bind, ago }
+    return { delivery, position: 'strpos', bind, ago }
   }
 
   /**
@@ -192,7 +192,7 @@ export function createOperatorMethods({
     async errors(limit) {
       const dead = `${task} where queue = $1 and state = 3`
       const newest = `select due, error_kind from ${dead} order by due desc limit $2`
-      const sql = selectErrors({ delivery: delivery as string, dead, newest, toMilliseconds })
+      const sql = selectErrors({ delivery, dead, newest, toMilliseconds })
       return readErrorRows(await query(sql, [queue, limit]))
     },
 

@@ -1,10 +1,10 @@
 import { HELD } from '../stored-row.ts'
 import type { Query } from './database.ts'
 
-/** Number of the next due tasks that a take with an order reads. */
+/** Minimum number of due tasks that a take with an order reads. */
 export const WINDOW = 200
 
-/** Maximum number of tasks that are passed at once. */
+/** Maximum number of tasks that one take marks as passed. */
 const MAX_PASSED = 1_000
 
 /** Milliseconds between two checks of held tasks, and the maximum number of keys that each checks. */
@@ -21,7 +21,7 @@ const START: Key = { handler: '', routed: false, hash: String(-(2n ** 63n)) }
 
 /** The SQL of the order of services. The parameter \$1 of all statements is the queue, and \$2 of a take the handler. */
 export interface Order {
-  /** Passes the tasks that have failed for `hold` milliseconds. */
+  /** Marks tasks as passed whose first failed attempt was `hold` milliseconds ago. */
   pass(query: Query, hold: number): Promise<void>
   /**
    * From time to time, releases held tasks that wait for no other: those that workers without an order left behind, and
@@ -29,8 +29,10 @@ export interface Order {
    */
   check(query: Query): Promise<void>
   /**
-   * SQL that releases the first held task of each key in `keys`, a table with `handler`, `service` and more: the first one
-   * that is routed, and the first one that is not. The next take holds the later of them again.
+   * SQL that releases the first held task of each key in `keys`, a table with `handler` and `service`: the first one that
+   * is routed, and the first one that is not. The next take holds the later of them again.
+   *
+   * @param condition SQL about `held`, the `seq` of that task, and `keys`
    */
   release(keys: string, condition?: string): string
   /** CTEs of a take that hold those tasks of the CTE `due` that must wait: the tasks in the CTE `blocked`. */

@@ -16,8 +16,8 @@ export const VERSION = 3
  *
  * `routed` is true if further tasks of the delivery were created, or none is needed. `service` is the key of an order, and
  * a held task waits for an earlier one with the same key, unless that one has `passed`. Their indexes hash the key, because
- * PostgreSQL limits the size of index entries. `failing_since` is when the first attempt failed, `error_kind` what the last
- * error has in common with others.
+ * PostgreSQL limits the size of index entries. `failing_since` is when the first attempt failed, `error_kind` is the last
+ * error without ids and long numbers.
  */
 export const createInboxSql = (schema: string): string => `
 create table if not exists ${schema}.inbox_queue (

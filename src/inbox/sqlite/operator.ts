@@ -25,7 +25,7 @@ const ROW =
 /** True for the tasks of a delivery, or the one with a name. */
 const OF_DELIVERY = 'seq = (SELECT seq FROM delivery WHERE id = ?) AND handler = coalesce(?, handler)'
 
-/** Makes tasks wait, dead letters and done ones with all their attempts. */
+/** Makes tasks due. Dead and done ones get their full number of attempts. */
 const RETRY = `UPDATE task SET state = 0, due = ?, rerun = rerun OR state = 2,
   attempts = CASE WHEN state IN (2, 3) THEN 0 ELSE attempts END`
 

@@ -3,16 +3,16 @@ import { HELD } from '../stored-row.ts'
 import type { Database } from './driver.node.ts'
 import { AMONG, keysOf } from './task-keys.ts'
 
-/** Number of the next due tasks that a take with an order reads. */
+/** Minimum number of due tasks that a take with an order reads. */
 export const WINDOW = 200
 
-/** Maximum number of tasks that are passed at once. */
+/** Maximum number of tasks that one take marks as passed. */
 const MAX_PASSED = 1_000
 
 /** Milliseconds between two checks of held tasks, and the maximum number of keys that each checks. */
 const [CHECK_INTERVAL, MAX_CHECKED] = [10_000, 1_000]
 
-/** A task with the key of its order: null if it has no order. */
+/** A task with the key of its order. The key is null if it has no order, or if it was passed. */
 export interface OrderedTask extends TaskKey {
   key: string | null
 }
@@ -20,7 +20,7 @@ export interface OrderedTask extends TaskKey {
 /** The column `key` of an {@link OrderedTask}. */
 export const KEY = 'CASE WHEN passed = 0 THEN task.service END AS key'
 
-/** Passes the tasks that have failed for `hold` milliseconds. */
+/** Marks tasks as passed whose first failed attempt was `hold` milliseconds ago. */
 export function passTasks(db: Database, hold: number, now: number): void {
   const failing = db.all<TaskKey>(
     `SELECT seq, handler FROM task INDEXED BY task_failing
@@ -33,8 +33,10 @@ export function passTasks(db: Database, hold: number, now: number): void {
 }
 
 /**
- * Releases the first held task of the key of each of these tasks: the first one that is routed, and the first one that is
- * not. The next take holds the later of them again. In a condition, they are `held`, and the given tasks `ended`.
+ * Releases the first held task with the key of each of these tasks: the first one that is routed, and the first one that
+ * is not. The next take holds the later of them again.
+ *
+ * @param condition SQL about the tasks `held` and `ended`
  */
 export function releaseNext(db: Database, ended: readonly TaskKey[], now: number, condition = '1'): void {
   db.run(
@@ -50,8 +52,8 @@ export function releaseNext(db: Database, ended: readonly TaskKey[], now: number
 }
 
 /**
- * Holds those of the tasks of a handler that must wait for another one with their key. Returns the others. A task that is
- * not routed yet can become one of the handler.
+ * Holds those of the tasks of a handler that must wait for an earlier one with the same key. Returns the others. A task that
+ * is not routed yet can become one of the handler.
  */
 export function holdBlocked<Task extends OrderedTask>(
   db: Database,

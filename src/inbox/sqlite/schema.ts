@@ -207,8 +207,8 @@ const VERSION_6 = `
 
 /**
  * The order of a service's deliveries: `service` is its key, and a held task waits for an earlier one with the same key,
- * unless that one has `passed`. `failing_since` is when the first attempt failed, `error_kind` what the last error has in
- * common with others. Processes of older versions would break the order.
+ * unless that one has `passed`. `failing_since` is when the first attempt failed, `error_kind` is the last error without
+ * ids and long numbers. Processes of older versions would break the order.
  */
 const VERSION_7 = `
   ALTER TABLE task ADD COLUMN failing_since INTEGER;

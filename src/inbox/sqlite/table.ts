@@ -215,14 +215,14 @@ export function createSqliteTable(
     startAlone: (owner, held, lease) =>
       write((db) => {
         const until = readTime(db) + lease
-        return db.run(`UPDATE task SET alone = 1, due = ? WHERE ${HELD}`, until, ...heldBy(owner, held)) > 0
+        return db.run(`UPDATE task SET alone = 1, due = ? WHERE ${OWNED}`, until, ...heldBy(owner, held)) > 0
       }),
 
     renew: (owner, held, lease) =>
       write((db) => {
         const until = readTime(db) + lease
         return held.map(
-          (one) => db.run(`UPDATE task SET due = ? WHERE ${HELD}`, until, ...heldBy(owner, one)) > 0,
+          (one) => db.run(`UPDATE task SET due = ? WHERE ${OWNED}`, until, ...heldBy(owner, one)) > 0,
         )
       }),
 
@@ -273,7 +273,7 @@ const readWorkers = (db: Database, now: number): Announcement[] =>
     .map(readAnnouncement)
 
 /** True for the task that an owner holds. */
-const HELD = 'seq = ? AND handler = ? AND token = ? AND owner = ?'
+const OWNED = 'seq = ? AND handler = ? AND token = ? AND owner = ?'
 
 const heldBy = (owner: string, { seq, handler, token }: HeldTask): Value[] => [seq, handler, token, owner]
 
@@ -289,7 +289,7 @@ function endAttempt(db: Database, owner: string, ended: EndedAttempt, now: numbe
        alone = 0, attempts = coalesce(?, attempts), passed = passed AND ? IN (0, 4),
        failing_since = CASE ? WHEN 0 THEN iif(service IS NULL, NULL, coalesce(failing_since, ?)) WHEN 4 THEN failing_since END,
        routed = routed AND (? <> 4 OR EXISTS (SELECT 1 FROM task AS other WHERE other.seq = task.seq AND other.handler <> ''))
-     WHERE ${HELD}`,
+     WHERE ${OWNED}`,
     ...[
       state,
       due,
