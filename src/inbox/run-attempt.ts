@@ -1,19 +1,14 @@
-import { ENTER, type EnterAttempt, type GroupContext, receiverPort } from '../receiver/port.ts'
+import { type ENTER, type EnterAttempt, type GroupContext, receiverPort } from '../receiver/port.ts'
 import type { HandleResult, StoredDelivery } from '../receiver/types.ts'
 import type { DeliveryHandler } from './durable-inbox.ts'
 
-/** Options of {@link runAttempt}. */
-export interface AttemptOptions {
-  /** Number of the attempt, from 1. */
-  attempt: number
-  /** The fencing token of each delivery. */
+/** The context of the handlers. */
+interface Context extends GroupContext {
   tokens: readonly number[]
-  /** Name of the handlers; empty for those without a name. */
-  handler: string
-  /** As in the context of the handlers. */
-  rerun?: true | undefined
-  /** Runs before the handlers. */
-  enter: EnterAttempt
+  [ENTER]: EnterAttempt
+}
+
+interface AttemptOptions {
   /** Maximum duration of the attempt in milliseconds. */
   timeout: number
   /** Aborts the attempt, for example because another process has taken the delivery. */
@@ -31,7 +26,8 @@ export interface AttemptOptions {
 export async function runAttempt(
   receiver: DeliveryHandler,
   deliveries: readonly StoredDelivery[],
-  { attempt, tokens, handler, rerun, enter, timeout, stop, isTogether }: AttemptOptions,
+  context: Omit<Context, 'signal'>,
+  { timeout, stop, isTogether }: AttemptOptions,
 ): Promise<HandleResult[]> {
   const controller = new AbortController()
   const { signal } = controller
@@ -44,8 +40,7 @@ export async function runAttempt(
   })
   stop.addEventListener('abort', onStop, { once: true })
   try {
-    const context = { signal, attempt, tokens, handler, rerun, [ENTER]: enter }
-    const handling = handle(receiver, deliveries, context, isTogether)
+    const handling = handle(receiver, deliveries, { ...context, signal }, isTogether)
     const results = await Promise.race([aborted, handling])
     return deliveries.map((_, index) => (results[index] === 'unhandled' ? 'unhandled' : 'handled'))
   } finally {
@@ -57,7 +52,7 @@ export async function runAttempt(
 async function handle(
   receiver: DeliveryHandler,
   deliveries: readonly StoredDelivery[],
-  context: GroupContext & { tokens: readonly number[] },
+  context: Context,
   isTogether: boolean,
 ): Promise<readonly unknown[]> {
   const port = isTogether && receiverPort(receiver)

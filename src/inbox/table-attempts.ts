@@ -1,5 +1,5 @@
 import { isPermanent, requestedDelay } from '../receiver/failures.ts'
-import { type EnterAttempt, receiverPort } from '../receiver/port.ts'
+import { ENTER, type EnterAttempt, receiverPort } from '../receiver/port.ts'
 import type { HandlerOptions } from '../receiver/types.ts'
 import { createBatches } from './batches.ts'
 import { type CallQueue, createCallQueue, type QueuedDelivery } from './call-queue.ts'
@@ -12,7 +12,6 @@ import type { WorkConfig } from './method-options.ts'
 import { runAttempt } from './run-attempt.ts'
 import { addError } from './stored-row.ts'
 
-/** Dependencies of {@link createTableAttempts}. */
 export interface TableAttemptsOptions {
   table: DeliveriesTable
   receiver: DeliveryHandler
@@ -46,7 +45,6 @@ const MAX_ERROR_BYTES = 4_000
 export interface TableAttempts {
   /** The number of deliveries, and the bytes of their bodies, that can be taken now for the handlers of a name. */
   room(handler: string): { limit: number; maxBytes: number }
-  /** Maximum number of attempts. */
   maxAttempts(handler: string): number
   /**
    * @param heldAt when the lease began
@@ -212,12 +210,8 @@ export function createTableAttempts(options: TableAttemptsOptions): TableAttempt
     if (attempt > maxAttempts(handler)) throw new Error('its process ended during the last attempt')
     const deliveries = members.map(({ delivery }) => delivery)
     const tokens = members.map(({ taken }) => taken.token)
-    return runAttempt(receiver, deliveries, {
-      attempt,
-      tokens,
-      handler,
-      rerun: isRerun || undefined,
-      enter,
+    const context = { attempt, tokens, handler, rerun: isRerun || undefined, [ENTER]: enter }
+    return runAttempt(receiver, deliveries, context, {
       timeout: optionsOf(handler).timeout ?? config.timeout,
       stop,
       isTogether: work.wait !== undefined,
@@ -328,7 +322,6 @@ export function createTableAttempts(options: TableAttemptsOptions): TableAttempt
   }
 }
 
-/** An attempt to handle a delivery from a table. */
 interface Attempt extends QueuedDelivery {
   taken: TakenDelivery
   /** When the lease began or was last renewed. */

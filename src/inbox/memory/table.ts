@@ -22,7 +22,6 @@ import { createRow, inOrder, isAfter, isMatch, kindOf, type Row } from './row.ts
  */
 const YIELD_INTERVAL = 10
 
-/** Creates an in-memory table of deliveries. */
 export function createMemoryTable(clock: () => number): DeliveriesTable {
   /** The tasks of all deliveries, in the order of receipt, by the name of the handlers. */
   const tasksById = new Map<string, Map<string, Row>>()
@@ -197,10 +196,11 @@ export function createMemoryTable(clock: () => number): DeliveriesTable {
     async route(limit, own) {
       const now = readTime()
       const routeOf = createRouting([...liveWorkers(now), ...(own ? [own] : [])])
+      if (!routeOf) return 0
       let routed = 0
-      for (const row of routeOf ? states.waiting : []) {
+      for (const row of states.waiting) {
         if (row.handler !== '' || row.isRouted || row.due > now) continue
-        const { names = [], isUnnamed = true } = routeOf?.(row.changeTypes) ?? {}
+        const { names, isUnnamed } = routeOf(row.changeTypes)
         for (const handler of names)
           if (!tasksById.get(row.id)?.has(handler))
             add({
