@@ -90,15 +90,25 @@ it('links to older rows, also if a page ends between the handlers of a delivery'
 
 it('streams the id of a delivery when a handler has another state', async () => {
   const { inbox, id } = await openFailed()
-  let polls = 0
+  let [reading, read] = [0, 0]
+  const list: DurableInbox['list'] = async (options) => {
+    reading++
+    try {
+      return await inbox.list(options)
+    } finally {
+      reading--
+      read++
+    }
+  }
+  let isPolled = false
   const stats = () => {
-    polls++
+    isPolled ||= read > 0 && reading === 0
     return inbox.stats()
   }
-  const { url } = await openPage({ ...inbox, stats })
+  const { url } = await openPage({ ...inbox, list, stats })
   const stop = new AbortController()
   const { body } = await fetch(`${url}/live`, { signal: stop.signal })
-  await vi.waitUntil(() => polls > 1, { timeout: 60_000 }) // the first poll has ended
+  await vi.waitUntil(() => isPolled, { timeout: 60_000 }) // the first poll has read the list, and another one begins
   await inbox.retry(id, 'erp')
   let text = ''
   for await (const chunk of body as unknown as AsyncIterable<Uint8Array>) {

@@ -121,8 +121,11 @@ export function createInboxErrorsCommand(io: Io): Command {
         const text = printable(error) || io.colours.dim('no text, because an older version stored them')
         io.print(`${count(number, 'dead letter')}, ${first.toISOString()} to ${last.toISOString()}: ${text}`)
         const start = toFindable(error, (text) => io.hide(text))
-        if (start !== '')
-          io.print(`  geohook inbox retry --dead --error ${shellQuote(start)}${repeatStoreOptions(options)}`)
+        if (start === '') continue
+        io.print(`  geohook inbox retry --dead --error ${shellQuote(start)}${repeatStoreOptions(options)}`)
+        const others = groups.filter((group) => group.error.includes(start))
+        const more = others.reduce((sum, group) => sum + group.count, 0) - number
+        if (more > 0) io.print(`  which also retries ${count(more, 'dead letter')} with other errors`)
       }
       const rest = groups.reduce((sum, group) => sum - group.count, examined)
       if (rest > 0) io.print(`${count(rest, 'dead letter')} with other errors`)

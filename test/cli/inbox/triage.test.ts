@@ -52,6 +52,16 @@ describe.concurrent('geohook inbox errors', () => {
       expect((await run('errors')).stdout).toBe('there are no dead letters\n')
     }))
 
+  it('says that a command also retries other groups', () =>
+    withInbox({ dead: 3 }, async ({ run, inbox }) => {
+      await fill(inbox, payloads(1))
+      await handleAll(inbox, '\u202e dleh')
+      const lines = linesOf(await run('errors'))
+      expect(lines).toHaveLength(5)
+      expect(lines[3]).toContain(" --error 'Error: ' ")
+      expect(lines[4]).toBe('  which also retries 3 dead letters with other errors')
+    }))
+
   it('repeats how the store was given', () =>
     withInbox({ dead: 1 }, async ({ path }) => {
       const file = join(folder, 'the store.txt')
