@@ -67,7 +67,7 @@ export function createPostgresTable(
   const { query, queryPatiently, transaction } = database
   /** Takes and ends of workers with an order, and removals, take turns: each must see what the others have changed. */
   const inTurn = <Result>(run: (inside: Query) => Promise<Result>): Promise<Result> =>
-    transaction(`geohook queue ${queue}`, run)
+    transaction(`geohook queue ${schema}.${queue}`, run)
   const order = createOrder(task, queue)
   const notifier = isListening
     ? createNotifier(database, `geohook.${schema.slice(1, -1)}.${queue}`.slice(0, 63))

@@ -101,6 +101,26 @@ await describeWith(POSTGRES, (connectionString) => {
       expect(ended).toBeGreaterThan(1)
     })
 
+    it('does not wait for an inbox in another schema', async () => {
+      const other = `${schema}_other`
+      onTestFinished(() => client.query(`drop schema ${other} cascade`).then(() => {}))
+      const [inbox, second] = [open(), open({ schema: other })]
+      for (const one of [inbox, second]) await one.put(orderedOf('Parcels'))
+      let isLocked = false
+      const receiver = createReceiver({ signatureKey: KEY }).onDelivery(async () => {
+        await client.query(`begin; select from ${schema}.inbox_task for update`)
+        isLocked = true
+      })
+      inbox.work(receiver, { order: { by: 'service' } })
+      await until(() => isLocked)
+      const waiting = `select from pg_stat_activity where wait_event_type = 'Lock' and query like 'with ended as%${schema}%'`
+      await until(async () => (await client.query(waiting)).rows.length > 0)
+      second.work(receiverFor([]), { order: { by: 'service' } })
+      const continues = until(async () => (await second.stats()).done === 1, 3_000)
+      await continues.finally(() => client.query('rollback'))
+      await second.close()
+    })
+
     it('releases held deliveries that wait for no other, also if only workers without an order are left', async () => {
       const inbox = open()
       const deliveries = [orderedOf('Parcels'), orderedOf('Parcels')]
