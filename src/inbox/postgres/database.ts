@@ -23,8 +23,8 @@ const MAX_TRIES = 5
 const guarded = new WeakSet<PostgresPool>()
 
 /**
- * Milliseconds after which the server ends a transaction whose process is suspended. Other processes may wait for its
- * lock.
+ * Milliseconds after which the server ends a transaction whose process is suspended, also while it reads a large result.
+ * Other processes may wait for its lock.
  */
 const IDLE_TIMEOUT = 10_000
 
@@ -162,7 +162,7 @@ export function createDatabase(
       await inside('begin isolation level read committed')
       await inside(
         `select set_config('idle_in_transaction_session_timeout', '${IDLE_TIMEOUT}', true),
-          pg_advisory_xact_lock(hashtext($1))`,
+          set_config('tcp_user_timeout', '${IDLE_TIMEOUT}', true), pg_advisory_xact_lock(hashtext($1))`,
         [lock],
       )
       const result = await run(inside)
