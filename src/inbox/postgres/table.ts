@@ -290,10 +290,18 @@ export function createPostgresTable(
 
     async renew(owner, held, lease) {
       const rows = await query<{ number: number }>(
-        `update ${task} t set due = ${after('$2')}
-        from unnest($3::bigint[], $4::text[], $5::bigint[]) with ordinality as held (seq, handler, token, number)
-        where t.seq = held.seq and t.handler = held.handler and t.token = held.token and t.owner = $1
-        returning held.number`,
+        // Locks rows in the order of their keys, because the previous renewal may still be in progress.
+        `with held as (
+          select held.* from (
+            select * from unnest($3::bigint[], $4::text[], $5::bigint[]) with ordinality as held (seq, handler, token, number)
+            order by seq, handler
+          ) held, lateral (
+            select from ${task}
+            where seq = held.seq and handler = held.handler and token = held.token and owner = $1 for update
+          ) t
+        )
+        update ${task} t set due = ${after('$2')} from held
+        where t.seq = held.seq and t.handler = held.handler returning held.number`,
         [owner, lease, ...toColumns(held)],
       )
       return toFlags(held, rows)

@@ -101,6 +101,29 @@ await describeWith(POSTGRES, (connectionString) => {
       expect(ended).toBeGreaterThan(1)
     })
 
+    it('renews leases without a deadlock after a take has waited for long', async () => {
+      const pool = new pg.Pool({ connectionString })
+      onTestFinished(() => pool.end())
+      const query = pool.query.bind(pool) as (...args: unknown[]) => Promise<pg.QueryResult>
+      const failed: string[] = []
+      pool.query = (async (...args: unknown[]) => {
+        try {
+          return await query(...args)
+        } catch (error) {
+          failed.push((error as pg.DatabaseError).code ?? '')
+          throw error
+        }
+      }) as typeof pool.query
+      const inbox = open({ pool, lease: 1_000 })
+      await Promise.all(Array.from({ length: 50 }, (_, index) => inbox.put(orderedOf(`S${index}`))))
+      await client.query(`begin; lock table ${schema}.inbox_task`)
+      inbox.work(receiverFor([]), { order: { by: 'service' }, concurrency: 50 })
+      await new Promise((resolve) => setTimeout(resolve, 600)) // more than half of a lease
+      await client.query('rollback')
+      await until(async () => (await inbox.stats()).done === 50, 20_000)
+      expect(failed).not.toContain('40P01')
+    })
+
     it('does not wait for an inbox in another schema', async () => {
       const other = `${schema}_other`
       onTestFinished(() => client.query(`drop schema ${other} cascade`).then(() => {}))
