@@ -23,8 +23,8 @@ const MAX_TRIES = 5
 const guarded = new WeakSet<PostgresPool>()
 
 /**
- * Milliseconds after which the server ends a transaction whose process is suspended, also while it reads a large result.
- * Other processes may wait for its lock.
+ * Milliseconds after which the server ends a transaction whose process is suspended, also while it reads a large
+ * result. Other processes may wait for its lock.
  */
 const IDLE_TIMEOUT = 10_000
 

@@ -136,7 +136,7 @@ await describeWith(POSTGRES, (connectionString) => {
       })
       inbox.work(receiver, { order: { by: 'service' } })
       await until(() => isLocked)
-      const waiting = `select from pg_stat_activity where wait_event_type = 'Lock' and query like 'with ended as%${schema}%'`
+      const waiting = 'select from pg_locks where transactionid = pg_current_xact_id()::xid and not granted'
       await until(async () => (await client.query(waiting)).rows.length > 0)
       second.work(receiverFor([]), { order: { by: 'service' } })
       const continues = until(async () => (await second.stats()).done === 1, 3_000)
