@@ -145,7 +145,8 @@ export interface WorkOptions {
 /**
  * How workers keep the order of a service's deliveries, in all processes: if the receiver responded to a delivery before
  * another was sent, the first ends before an attempt of the second begins. Each name of handlers has an order of its own. A
- * delivery has no order if one of its events has no `changesUrl`, or if its events belong to several services.
+ * delivery has no order if one of its events has no `changesUrl`, if its events belong to several services, or if the URL
+ * of its service has more than 2,000 characters.
  */
 export interface OrderOptions {
   /** By the tenant and the feature service in the `changesUrl`. */

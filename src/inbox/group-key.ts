@@ -4,14 +4,17 @@ import { parsePayload } from '../payload/parse.ts'
 import type { StoredDelivery } from '../receiver/types.ts'
 import { toAsciiJson } from './serialize.ts'
 
+/** Maximum length of the URL of a service in characters. A take with an order reads up to 200 of them. */
+const MAX_LENGTH = 2_000
+
 /**
- * Returns the URL of the feature service that all events are about. Returns undefined if an event has no `changesUrl`,
- * or if the events are about several services.
+ * Returns the URL of the feature service that all events are about. Returns undefined if an event has no `changesUrl`, if
+ * the events are about several services, or if the URL is too long.
  */
 export function serviceOf(events: readonly WebhookEvent[] = []): string | undefined {
   const services = new Set(events.map(({ changesUrl }) => changesUrl && parseChangesUrl(changesUrl)?.service))
   const [service] = services
-  return services.size === 1 && service ? service : undefined
+  return services.size === 1 && service && service.length <= MAX_LENGTH ? service : undefined
 }
 
 /**

@@ -171,12 +171,16 @@ export function describeOrder(kind: InboxEngineKind): void {
       },
     )
 
-    it('holds no delivery of another tenant, of another service, of several, or of an unknown one', async ({
+    it('holds no delivery of another tenant, of another service, of several, of an unknown one, or of one with a long URL', async ({
       open,
     }) => {
       const inbox = open(LONG)
       const first = await put(inbox, { tenant: 'a' })
-      const { begun } = work(inbox, ({ id }) => id === first && fail())
+      const long = { service: 'x'.repeat(2_000) }
+      const { begun } = work(
+        inbox,
+        ({ id, event }) => (id === first || event.changesUrl?.includes(long.service)) && fail(),
+      )
       await until(() => begun.length === 1)
       const second = await put(inbox, { tenant: 'a' })
       const others: Sent[] = [
@@ -188,6 +192,8 @@ export function describeOrder(kind: InboxEngineKind): void {
       ]
       for (const other of others) await isDone(inbox, await put(inbox, other))
       await isHeld(inbox, second)
+      const failing = [await put(inbox, long), await put(inbox, long)]
+      await until(() => failing.every((id) => begun.includes(id)))
       expect(begun).not.toContain(second)
     })
 
