@@ -73,7 +73,7 @@ const folder = createFolder()
 
 it('an operator sorts out dead letters in SQLite', { tags: ['sqlite'] }, async () => {
   const path = join(folder.path, 'inbox.db')
-  const inbox = createSqliteInbox({ path, ...ONE_ATTEMPT, maxPending: COUNT })
+  const inbox = createSqliteInbox({ path, ...ONE_ATTEMPT })
   onTestFinished(() => inbox.close())
   await fillWithDead(inbox)
   await operate(inbox, ['--store', path], join(folder.path, 'sqlite'))
@@ -81,7 +81,7 @@ it('an operator sorts out dead letters in SQLite', { tags: ['sqlite'] }, async (
 
 await describePostgres(({ connectionString, schema }) => {
   it('an operator sorts out dead letters in PostgreSQL', async () => {
-    const inbox = createPostgresInbox({ connectionString, schema, ...ONE_ATTEMPT, maxPending: COUNT })
+    const inbox = createPostgresInbox({ connectionString, schema, ...ONE_ATTEMPT })
     onTestFinished(() => inbox.close())
     await fillWithDead(inbox)
     await operate(inbox, ['--store', connectionString, '--schema', schema], join(folder.path, 'postgres'))
