@@ -39,6 +39,7 @@ export function passTasks(db: Database, hold: number, now: number): void {
  * @param condition SQL about the tasks `held` and `ended`
  */
 export function releaseNext(db: Database, ended: readonly TaskKey[], now: number, condition = '1'): void {
+  if (!db.get(`SELECT 1 FROM total WHERE state = ${HELD} AND number > 0`)) return
   db.run(
     `UPDATE task SET state = 0, due = min(due, ?) WHERE (seq, handler) IN (
        SELECT (
