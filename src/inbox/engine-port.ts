@@ -248,7 +248,7 @@ export interface DeliveriesTable {
   discard(id: string, handler?: string): Promise<boolean>
   /**
    * Compares about `limit` tasks with a filter, in order, and changes those that match. Resolves with their number, and
-   * with the last task that was compared: undefined if there was none.
+   * with the last task that was compared, which is undefined after the end.
    *
    * @param after the last task of the previous call
    * @param limit can be exceeded by the other tasks of the last delivery

@@ -200,8 +200,8 @@ export function createHandover({ table, receiver, owner, lease, clock, order }: 
   }
 
   /**
-   * Removes entries from the page: those that this worker can take, which have the same name, those that must be routed,
-   * and those for other workers. Leaves those for which there is no room.
+   * Removes entries from the page: those that this worker can take, all with one name; those that must be routed; and those
+   * for other workers. Entries without room stay.
    */
   function select(page: UnhandledEntry[], roomOf: (handler: string) => Room) {
     const selected: number[] = []

@@ -106,7 +106,7 @@ export function readListOptions(options?: ListOptions): ListQuery {
   const { state, limit = 100, order = 'oldest', after, ...filter } = copyOptions(options, LIST_OPTIONS)
   for (const age of ['olderThan', 'newerThan'] as const)
     if (filter[age] !== undefined && !END_STATES.some((ended) => ended === state))
-      throw configInvalid(`${age} needs a state: one of ${END_STATES.join(', ')}`)
+      throw configInvalid(`${age} requires a state: one of ${END_STATES.join(', ')}`)
   const [, seq, handler = ''] = CURSOR.exec(after ?? '') ?? []
   return {
     state,

@@ -74,7 +74,7 @@ export function describeValidation(kind: InboxEngineKind): void {
       [
         'an age without a state that ends',
         (inbox) => inbox.list({ state: 'waiting', newerThan: 1 }),
-        'newerThan needs a state',
+        'newerThan requires a state',
       ],
       [
         'a concurrency of 0',

@@ -35,7 +35,7 @@ await describeWith(POSTGRES, (connectionString) => {
     }
 
     it.each(['success', 'failure'])(
-      'a late %s of an attempt whose lease expired does not end the newer attempt, and is told as a failure',
+      'a late %s of an attempt whose lease expired does not end the newer attempt, and is reported as a failure',
       async (end) => {
         const [gates, begun, ended] = [[createGate(), createGate()], [] as string[], [] as string[]]
         const openAs = (name: string) => {
@@ -74,7 +74,7 @@ await describeWith(POSTGRES, (connectionString) => {
       },
     )
 
-    it('a success after the lease has expired is recorded, if nobody has taken the delivery', async () => {
+    it('a success after the lease has expired is recorded, if no other process has taken the delivery', async () => {
       const inbox = open()
       const held = createGate()
       const begun: unknown[] = []

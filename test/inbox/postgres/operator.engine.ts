@@ -160,7 +160,7 @@ await describeWith(POSTGRES, (connectionString) => {
       expect((await pool.query('select 1 as alive')).rows).toEqual([{ alive: 1 }]) // geohook has not ended it
     })
 
-    it('says at the start that a role may not use the tables, and workers tell it once', async () => {
+    it('says at the start that a role may not use the tables, and workers report it once', async () => {
       const name = `${schema}_reader`
       await open().ready()
       await client.query(`create role ${name} login password 'x'; grant usage on schema ${schema} to ${name};
