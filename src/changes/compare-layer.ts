@@ -1,7 +1,7 @@
 import { withCauses } from '#runtime'
 import { configInvalid, WebhookError } from '../errors.ts'
 import { type KnownRow, MAX_BATCH, type NewRow, type RowLayer, type RowStore } from '../inbox/rows.ts'
-import { abortable } from './errors.ts'
+import { abortable } from '../shared/client.ts'
 import type { Feature, LayerChanges } from './types.ts'
 
 interface LastState extends FeatureIds {

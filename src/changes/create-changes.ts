@@ -2,6 +2,7 @@ import { blameCaller, configInvalid } from '../errors.ts'
 import type { GenerationStore } from '../inbox/generations.ts'
 import { locksOf } from '../inbox/service-locks.ts'
 import { attemptPort } from '../receiver/port.ts'
+import { abortable, showUrl } from '../shared/client.ts'
 import {
   type CatchUp,
   type CatchUpParts,
@@ -13,7 +14,7 @@ import {
   startCatchUp,
 } from './catch-up.ts'
 import { openAttachment } from './download.ts'
-import { abortable, ChangesError, showUrl } from './errors.ts'
+import { ChangesError } from './errors.ts'
 import { describeService, extractService, type ServiceChanges } from './extract.ts'
 import { type Handled, readHandled } from './handled.ts'
 import {

@@ -1,7 +1,8 @@
 import { configInvalid } from '../errors.ts'
 import { fromBinary } from '../shared/bytes.ts'
+import { showUrl } from '../shared/client.ts'
 import { isObject, type Json } from '../shared/json.ts'
-import { ChangesError, malformed, showUrl } from './errors.ts'
+import { ChangesError, malformed } from './errors.ts'
 import {
   type Connection,
   type Ending,

@@ -1,4 +1,6 @@
+import { withCauses } from '#runtime'
 import { type ChangesCode, WebhookError } from '../errors.ts'
+import { reasonOf } from '../shared/client.ts'
 import { isObject, type Json, requireSafe, tryJson } from '../shared/json.ts'
 
 /** Details of a {@link ChangesError}, in addition to its code. */
@@ -43,13 +45,6 @@ export class ChangesError extends WebhookError {
   }
 }
 
-/** The part of a URL that is safe to show: queries can contain tokens and signatures. */
-export function showUrl(url: string | URL): string {
-  if (!URL.canParse(String(url))) return 'not a URL'
-  const { origin, protocol, pathname } = new URL(url)
-  return `${origin === 'null' ? protocol : origin}${pathname}`
-}
-
 /** Creates the error for a service that must be copied again, because its changes alone are not enough. */
 export const resyncRequired = (message: string, cause?: unknown): ChangesError =>
   new ChangesError('resync_required', {
@@ -58,73 +53,8 @@ export const resyncRequired = (message: string, cause?: unknown): ChangesError =
     cause,
   })
 
-/** Rejects with the signal's reason as soon as it is aborted. */
-export function abortable<Value>(promise: Promise<Value>, signal: AbortSignal): Promise<Value> {
-  return new Promise((resolve, reject) => {
-    const abort = (): void => reject(signal.reason)
-    if (signal.aborted) abort()
-    signal.addEventListener('abort', abort, { once: true })
-    promise.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort))
-  })
-}
-
-/** Waits. @throws the signal's reason when it is aborted */
-export function wait(milliseconds: number, signal: AbortSignal): Promise<void> {
-  let timer: ReturnType<typeof setTimeout> | undefined
-  const elapsed = new Promise<void>((resolve) => {
-    timer = setTimeout(resolve, milliseconds)
-  })
-  return abortable(elapsed, signal).finally(() => clearTimeout(timer))
-}
-
-/** Range of the time between two requests, in milliseconds. */
-export interface Interval {
-  min: number
-  max: number
-}
-
-/** Longer timers fire at once. */
-const LONGEST_TIMER = 2 ** 31 - 1
-
-/** The time before a repetition: it grows from `min` to `max`, and varies so that clients do not retry at the same moment. */
-export const backoff = ({ min, max }: Interval, repetition: number): number =>
-  Math.min(LONGEST_TIMER, Math.min(max, min * 1.5 ** repetition) * (0.75 + Math.random() / 2))
-
 /** What to do about an error: get another token, repeat the request, or report the error. */
 export type Remedy = 'renew_token' | 'retry' | 'none'
-
-/** An error that a service returned, in either of its formats. */
-export interface ServiceError {
-  code: number
-  message: string
-}
-
-/**
- * Finds the error in a response. The HTTP status of errors is mostly 200.
- *
- * @param isJob whether the response may describe a job, which can have an error besides its state
- */
-export function findError(answer: Json, isJob: boolean): ServiceError | undefined {
-  const { error, status, messages, code } = answer
-  if (isJob && typeof status === 'string' && status !== 'error') return undefined
-  if (typeof error === 'string') return { code: 0, message: toText(error, answer.error_description) }
-  if (isObject(error))
-    return {
-      code: toCode(error.code),
-      message: toText(error.message ?? error.description, error.details),
-    }
-  if (status === 'error') return { code: toCode(code), message: toText(undefined, messages) }
-  return undefined
-}
-
-const toCode = (code: unknown): number =>
-  typeof code === 'number' || typeof code === 'string' ? Number(code) || 0 : 0
-
-function toText(message: unknown, details: unknown): string {
-  const texts = [message, ...(Array.isArray(details) ? details : [details])]
-  const unique = new Set(texts.filter((text) => typeof text === 'string' && text !== ''))
-  return [...unique].join(' ') || 'no message'
-}
 
 export const MAX_TEXT = 1000
 
@@ -168,16 +98,6 @@ export const toNetworkError = (error: unknown, shown: string): ChangesError =>
     hint: 'Check the network, and the certificate if the server has a private one. Then try again.',
   })
 
-/** The code of the system's error, which says more than "fetch failed". */
-function reasonOf(error: unknown): string {
-  // A function that is passed as `fetch` can throw anything.
-  const { cause, message } = Object(error) as { cause?: unknown; message?: unknown }
-  const { code, message: reason } = Object(cause) as { code?: unknown; message?: unknown }
-  const texts = [code, reason, message].filter((text) => typeof text === 'string')
-  // Deno quotes the URL, and the query of a redirect is the signature of a file.
-  return (texts[0] ?? 'unknown reason').replace(/\?\S*/g, '')
-}
-
 /**
  * Parses a response, by the same rules as payloads.
  *
@@ -196,6 +116,15 @@ export function parseAnswer(text: string, shown: string): Json {
     throw malformed(`the response of ${shown} is nested too deeply, or contains a forbidden key`)
   }
   return value
+}
+
+/** The error for a source that gives no token. */
+export function toTokenError(error: unknown): ChangesError {
+  const reason = error instanceof Error ? String(error.message) : 'the token source failed'
+  return new ChangesError('changes_token_rejected', {
+    message: `no token: ${withCauses(error, reason)}`,
+    hint: 'Check the function or the credentials that are passed as token.',
+  })
 }
 
 export const malformed = (message: string): ChangesError =>

@@ -1,16 +1,8 @@
+import { abortable, backoff, findError, showUrl, wait } from '../shared/client.ts'
 import { isObject, type Json } from '../shared/json.ts'
 import { highestOf } from './catch-up.ts'
 import { isDocument, namesFile, readDocument } from './download.ts'
-import {
-  abortable,
-  backoff,
-  ChangesError,
-  findError,
-  malformed,
-  resyncRequired,
-  showUrl,
-  wait,
-} from './errors.ts'
+import { ChangesError, malformed, resyncRequired } from './errors.ts'
 import type { Settings } from './options.ts'
 import { type Connection, hideTokens, type Run, requestJson } from './request.ts'
 import { type ServiceRequest, toParameters } from './source.ts'

@@ -15,10 +15,11 @@ import {
   requireValue,
   wholeNumber,
 } from '../options.ts'
-import { type ChangesError, type Interval, showUrl } from './errors.ts'
+import { type Fetch, type Interval, REFERER, showUrl } from '../shared/client.ts'
+import { readToken, type TokenSource } from '../shared/tokens.ts'
+import { type ChangesError, toTokenError } from './errors.ts'
 import { Origins } from './origins.ts'
-import type { Connection, Fetch } from './request.ts'
-import { readToken, type TokenSource } from './token.ts'
+import type { Connection } from './request.ts'
 import type { ChangesObserver, CopyService } from './types.ts'
 
 /** The part of an inbox that stores generations, and the deliveries of {@link ChangesClient.catchUp}. */
@@ -78,7 +79,7 @@ export interface ChangesOptions {
 
 const NAMES: OptionNames<ChangesOptions> = {
   token: true,
-  referer: must('be an http or https URL without a user name, or a host, in ASCII without blanks', isReferer),
+  referer: REFERER,
   origins: true,
   inbox: must(
     'be an inbox of geohook, with the member generations',
@@ -117,7 +118,7 @@ export function readOptions(options: Partial<ChangesOptions> = {}): Settings {
   return {
     connection: {
       origins: new Origins(origins),
-      tokens: readToken(token),
+      tokens: readToken(token, toTokenError),
       referer,
       limit: readSize('limit', limit),
       pollInterval: readInterval(options.pollInterval),
@@ -135,12 +136,6 @@ export function readOptions(options: Partial<ChangesOptions> = {}): Settings {
       ...(fieldsToCompare ? { fieldsToCompare: JSON.stringify({ fields: fieldsToCompare }) } : {}),
     },
   }
-}
-
-/** Characters outside of ASCII are not valid in a header, and a user name would be a secret. */
-function isReferer(value: unknown): boolean {
-  const isAscii = typeof value === 'string' && /^[!-~]+$/.test(value)
-  return isAscii && /^(?:https?:\/\/)?(?:\[[\da-f:.]+\]|[^/?#@:[\]]+)(?::\d+)?(?:[/?#]|$)/i.test(value)
 }
 
 export function isNames(names: unknown): boolean {

@@ -1,6 +1,7 @@
 import { configInvalid } from '../errors.ts'
-import { isLoopback } from '../shared/loopback.ts'
-import { ChangesError, showUrl } from './errors.ts'
+import { showUrl } from '../shared/client.ts'
+import { isSecure } from '../shared/loopback.ts'
+import { ChangesError } from './errors.ts'
 
 const HINT = "Each is a scheme and a host, as in origins: ['https://gis.example.com']."
 
@@ -58,7 +59,3 @@ function readOrigin(origin: unknown): string {
     )
   return url.origin
 }
-
-/** True for https, and for http to this machine. */
-export const isSecure = ({ protocol, hostname }: URL): boolean =>
-  protocol === 'https:' || isLoopback(hostname)

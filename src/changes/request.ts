@@ -1,25 +1,30 @@
-import { concat } from '../shared/bytes.ts'
-import { type Json, toText } from '../shared/json.ts'
-import { isLoopback } from '../shared/loopback.ts'
-import { createRedactor } from '../shared/redact.ts'
 import {
   abortable,
   backoff,
-  ChangesError,
+  discard,
+  type Fetch,
   findError,
   type Interval,
+  readBytes,
+  type ServiceError,
+  showUrl,
+  toRequest,
+  wait,
+} from '../shared/client.ts'
+import { type Json, toText } from '../shared/json.ts'
+import { isLoopback, isSecure } from '../shared/loopback.ts'
+import { createRedactor } from '../shared/redact.ts'
+import type { Tokens } from '../shared/tokens.ts'
+import {
+  ChangesError,
   MAX_TEXT,
   parseAnswer,
   type Remedy,
   remedyOf,
-  type ServiceError,
-  showUrl,
   toNetworkError,
   toServiceError,
-  wait,
 } from './errors.ts'
-import { isSecure, type Origins, refuse } from './origins.ts'
-import type { Tokens } from './token.ts'
+import { type Origins, refuse } from './origins.ts'
 import type { ChangesObserver, StepName, StepResult } from './types.ts'
 
 export interface Connection {
@@ -163,9 +168,6 @@ interface OutgoingRequest {
   allowsOtherOrigin: boolean
 }
 
-/** Sends one HTTP request, as the global `fetch` does. It must not follow redirects if `init.redirect` is `'manual'`. */
-export type Fetch = (url: URL, init: RequestInit) => Promise<Response>
-
 export interface FinalResponse {
   response: Response
   /** True if it is from another origin, to which a redirect led and which did not get the token. */
@@ -210,20 +212,6 @@ export async function send(
   }
 }
 
-function toRequest(
-  fields: OutgoingRequest['fields'],
-  token: string | undefined,
-  referer: string | undefined,
-): RequestInit {
-  const headers: Record<string, string> = referer === undefined ? {} : { Referer: referer }
-  if (!fields)
-    return {
-      headers: token === undefined ? headers : { ...headers, 'X-Esri-Authorization': `Bearer ${token}` },
-    }
-  const body = new URLSearchParams({ ...fields, ...(token === undefined ? {} : { token }) })
-  return { method: 'POST', headers, body }
-}
-
 /** @throws {WebhookError} `changes_url_refused` */
 function requireTarget(location: string, from: URL, allowsOtherOrigin: boolean): URL {
   const target = URL.canParse(location, from.href) ? new URL(location, from.href) : undefined
@@ -251,7 +239,7 @@ function requireTarget(location: string, from: URL, allowsOtherOrigin: boolean):
  * @throws {WebhookError} `changes_too_large`, `changes_malformed`; a connection that breaks throws what `fetch` throws
  */
 async function readBody(response: Response, limit: number, shown: string): Promise<string> {
-  const bytes = await readBytes(response, limit, shown)
+  const bytes = await readBytes(response, limit, () => tooLarge(limit, shown))
   try {
     return toText(bytes)
   } catch {
@@ -264,38 +252,12 @@ async function readBody(response: Response, limit: number, shown: string): Promi
   }
 }
 
-async function readBytes(response: Response, limit: number, shown: string): Promise<Uint8Array<ArrayBuffer>> {
-  if (Number(response.headers.get('content-length')) > limit) {
-    await discard(response)
-    throw tooLarge(limit, shown)
-  }
-  const chunks: Uint8Array[] = []
-  let size = 0
-  const reader = response.body?.getReader()
-  try {
-    for (let next = await reader?.read(); next?.value; next = await reader?.read()) {
-      size += next.value.length
-      if (size > limit) throw tooLarge(limit, shown)
-      chunks.push(next.value)
-    }
-  } finally {
-    reader?.cancel().catch(() => {})
-  }
-  // With the empty chunk, a single chunk is copied too: free() detaches the result, and the chunk is not ours.
-  return concat([new Uint8Array(), ...chunks])
-}
-
 /**
  * Detaches the memory of the bytes, so that it can be freed before the text is parsed. Otherwise it would stay until the
  * next full garbage collection.
  */
 function free({ buffer }: Uint8Array<ArrayBuffer>): void {
   structuredClone(buffer, { transfer: [buffer] })
-}
-
-/** Frees the connection of a response whose body is not needed. */
-async function discard(response: Response): Promise<void> {
-  await response.body?.cancel().catch(() => {})
 }
 
 const tooLarge = (limit: number, shown: string): ChangesError =>

@@ -18,3 +18,7 @@ export function isLoopback(host: string): boolean {
 
 /** Returns the host in a `host` header, without its port. */
 export const withoutPort = (header: string): string => header.replace(/:\d*$/, '')
+
+/** True for https, and for http to this machine: other http requests would show a token on the network. */
+export const isSecure = ({ protocol, hostname }: URL): boolean =>
+  protocol === 'https:' || isLoopback(hostname)
