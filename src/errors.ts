@@ -1,4 +1,4 @@
-/** The status and the hint of the codes that end no request: {@link ChangesCode} and {@link InboxCode}. */
+/** The status and the hint of the codes that end no request: {@link AdminCode}, {@link ChangesCode}, {@link InboxCode}. */
 const THROWN: readonly [status: number, hint: string] = [500, '']
 
 /** Options of {@link WebhookError}. */
@@ -81,6 +81,20 @@ export type ChangesCode =
 /** The codes of inboxes, `packDelivery` and `unpackDelivery`. No request can cause them. */
 export type InboxCode = 'delivery_dead' | 'delivery_too_large' | 'delivery_unreadable'
 
+/** The codes of `geohook/admin`. No request can cause them. */
+export type AdminCode =
+  | 'admin_unauthorized'
+  | 'admin_forbidden'
+  | 'admin_not_found'
+  | 'admin_refused'
+  | 'admin_conflict'
+  | 'admin_not_applied'
+  | 'admin_unknown'
+  | 'admin_unsupported'
+  | 'admin_ambiguous'
+  | 'admin_malformed'
+  | 'admin_unavailable'
+
 /** Every code of a {@link WebhookError}. */
 export type ErrorCode =
   | 'signature_missing'
@@ -105,6 +119,7 @@ export type ErrorCode =
   | 'method_not_allowed'
   | 'handshake_invalid'
   | 'config_invalid'
+  | AdminCode
   | ChangesCode
   | InboxCode
 
@@ -123,7 +138,7 @@ export const NOT_FOUND = 404
  * command that explains the code. Responses never contain the hint.
  */
 export const ERROR_CODES: Record<
-  Exclude<ErrorCode, ChangesCode | InboxCode>,
+  Exclude<ErrorCode, AdminCode | ChangesCode | InboxCode>,
   readonly [status: number, hint?: string]
 > = {
   signature_missing: [UNAUTHORIZED, SAVE_REQUEST],

@@ -1,4 +1,4 @@
-import type { ChangesCode, ErrorCode, InboxCode } from '../errors.ts'
+import type { AdminCode, ChangesCode, ErrorCode, InboxCode } from '../errors.ts'
 
 // Every cause that `explain` reports, with how to fix it. docs/troubleshooting.md lists them.
 
@@ -175,7 +175,7 @@ export const REFUSAL_CAUSES = {
 } as const
 
 /** The codes of refusals. The other codes are thrown, and no request can cause them. */
-export type RefusalCode = Exclude<ErrorCode, ChangesCode | InboxCode | 'config_invalid'>
+export type RefusalCode = Exclude<ErrorCode, AdminCode | ChangesCode | InboxCode | 'config_invalid'>
 
 /** What happened, for each code. */
 export const SYMPTOMS: Readonly<Record<RefusalCode, string>> = {

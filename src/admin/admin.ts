@@ -1,0 +1,149 @@
+import { blameCaller, configInvalid } from '../errors.ts'
+import {
+  checkOptions,
+  describeMissing,
+  isFilledText,
+  isFunction,
+  milliseconds,
+  type OptionNames,
+  oneOf,
+} from '../options.ts'
+import { REFERER } from '../shared/client.ts'
+import { isObject } from '../shared/json.ts'
+import { isSecure } from '../shared/loopback.ts'
+import { readToken } from '../shared/tokens.ts'
+import { type Address, readAddress } from './address.ts'
+import { Requester, toTokenError } from './request.ts'
+import { editSettings, readSettings } from './settings.ts'
+import type { Admin, AdminOptions, ServiceWebhook, Webhook } from './types.ts'
+import { pathOfPortal, toWebhooks, webhooksOfPortal, webhooksOfService } from './webhooks.ts'
+
+const NAMES: OptionNames<AdminOptions> = {
+  url: true,
+  token: true,
+  product: oneOf('service', 'enterprise', 'online', 'portal'),
+  portal: true,
+  referer: REFERER,
+  timeout: milliseconds(1000),
+  fetch: isFunction,
+}
+
+/**
+ * Creates a client for the administration of webhooks. It sends no request before a method is called.
+ *
+ * @throws {WebhookError} `config_invalid`
+ *
+ * @example
+ * ```ts
+ * import { createAdmin, signIn } from 'geohook/admin'
+ *
+ * const admin = createAdmin({
+ *   url: 'https://gis.example.com/server',
+ *   token: await signIn({ portal: 'https://gis.example.com/portal', username: 'kim', password: '…' }),
+ * })
+ * for await (const webhook of admin.list()) console.log(webhook.service, webhook.name, webhook.active)
+ * ```
+ */
+export function createAdmin(options: AdminOptions): Admin {
+  return blameCaller(createAdmin, () => create(options))
+}
+
+function create(options: AdminOptions): Admin {
+  const { url, token, product, portal, referer, timeout = 60_000, fetch } = checkOptions(options, NAMES)
+  // An unset environment variable must not mean "without a token".
+  if (token === undefined && Object.hasOwn(options, 'token'))
+    throw configInvalid(describeMissing('token', token))
+  const signedIn = isObject(token) && typeof token.referer === 'string' ? token.referer : undefined
+  const connection = { tokens: readToken(token, toTokenError), referer: referer ?? signedIn, fetch, timeout }
+
+  function connect(address: Address): Requester {
+    if (token !== undefined && !isSecure(new URL(address.base)))
+      throw configInvalid(
+        `the address ${address.base} is not https`,
+        'The token would be readable on the network. Only localhost, 127.0.0.1 and [::1] may use http.',
+      )
+    return new Requester(address, connection)
+  }
+
+  const server = connect(readAddress('url', url, product))
+  const { product: found, base, service: serviceInUrl } = server.address
+  const given = portal === undefined ? undefined : connect(readAddress('portal', portal, 'portal'))
+
+  /** @throws {WebhookError} `admin_unsupported` */
+  function requirePortal(): Requester {
+    if (given) return given
+    if (found === 'portal') return server
+    throw server.error('admin_unsupported', {
+      message: 'this needs the portal that the server belongs to',
+      hint: 'Give its address in the option portal.',
+    })
+  }
+
+  return {
+    product: found,
+    url: base,
+    serviceInUrl,
+    list({ owner } = {}) {
+      if (owner !== undefined && found !== 'online')
+        throw server.error('admin_unsupported', {
+          message: 'this product cannot list the webhooks of an owner',
+        })
+      if (found === 'portal') return webhooksOfPortal(server).list()
+      return found === 'online' ? listOrganization(server, owner) : listSite(server)
+    },
+    listServices: ({ owner } = {}) => listServices(requirePortal(), owner),
+    service(name = serviceInUrl) {
+      if (name === undefined) throw configInvalid('service(): the name of a service is missing')
+      return webhooksOfService(server, name)
+    },
+    portal: () => webhooksOfPortal(requirePortal()),
+    settings: () => readSettings(server),
+    editSettings: (changes) => editSettings(server, changes),
+    takeOver: ({ from }) => takeOver(server, from),
+  }
+}
+
+async function* listSite(requester: Requester): AsyncGenerator<Webhook> {
+  yield* toWebhooks(requester, await requester.read('/services/webhooks'), '')
+}
+
+/** The maximum of ArcGIS Online. */
+const PAGE = 100
+
+/** If there are more webhooks, the answer is an array of one object with the list, otherwise the list. */
+async function* listOrganization(requester: Requester, owner?: string): AsyncGenerator<Webhook> {
+  for (let offset = 0; ; ) {
+    const paging = { resultOffset: String(offset), resultRecordCount: String(PAGE) }
+    const answer = await requester.read(
+      '/WebHooks',
+      owner === undefined ? paging : { ...paging, user: owner },
+    )
+    const first: unknown = Array.isArray(answer) ? answer[0] : answer
+    const page = isObject(first) && 'webhooks' in first ? first : undefined
+    const webhooks = toWebhooks(requester, page ?? answer, '')
+    yield* webhooks
+    offset += webhooks.length
+    // The documentation spells it in two ways.
+    const hasMore = String(page?.exceededTransferLimit ?? page?.exceedTransferLimit) === 'true'
+    if (!hasMore || webhooks.length === 0) return
+  }
+}
+
+async function* listServices(requester: Requester, owner?: string): AsyncGenerator<ServiceWebhook> {
+  const path = `${await pathOfPortal(requester)}/listServiceWebhooks`
+  // The documentation spells it in two ways.
+  const answer = await requester.read(path, owner === undefined ? {} : { userName: owner, username: owner })
+  yield* toWebhooks(requester, answer, '', 'enterprise') as ServiceWebhook[]
+}
+
+async function takeOver(requester: Requester, from: string): Promise<void> {
+  if (requester.address.product !== 'online')
+    throw requester.error('admin_unsupported', {
+      message: 'this product cannot change the owner of webhooks',
+    })
+  if (isFilledText(from)) throw configInvalid(`takeOver: from ${isFilledText(from)}`)
+  await requester.change('/WebHooks/reassignOwner', { ownerFrom: from }, async () => {
+    for await (const { owner } of listOrganization(requester, from)) if (owner === from) return false
+    return true
+  })
+}

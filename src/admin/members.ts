@@ -1,0 +1,278 @@
+import { WILDCARD } from '../payload/events.ts'
+import { isObject, type Json } from '../shared/json.ts'
+import { HIDDEN } from '../shared/redact.ts'
+import { maskUrl } from '../shared/url-secrets.ts'
+import type { Deactivation, Member, Product, Schedule, Webhook, WebhookChanges } from './types.ts'
+
+/** Values of members of a webhook, by name. */
+export type Values = { [name in Member]?: WebhookChanges[name] | undefined }
+
+/** How a product writes a member: in its answers, and as the parameter that sets it. */
+type Spelling = readonly [answer: string, parameter: string]
+
+const SHARED: { [name in Member]?: Spelling } = {
+  name: ['name', 'name'],
+  hookUrl: ['hookUrl', 'hookUrl'],
+  changeTypes: ['changeTypes', 'changeTypes'],
+  key: ['signatureKey', 'signatureKey'],
+  active: ['active', 'active'],
+  contentType: ['contentType', 'contentType'],
+  payloadFormat: ['payloadFormat', 'payloadFormat'],
+  schedule: ['scheduleInfo', 'scheduleInfo'],
+}
+
+/** The members of each product that can be set. */
+const SPELLINGS: Readonly<Record<Product, { [name in Member]?: Spelling }>> = {
+  service: SHARED,
+  enterprise: SHARED,
+  online: { ...SHARED, payloadFormat: ['format', 'payloadFormat'] },
+  portal: {
+    name: ['name', 'name'],
+    hookUrl: ['payloadUrl', 'url'],
+    changeTypes: ['events', 'events'],
+    key: ['secret', 'secret'],
+    active: ['isActive', ''], // set by operations of its own
+    deactivation: ['config', 'config'],
+    properties: ['config', 'config'],
+  },
+}
+
+/** Returns the names of the members that can be set. */
+export function membersOf(product: Product, service: string): Member[] {
+  const names = Object.keys(SPELLINGS[product]) as Member[]
+  return service.endsWith('.GPServer') ? names.filter((name) => name !== 'schedule') : names
+}
+
+/** Reads the value of each member from an answer; `undefined` for members that it does not show. */
+const READERS: Readonly<Record<Member, (value: unknown, product: Product) => unknown>> = {
+  name: toText,
+  hookUrl: toText,
+  contentType: toText,
+  payloadFormat: toText,
+  active: toBoolean,
+  changeTypes: readChangeTypes,
+  // Whether an empty key of ArcGIS Online means that there is none is not documented (docs/senders.md).
+  key: (value, product) => (isHiddenKey(value) || (value === '' && product === 'online') ? undefined : value),
+  schedule: (value) => readSchedule(value),
+  deactivation: (value) => readDeactivation(isObject(value) ? value.deactivationPolicy : undefined),
+  properties: (value) => (isObject(value) ? (isObject(value.properties) ? value.properties : {}) : undefined),
+}
+
+/** Reads an answer. @param service to which the webhook belongs, if the answer does not say it */
+export function readWebhook(raw: Json, product: Product, service: string): Webhook {
+  const place = product === 'portal' ? '' : (serviceOf(raw) ?? service)
+  const spellings = SPELLINGS[product]
+  const values = Object.fromEntries(
+    membersOf(product, place).map((name) => [name, READERS[name](raw[spellings[name]?.[0] ?? ''], product)]),
+  )
+  return hideSecrets({
+    product,
+    id: String(raw.id ?? raw.globalId),
+    service: place,
+    ...values,
+    name: toText(raw.name) ?? '',
+    created: toDate(raw.created ?? raw.createdTime),
+    modified: toDate(raw.modified ?? raw.lastUpdatedTime),
+    owner: toText(raw.ownerId ?? raw.owner),
+    raw,
+  } as Webhook)
+}
+
+/** Makes `JSON.stringify` and `console.log` show no secret of a webhook. Copies with `{...webhook}` lose this. */
+function hideSecrets(webhook: Webhook): Webhook {
+  const value = () => showWebhook(webhook)
+  const hidden = { value, enumerable: false }
+  return Object.defineProperties(webhook, {
+    toJSON: hidden,
+    [Symbol.for('nodejs.util.inspect.custom')]: hidden,
+  })
+}
+
+/**
+ * Returns a webhook as it may be printed.
+ *
+ * @param showsUrl whether the payload URL is shown whole
+ */
+export function showWebhook({ raw: _, ...webhook }: Webhook, showsUrl = false): Json {
+  const { hookUrl, key } = webhook
+  return {
+    ...webhook,
+    hookUrl: hookUrl === undefined || showsUrl ? hookUrl : maskUrl(hookUrl),
+    key: key ? HIDDEN : key,
+  }
+}
+
+/** Service answers name the service in three members, those of ArcGIS Online by its address. */
+function serviceOf({ folderName, serviceName, serviceType, serviceUrl }: Json): string | undefined {
+  if (typeof serviceName === 'string' && typeof serviceType === 'string')
+    return `${folderName && folderName !== '/' ? `${folderName}/` : ''}${serviceName}.${serviceType}`
+  const [, path, type] = /\/services\/(.+)\/(FeatureServer|GPServer)\/?$/i.exec(String(serviceUrl)) ?? []
+  return path && `${path}.${type}`
+}
+
+function toText(value: unknown): string | undefined {
+  return typeof value === 'string' ? value : undefined
+}
+
+/** Some services write booleans and numbers as text. */
+function toBoolean(value: unknown): boolean | undefined {
+  const text = String(value).toLowerCase()
+  return text === 'true' ? true : text === 'false' ? false : undefined
+}
+
+export const toNumber = (value: unknown): number | undefined =>
+  (typeof value === 'number' || (typeof value === 'string' && value.trim() !== '')) &&
+  Number.isFinite(Number(value))
+    ? Number(value)
+    : undefined
+
+/** Reads milliseconds since 1970, or a date as text; without a time zone, it is in UTC. */
+export function toDate(value: unknown): Date | undefined {
+  const time = toNumber(value) ?? (typeof value === 'string' ? Date.parse(toIso(value)) : Number.NaN)
+  const date = new Date(time)
+  return Number.isNaN(date.getTime()) ? undefined : date
+}
+
+const toIso = (text: string): string =>
+  /^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(\.\d+)?$/.test(text) ? `${text.replace(' ', 'T')}Z` : text
+
+function readChangeTypes(value: unknown): string[] | undefined {
+  const names = typeof value === 'string' ? value.split(',') : value
+  if (!Array.isArray(names) || !names.every((name) => typeof name === 'string')) return undefined
+  return [...new Set(names.map((name) => toChangeType(name.trim())))]
+}
+
+/** The products write the subscription to every event in three ways. */
+const toChangeType = (name: string): string => (/^(?:\*|all|\/)$/i.test(name) ? WILDCARD : name)
+
+function readSchedule(value: unknown): Schedule | undefined {
+  if (!isObject(value)) return undefined
+  const { startAt, recurrenceInfo, ...others } = value
+  const { interval, ...recurrence } = isObject(recurrenceInfo) ? recurrenceInfo : {}
+  return {
+    ...others,
+    ...(startAt === undefined ? {} : { startAt: toNumber(startAt) }),
+    ...(isObject(recurrenceInfo) ? { recurrenceInfo: { ...recurrence, interval: toNumber(interval) } } : {}),
+  } as Schedule
+}
+
+function readDeactivation(value: unknown): Deactivation | undefined {
+  if (!isObject(value)) return undefined
+  const [numberOfFailures, daysInPast] = [toNumber(value.numberOfFailures), toNumber(value.daysInPast)]
+  return numberOfFailures === undefined || daysInPast === undefined
+    ? undefined
+    : { numberOfFailures, daysInPast }
+}
+
+/** Masks in place of a value, such as `****1f2e`, `s3c…1f2e`, `<hidden>` or `xxxxxxxx`. */
+const MASK = /^[^\p{L}\p{N}]+$|\*{3}|[•●]{2}|…|\.{3}|^<.*>$|^\[.*\]$|^(.)\1{3,}$/u
+const MASK_WORD = /^(?:hidden|masked|redacted|removed|protected|confidential|secret|null|none|undefined)$/i
+
+/**
+ * Returns true if a service does not show a webhook's key: the member is missing, or is a mask. An empty key counts as
+ * shown, because it means that the webhook has no key.
+ */
+const isHiddenKey = (key: unknown): boolean =>
+  typeof key !== 'string' || MASK.test(key) || MASK_WORD.test(key)
+
+/** Returns the values of the members that can be set. */
+export const valuesOf = (webhook: Webhook): Values =>
+  Object.fromEntries(
+    membersOf(webhook.product, webhook.service).map((name) => [name, (webhook as Values)[name]]),
+  )
+
+/** Creates the parameters that set values. Members without a value are left out. */
+export function toForm(product: Product, values: Values, raw: Json = {}): Record<string, string> {
+  const form: Record<string, string> = {}
+  for (const [name, value] of Object.entries(values)) {
+    const parameter = SPELLINGS[product][name as Member]?.[1]
+    if (parameter && value !== undefined) form[parameter] = toParameter(value)
+  }
+  return product === 'portal' ? toPortalForm(form, values, raw) : form
+}
+
+const toParameter = (value: unknown): string =>
+  typeof value === 'object' ? JSON.stringify(value) : String(value)
+
+/** A portal takes change types as a choice between all and some, and its two other members in one object. */
+function toPortalForm(form: Record<string, string>, values: Values, raw: Json): Record<string, string> {
+  const { events: _, config: __, ...others } = form
+  const { changeTypes, deactivation, properties } = values
+  const isAll = changeTypes?.includes(WILDCARD)
+  const events = isAll
+    ? { changes: 'allChanges' }
+    : { changes: 'manualChanges', events: (changeTypes ?? []).join(',') }
+  const config = {
+    ...(isObject(raw.config) ? raw.config : {}),
+    ...(deactivation && { deactivationPolicy: deactivation }),
+    ...(properties && { properties }),
+  }
+  return {
+    ...others,
+    ...(changeTypes ? events : {}),
+    ...(Object.keys(config).length > 0 ? { config: JSON.stringify(config) } : {}),
+  }
+}
+
+/** Lays changes over values. A schedule keeps the members that are not given. */
+export function layOver(values: Values, changes: WebhookChanges): Values {
+  const given = Object.fromEntries(Object.entries(changes).filter(([, value]) => value !== undefined))
+  const { schedule } = changes
+  return { ...values, ...given, ...(schedule && { schedule: { ...values.schedule, ...schedule } }) }
+}
+
+/** How a stored value relates to the wanted one. `adjusted`: another form of it. */
+export type Relation = 'same' | 'adjusted' | 'different'
+
+/** @param wanted a schedule may lack members that the stored one has */
+export function relate(member: Member, wanted: unknown, stored: unknown): Relation {
+  if (toComparable(member, wanted) === toComparable(member, stored)) return 'same'
+  if (member === 'hookUrl') return hrefOf(wanted) === hrefOf(stored) ? 'adjusted' : 'different'
+  if (member !== 'schedule') return 'different'
+  const stillWanted = { ...(wanted as Schedule) }
+  const { startAt, recurrenceInfo, ...found } = stored as Schedule
+  const { startAt: _, recurrenceInfo: wantedRecurrence, ...others } = stillWanted
+  const covers = Object.entries(others).every(([name, value]) => found[name as keyof typeof found] === value)
+  if (!covers || (wantedRecurrence && secondsOf(recurrenceInfo) < secondsOf(wantedRecurrence)))
+    return 'different'
+  const isExact =
+    (stillWanted.startAt ?? startAt) === startAt &&
+    (!wantedRecurrence || secondsOf(recurrenceInfo) === secondsOf(wantedRecurrence))
+  return isExact ? 'same' : 'adjusted'
+}
+
+const hrefOf = (url: unknown): string => (URL.canParse(String(url)) ? new URL(String(url)).href : String(url))
+
+const SECONDS = {
+  second: 1,
+  minute: 60,
+  hour: 3600,
+  day: 86_400,
+  week: 604_800,
+  month: 2_592_000,
+  year: 31_536_000,
+}
+
+const secondsOf = (recurrence: Schedule['recurrenceInfo']): number =>
+  (recurrence?.interval ?? 0) * (SECONDS[recurrence?.frequency ?? 'second'] ?? 1)
+
+const toComparable = (member: Member, value: unknown): string =>
+  JSON.stringify(member === 'changeTypes' && Array.isArray(value) ? [...value].sort() : sorted(value)) ?? ''
+
+/** Sorts the members of objects, because services do not keep their order. */
+function sorted(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(sorted)
+  if (!isObject(value)) return value
+  return Object.fromEntries(
+    Object.keys(value)
+      .sort()
+      .map((name) => [name, sorted(value[name])]),
+  )
+}
+
+/** A value as an error may contain it. */
+export function showValue(member: Member, value: unknown): string {
+  if (value === undefined) return 'not shown'
+  if (member === 'key') return value === '' ? 'none' : HIDDEN
+  return member === 'hookUrl' ? maskUrl(String(value)) : toParameter(value)
+}
