@@ -15,26 +15,29 @@ export interface Secret {
 /** A kind of secret: the names of its options, and the variable that is read without them. */
 export interface SecretKind {
   /** `key` for `--key`, `--key-env` and `--key-file`. */
-  option: 'key' | 'token' | 'store'
+  option: 'key' | 'token' | 'store' | 'password' | 'client-secret'
   noun: string
   detail?: string
   variable?: string
   /** True if commands accept more than one. Default: false. */
   several?: boolean
+  /** True if there is no option for the secret itself, which would stay in the shell history. Default: false. */
+  noText?: boolean
 }
 
 export type SecretOptions<Name extends string> = { [name in Name | `${Name}Env` | `${Name}File`]?: string[] }
 
 /** Returns a function that adds `--<option>`, `--<option>-env` and `--<option>-file`. */
 export const addSecretOptions =
-  ({ option, noun, detail, variable, several }: SecretKind) =>
+  ({ option, noun, detail, variable, several, noText }: SecretKind) =>
   (command: CliCommand): unknown => {
     const repeat = several ? '; repeat it for older keys' : ''
     const description = detail ? `${noun}: ${detail}` : noun
     const fallback = variable ? ` (default: ${variable})` : ''
     const file = `file that contains the ${noun}; a final line break is ignored${repeat}`
+    if (!noText)
+      command.option(`--${option} <text>`, `${description}; stays in your shell history${repeat}`, collect)
     return command
-      .option(`--${option} <text>`, `${description}; stays in your shell history${repeat}`, collect)
       .option(`--${option}-env <name>`, `environment variable that contains the ${noun}${fallback}`, collect)
       .option(`--${option}-file <path>`, file, collect)
   }
@@ -50,8 +53,9 @@ async function readSecrets(
   { option, variable, several }: SecretKind,
   options: object,
 ): Promise<Secret[]> {
-  const given = options as SecretOptions<SecretKind['option']>
-  const [texts, variables, files] = [given[option], given[`${option}Env`], given[`${option}File`]]
+  const given = options as Readonly<Record<string, string[] | undefined>>
+  const name = option.replace('-s', 'S')
+  const [texts, variables, files] = [given[name], given[`${name}Env`], given[`${name}File`]]
   if ([texts, variables, files].filter((values) => values !== undefined).length > 1)
     throw usageError(
       `--${option}, --${option}-env and --${option}-file cannot be mixed`,

@@ -83,12 +83,18 @@ export async function withClient<T>(
   call: (client: ServiceClient) => Promise<T>,
   progress?: string,
 ): Promise<T> {
-  const url = options.url ?? urlInEnvironment(io)
+  const url = readUrl(io, options)
   const token = await readServiceToken(io, options)
-  if (url.search || url.hash)
-    throw usageError('--url has a query or a fragment', 'Give only the base address.')
   const client = new ServiceClient({ url, token, trust: await readTrust(io, options) })
   return io.withProgress(progress ?? `asking ${url.origin}`, () => call(client))
+}
+
+/** Reads the base address. @throws {CliError} exit code 2 */
+export function readUrl(io: Io, options: ClientOptions): URL {
+  const url = options.url ?? urlInEnvironment(io)
+  if (url.search || url.hash)
+    throw usageError('--url has a query or a fragment', 'Give only the base address.')
+  return url
 }
 
 function urlInEnvironment({ host }: Io): URL {

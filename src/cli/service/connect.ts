@@ -1,0 +1,125 @@
+import type { Admin, AdminError, SignInOptions } from '../../admin/index.ts'
+import { CliError, toCliError, usageError } from '../errors.ts'
+import { createFetch } from '../io/http.ts'
+import { type CliCommand, readTrust, requireOthers } from '../options/command.ts'
+import {
+  addSecretOptions,
+  readSecret,
+  readServiceToken,
+  type SecretKind,
+  toText,
+} from '../options/secrets.ts'
+import { httpUrl } from '../options/values.ts'
+import type { Io } from '../terminal/io.ts'
+import { addClientOptions, type ClientOptions, readUrl } from './client.ts'
+
+export interface AdminCliOptions extends ClientOptions {
+  portal?: URL
+  product?: Admin['product']
+  referer?: string
+  username?: string
+  clientId?: string
+  showUrls?: true
+}
+
+const PASSWORD: SecretKind = { option: 'password', noun: 'password of the user', noText: true }
+const CLIENT_SECRET: SecretKind = {
+  option: 'client-secret',
+  noun: 'secret of the application',
+  noText: true,
+}
+
+/** Adds the options of the commands that administer webhooks. */
+export function addAdminOptions(command: CliCommand): void {
+  command
+    .with(addClientOptions)
+    .choice('--product <name>', 'what the address is; default: by the address', [
+      'service',
+      'enterprise',
+      'online',
+      'portal',
+    ])
+    .option('--portal <url>', 'address of the portal where --username or --client-id signs in', httpUrl)
+    .option('--username <name>', 'user who signs in')
+    .with(addSecretOptions(PASSWORD))
+    .option('--client-id <id>', 'application that signs in (OAuth 2.0)')
+    .with(addSecretOptions(CLIENT_SECRET))
+    .option('--referer <referer>', 'referer to which the token is bound, a URL or a host')
+    .option('--show-urls', 'show payload URLs whole, also their secret parts; only on a terminal')
+}
+
+/** Maximum size of a response in bytes. */
+const LIMIT = 16 * 1024 * 1024
+
+/**
+ * Calls the administration of a service, and reports the progress.
+ *
+ * @throws {CliError} exit code 2 for invalid options, 3 if the service is unreachable
+ */
+export async function withAdmin<Result>(
+  io: Io,
+  options: AdminCliOptions,
+  call: (admin: Admin) => Promise<Result>,
+): Promise<Result> {
+  const { product, portal, referer, showUrls } = options
+  if (showUrls && io.host.stdout.isTTY !== true)
+    throw usageError('--show-urls works only on a terminal', 'Payload URLs can contain secrets.')
+  const url = readUrl(io, options)
+  const given = await readServiceToken(io, options)
+  const { fetch, failure } = createFetch(await readTrust(io, options), LIMIT)
+  const { createAdmin, signIn } = await import('../../admin/index.ts')
+  try {
+    const credentials = await readCredentials(io, options, url)
+    return await io.withProgress(`asking ${url.origin}`, async () => {
+      const token = credentials ? await signIn({ ...credentials, fetch }) : given
+      const places = { url: url.href, portal: portal?.href }
+      return call(
+        createAdmin({ ...places, product, referer, fetch, ...(token === undefined ? {} : { token }) }),
+      )
+    })
+  } catch (error) {
+    throw toAdminError(error, failure())
+  }
+}
+
+/** Reads the credentials to sign in with; undefined without any. @throws {CliError} exit code 2 */
+async function readCredentials(
+  io: Io,
+  options: AdminCliOptions,
+  url: URL,
+): Promise<SignInOptions | undefined> {
+  const { username, clientId, referer, portal } = options
+  if (username !== undefined && clientId !== undefined)
+    throw usageError('--username and --client-id cannot be mixed', 'Sign in as a user or as an application.')
+  const [name, kind] =
+    username === undefined ? (['clientId', CLIENT_SECRET] as const) : (['username', PASSWORD] as const)
+  const secret = await readSecret(io, kind, options)
+  if (secret === undefined && options[name] === undefined) return undefined
+  requireOthers(options, [[name, 'portal']])
+  if (secret === undefined) throw usageError(`--${kind.option}-file or --${kind.option}-env is missing`)
+  if (options[name] === undefined)
+    throw usageError(`--${name === 'clientId' ? 'client-id' : name} is missing`)
+  const text = toText(secret, kind.option)
+  const user = username === undefined ? { clientId, clientSecret: text } : { username, password: text }
+  return { ...user, referer, portal: (portal ?? url).href }
+}
+
+/** @param failure why the last request got no response */
+function toAdminError(error: unknown, failure: CliError | undefined): CliError {
+  const { code, message, serviceCode } = error as Partial<AdminError>
+  if (code === 'admin_unavailable' && serviceCode === undefined && failure) return failure
+  const converted = toCliError(error)
+  const hint = HINTS.get(code ?? '')
+  return hint === undefined || message === undefined
+    ? converted
+    : new CliError(converted.exitCode, converted.code, message, hint)
+}
+
+const HINTS: ReadonlyMap<string, string> = new Map([
+  [
+    'admin_unauthorized',
+    'Give a valid token with --token-file or --token-env, or sign in with --portal, --username and --password-file.',
+  ],
+  ['admin_not_found', '"geohook list" shows the webhooks.'],
+  ['admin_malformed', 'Check that this is the address of the service. "geohook mock" starts a mock service.'],
+])
