@@ -1,6 +1,6 @@
 /**
  * Responses of webhook administration as its documentation prints them. Changes: lists are cut to two items, secrets
- * replaced by short values of the same form, and a comment beside the sample names any other change.
+ * replaced by short values of the same form. A comment at the sample names any other change.
  */
 export interface AdminSample {
   product: 'enterprise' | 'online' | 'portal'
@@ -316,7 +316,7 @@ const portal: AdminSample[] = [
       featureServerMetricIntervalInMinutes: 10,
     },
   },
-  // Documented as the opposite of the success response only.
+  // Not printed: the page prints only the success.
   { operation: 'error', source: 'delete', answer: { success: false } },
 ].map((sample) => ({ product: 'portal', ...sample, source: `${PORTAL}: ${sample.source}` }))
 
