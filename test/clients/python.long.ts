@@ -64,7 +64,7 @@ describe.skipIf(!hasProgram('python3'))("the calls of the vendor's Python client
     const mock = await startLike('online')
     const { url } = await receiveFrom('online')
     const answers = await run(mock, 'hosted', url)
-    const webhook = { name: 'python', changeTypes: ['*'], hookUrl: url, active: false }
+    const webhook = { name: 'python', changeTypes: ['All'], hookUrl: url, active: false }
     expect(answers).toMatchObject({
       created: expect.any(Object),
       read: webhook,

@@ -6,11 +6,10 @@ import {
   schemaRef,
 } from '../http/operation.ts'
 import type { ResolvedOptions } from '../options.ts'
-import type { Attempt } from '../state/records.ts'
 import type { ServiceType } from '../state/services.ts'
-import type { Webhook } from '../state/webhooks.ts'
 import { isAtLeast } from '../versions.ts'
-import type { Call, Operation, ServiceOperation, WebhookOperation } from './operation.ts'
+import { toHosted } from './hosted.ts'
+import type { Operation } from './operation.ts'
 import { PORTAL_SERVICE_OPERATIONS, PORTAL_WEBHOOK_OPERATIONS } from './portal/operations.ts'
 import { SIGN_IN_OPERATIONS } from './sign-in.ts'
 import { SERVICE_OPERATIONS, SITE_OPERATIONS, WEBHOOK_OPERATIONS } from './webhook-operations.ts'
@@ -82,56 +81,6 @@ const INFO_PATH = '/rest/info'
 export function toKnownPath(path: string): string {
   if (path.endsWith(INFO_PATH) && !path.startsWith('/sharing/')) return INFO_PATH
   return path.startsWith('/sharing/') && path.endsWith('/') ? path.slice(0, -1) : path
-}
-
-/** A webhook as hosted services write it (docs/senders.md, "Hosted feature services"). */
-function toHostedWebhook({ id, ...others }: Webhook & { status?: string }): object {
-  const webhook = { globalId: id, ...others }
-  return others.status === undefined ? webhook : toHostedStatus(webhook)
-}
-
-/** The documentation has `success`; the released clients read `status`. */
-const toHostedStatus = (body: object): object => ({ ...body, success: true })
-
-/** Convert responses to those of hosted services, by the name of the response's schema. */
-const CONVERTERS: Readonly<Record<string, (body: object, call: Call, webhookId: string) => object>> = {
-  Webhook: (body) => toHostedWebhook(body as Webhook),
-  Webhooks: (body) => (body as { webhooks: Webhook[] }).webhooks.map(toHostedWebhook),
-  Status: toHostedStatus,
-  NotificationStatus: toHostedFailures,
-}
-
-/** Hosted services write the values as text, and add the response of the receiver. */
-function toHostedFailures(body: object, { context }: Call, webhookId: string): object {
-  const { webhookNotificationStatus } = body as { webhookNotificationStatus: { invokedTimestamp: number }[] }
-  const attempts = context.engine.log.list().filter((attempt) => attempt.webhookId === webhookId)
-  return [
-    {
-      webhookNotificationStatus: webhookNotificationStatus.map(({ invokedTimestamp }) => ({
-        invoked: 'false',
-        invokedTimestamp: String(invokedTimestamp),
-        serverResponse: responseBefore(invokedTimestamp, attempts),
-      })),
-    },
-  ]
-}
-
-/** The response to the last attempt of a delivery that failed at this time; empty if the attempt log no longer contains it. */
-function responseBefore(time: number, attempts: readonly Attempt[]): string {
-  const attempt = attempts.findLast(({ sentAt }) => sentAt <= time)
-  return attempt?.error ?? attempt?.answer?.body ?? ''
-}
-
-/** An operation on the webhooks of feature services, with the response of hosted services. */
-function toHosted<Given extends ServiceOperation | WebhookOperation>(operation: Given): Given {
-  const convert = CONVERTERS[operation.response] as (typeof CONVERTERS)[string]
-  const run = operation.run as (call: Call) => object | Promise<object>
-  return {
-    ...operation,
-    response: `Hosted${operation.response}`,
-    run: async (call: Call & { webhook?: Readonly<Webhook> }) =>
-      convert(await run(call), call, call.webhook?.id ?? ''),
-  }
 }
 
 export interface Route extends AnyRoute<Operation> {

@@ -7,6 +7,7 @@ import { HOOK_URL_RULE, isHookUrl, MAX_KEY, MAX_NAME, MAX_URL, scheduleSchema } 
 import type { Service } from '../state/services.ts'
 import type { ResolvedWindow, ScheduleInfo, Webhook, WebhookChanges } from '../state/webhooks.ts'
 import { featureChangeTypesOf, type ServiceVersion } from '../versions.ts'
+import { HOSTED_WILDCARD } from './hosted.ts'
 import type { Context } from './operation.ts'
 
 export function readUrl(parameters: Parameters, name: string): string | undefined {
@@ -16,7 +17,7 @@ export function readUrl(parameters: Parameters, name: string): string | undefine
 }
 
 /**
- * Reads change types: comma-separated, as a JSON array, or as a repeated parameter.
+ * Reads change types: comma-separated, as a JSON array, or as a repeated parameter. `All` means `*`.
  *
  * @returns the change types without duplicates, in the order of the request
  */
@@ -25,7 +26,8 @@ export function readChangeTypes(
   name: string,
   { serviceType, version }: { serviceType: Webhook['serviceType']; version: ServiceVersion },
 ): string[] | undefined {
-  const names = [...new Set((parameters.get(name) ?? []).flatMap((value) => splitNames(value, name)))]
+  const given = (parameters.get(name) ?? []).flatMap((value) => splitNames(value, name))
+  const names = [...new Set(given.map((each) => (each === HOSTED_WILDCARD ? WILDCARD : each)))]
   if (names.length === 0) return undefined
   const allowed = [WILDCARD, ...(serviceType === 'GPServer' ? [] : featureChangeTypesOf(version))]
   const unknown = names.find((changeType) => !allowed.includes(changeType))

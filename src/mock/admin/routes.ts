@@ -4,6 +4,7 @@ import { originOf } from '../http/request.ts'
 import { createHandler, type Handler } from '../http/router.ts'
 import { type Service, servicePath } from '../state/services.ts'
 import type { Webhook } from '../state/webhooks.ts'
+import { findByNumber } from './hosted.ts'
 import {
   ANONYMOUS,
   type Call,
@@ -63,7 +64,10 @@ export async function runOperation(
   const service = serviceType === 'Portal' ? services.portal() : services.find(path)
   if (!service) throw new AdminError(404, 'the service does not exist')
   if (operation.scope === 'service') return operation.run({ ...call, service })
-  const webhook = webhooks.get(names.webhookId ?? '')
+  const { webhookId = '', serviceName } = names
+  const isHosted = serviceName !== undefined
+  const webhook =
+    webhooks.get(webhookId) ?? (isHosted ? findByNumber(webhooks.of(service), webhookId) : undefined)
   if (!webhook || servicePath(webhook) !== servicePath(service))
     throw new AdminError(404, 'the webhook does not exist')
   return operation.run({ ...call, webhook })

@@ -56,7 +56,7 @@ const WEBHOOK_MEMBERS: Readonly<Record<string, unknown>> = {
   scheduleInfo: { anyOf: [withAllMembers(scheduleSchema), exactly({})] },
 }
 
-const { id: globalId, ...hostedMembers } = WEBHOOK_MEMBERS
+const BOOLEAN: Schema = { type: 'boolean' }
 const HOSTED_SUCCESS = { status: SUCCESS, success: { const: true } }
 
 const PAGE = {
@@ -86,9 +86,33 @@ const SCHEMAS: Readonly<Record<string, Schema>> = {
   NotificationStatus: exactly({
     webhookNotificationStatus: listOf(exactly({ invoked: { const: false }, invokedTimestamp: TIME })),
   }),
-  HostedWebhook: exactly({ globalId, ...hostedMembers, ...HOSTED_SUCCESS }, Object.keys(HOSTED_SUCCESS)),
+  HostedWebhook: exactly(
+    {
+      name: TEXT,
+      owner: TEXT,
+      id: { ...INTEGER, description: 'Paths accept it in place of globalId' },
+      globalId: TEXT,
+      tenantId: TEXT,
+      serviceId: INTEGER,
+      active: BOOLEAN,
+      hookUrl: TEXT,
+      serviceUrl: TEXT,
+      signatureKey: TEXT,
+      format: WEBHOOK_MEMBERS.payloadFormat,
+      serverGen: INTEGER,
+      createdTime: TIME,
+      lastUpdatedTime: TIME,
+      changeTypes: listOf(TEXT),
+      scheduleInfo: {
+        anyOf: [withAllMembers(scheduleSchema.omit({ startAt: true })), exactly({})],
+      },
+      ...HOSTED_SUCCESS,
+    },
+    Object.keys(HOSTED_SUCCESS),
+  ),
   HostedWebhooks: listOf(schemaRef('HostedWebhook')),
   HostedStatus: exactly(HOSTED_SUCCESS),
+  HostedSwitched: exactly({ name: TEXT, serviceType: { const: 'FeatureServer' }, ...HOSTED_SUCCESS }),
   HostedNotificationStatus: listOf(
     exactly({
       webhookNotificationStatus: listOf(
@@ -105,7 +129,7 @@ const SCHEMAS: Readonly<Record<string, Schema>> = {
     accountId: { ...TEXT, description: 'Id of the portal' },
     payloadUrl: TEXT,
     secret: TEXT,
-    isActive: { type: 'boolean' },
+    isActive: BOOLEAN,
     name: TEXT,
     config: toJsonSchema(portalConfigSchema),
     ownerId: TEXT,
@@ -152,8 +176,8 @@ const SCHEMAS: Readonly<Record<string, Schema>> = {
     name: TEXT,
     portalName: TEXT,
     portalHostname: TEXT,
-    isPortal: { type: 'boolean' },
-    supportsOAuth: { type: 'boolean' },
+    isPortal: BOOLEAN,
+    supportsOAuth: BOOLEAN,
     currentVersion: TEXT,
     authorizedCrossOriginDomains: listOf(TEXT),
     user,

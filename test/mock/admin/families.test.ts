@@ -13,6 +13,10 @@ interface Family {
   idName: 'id' | 'globalId'
   list(body: unknown): Json[]
   status: Json
+  /** The response of `activateAll` and `deactivateAll`. */
+  switched: Json
+  /** The service in a webhook. */
+  service(folderName: string): Json
   failures(body: unknown): unknown
   code(body: unknown): unknown
 }
@@ -25,6 +29,8 @@ const SERVER = {
   idName: 'id',
   list: listed,
   status: { status: 'success' },
+  switched: { status: 'success' },
+  service: (folderName: string) => ({ folderName, serviceName: 'Parcels', serviceType: 'FeatureServer' }),
   failures: failed,
   code: (body: unknown) => (body as Json).code,
 } as const
@@ -43,6 +49,10 @@ const FAMILIES: Record<string, Family> = {
     idName: 'globalId',
     list: (body) => body as Json[],
     status: { status: 'success', success: true },
+    switched: { name: 'WebHooks', serviceType: 'FeatureServer', status: 'success', success: true },
+    service: (folderName) => ({
+      serviceUrl: expect.stringContaining(`/rest/services/${folder(folderName)}Parcels/FeatureServer`),
+    }),
     failures: (body) => failed((body as unknown[])[0]),
     code: (body) => (body as { error: Json }).error.code,
   },
@@ -83,7 +93,6 @@ describe.each(families)(
       }
       const { status, body } = await json(service, `${path}/one`)
       expect([status, (body as Json)[idName], (body as Json).name]).toEqual([200, 'one', 'one'])
-      expect(idName in (body as Json) && 'id' in (body as Json) === (idName === 'id')).toBe(true)
     })
 
     it('create, edit and delete a webhook', async () => {
@@ -91,8 +100,7 @@ describe.each(families)(
       const created = await post(service, `${path}/create`, { name: 'new', hookUrl: NOWHERE })
       expect(created.body).toMatchObject({
         name: 'new',
-        serviceName: 'Parcels',
-        folderName,
+        ...family.service(folderName),
         ...family.status,
       })
       const id = created.body[idName] as string
@@ -117,7 +125,7 @@ describe.each(families)(
     ])('%s changes only the webhooks of the service', async (operation, expected) => {
       const service = await start(webhooks)
       const { status, body } = await post(service, `${path}/${operation}`, {})
-      expect([status, body]).toEqual([200, family.status])
+      expect([status, body]).toEqual([200, operation === 'deleteAll' ? family.status : family.switched])
       const after = service.snapshot().webhooks
       const of = (name: string): boolean[] =>
         after.filter((webhook) => webhook.folderName === name).map(({ active }) => active)
@@ -175,6 +183,54 @@ describe.each(families)(
     })
   },
 )
+
+describe('hosted paths', () => {
+  const HOSTED = '/rest/admin/services/Parcels/FeatureServer/WebHooks'
+
+  it('answer with the documented members', async () => {
+    const service = await start([
+      seed(FEATURE, { changeTypes: ['*'] }),
+      seed(FEATURE, { id: 'b', name: 'b' }),
+    ])
+    const [webhook, other] = (await post(service, HOSTED, {})).body as unknown as [Json, Json]
+    expect(Object.entries(webhook)).toEqual([
+      ['name', 'parcel edits'],
+      ['owner', 'alice'],
+      ['id', expect.any(Number)],
+      ['globalId', FEATURE.id],
+      ['tenantId', 'myorgId'],
+      ['serviceId', other.serviceId],
+      ['active', true],
+      ['hookUrl', NOWHERE],
+      ['serviceUrl', `${service.url}/rest/services/Parcels/FeatureServer`],
+      ['signatureKey', FEATURE.signatureKey],
+      ['format', 'json'],
+      ['serverGen', expect.any(Number)],
+      ['createdTime', FEATURE.created],
+      ['lastUpdatedTime', FEATURE.modified],
+      ['changeTypes', ['All']],
+      [
+        'scheduleInfo',
+        { name: 'often', state: 'enabled', recurrenceInfo: { interval: 30, frequency: 'second' } },
+      ],
+    ])
+    expect([Number.isSafeInteger(webhook.id), webhook.id === other.id]).toEqual([true, false])
+  })
+
+  it('accept the number of a webhook, which it keeps in every mock', async () => {
+    const service = await start([seed(FEATURE)])
+    const { id } = (await post(service, `${HOSTED}/${FEATURE.id}`, {})).body
+    const form = { ...same(FEATURE), changeTypes: 'All' }
+    const { body } = await post(service, `${HOSTED}/${id}/edit`, form)
+    expect(body).toMatchObject({ id, changeTypes: ['All'], status: 'success', success: true })
+    expect(service.snapshot().webhooks[0]?.changeTypes).toEqual(['*'])
+    const restarted = await start(service.snapshot().webhooks)
+    expect((await post(restarted, `${HOSTED}/${id}/delete`, {})).body).toMatchObject({ success: true })
+    expect(restarted.snapshot().webhooks).toEqual([])
+    const path = `/services/Parcels.FeatureServer/webhooks/${id}`
+    expect((await post(service, path, {})).status, 'the specification has no numbers').toBe(404)
+  })
+})
 
 it.each(['webhooks', 'WebHooks', 'webHooks'])('hosted paths accept the word %s', async (word) => {
   const service = await start([seed(FEATURE)])
