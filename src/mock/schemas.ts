@@ -155,7 +155,15 @@ export const serviceSchema: z.ZodObject = z.strictObject({
 const serviceSeedSchema = serviceSchema.extend({ layers: z.array(z.unknown()).optional() })
 
 /** Path segments that would hide a webhook with the same id. */
-const RESERVED_IDS = ['create', 'deleteAll', 'activateAll', 'deactivateAll', 'webhooks']
+const RESERVED_IDS = [
+  'create',
+  'deleteAll',
+  'activateAll',
+  'deactivateAll',
+  'reassignOwner',
+  'listServiceWebhooks',
+  'webhooks',
+]
 
 const PLAIN = 'must have no white space around it, and no control characters'
 const isPlain = (text: string): boolean => text === text.trim() && !/\p{Cc}/u.test(text)

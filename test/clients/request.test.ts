@@ -90,7 +90,11 @@ describe.each(PRODUCTS)('a mock like %s', (like) => {
     const stored = () => service.snapshot().webhooks.find(({ name }) => name !== 'other')
 
     expect((await list()).map(({ name }) => name)).toEqual(['edits', 'other'])
-    expect(await call(path)).toMatchObject({ name: 'edits', hookUrl: NOWHERE, changeTypes: [like === 'online' ? 'All' : '*'] })
+    expect(await call(path)).toMatchObject({
+      name: 'edits',
+      hookUrl: NOWHERE,
+      changeTypes: [like === 'online' ? 'All' : '*'],
+    })
     expect(stored()).toMatchObject({ name: 'edits', hookUrl: NOWHERE, signatureKey: KEY, active: false })
 
     await call(`${path}/edit`, {

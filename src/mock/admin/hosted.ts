@@ -2,8 +2,8 @@ import { createHash } from 'node:crypto'
 import { WILDCARD } from '../../payload/events.ts'
 import type { Attempt } from '../state/records.ts'
 import { type Service, servicePath } from '../state/services.ts'
-import type { Webhook } from '../state/webhooks.ts'
-import type { Call, ServiceOperation, WebhookOperation } from './operation.ts'
+import { shownSchedule, type Webhook } from '../state/webhooks.ts'
+import type { Call, ServiceOperation, SiteOperation, WebhookOperation } from './operation.ts'
 
 // Hosted feature services write webhooks in their own words (docs/senders.md, "Hosted feature services").
 
@@ -29,9 +29,14 @@ export const findByNumber = (
 export const itemIdOf = (service: Readonly<Service>): string =>
   hashOf(servicePath(service)).toString('hex').slice(0, 32)
 
-function toHostedWebhook(webhook: Webhook & { status?: string }, { context, origin }: Call): object {
-  const { folderName, serviceName, changeTypes, scheduleInfo, status } = webhook
-  const { startAt: _, ...schedule } = scheduleInfo as { startAt?: number }
+export function toHostedWebhook(
+  webhook: Readonly<Webhook> & { status?: string },
+  { context, origin }: Call,
+): object {
+  const { folderName, serviceName, changeTypes, status } = webhook
+  const { startAt: _, ...scheduleInfo } = shownSchedule(webhook, context.options.window) as {
+    startAt?: number
+  }
   const path = [folderName, serviceName].filter((name) => name !== '').map(encodeURIComponent)
   const hosted = {
     name: webhook.name,
@@ -49,7 +54,7 @@ function toHostedWebhook(webhook: Webhook & { status?: string }, { context, orig
     createdTime: webhook.created,
     lastUpdatedTime: webhook.modified,
     changeTypes: changeTypes.map((name) => (name === WILDCARD ? HOSTED_WILDCARD : name)),
-    scheduleInfo: schedule,
+    scheduleInfo,
   }
   return status === undefined ? hosted : toHostedStatus({ ...hosted, status })
 }
@@ -91,7 +96,9 @@ function responseBefore(time: number, attempts: readonly Attempt[]): string {
 }
 
 /** An operation on the webhooks of feature services, with the response of hosted services. */
-export function toHosted<Given extends ServiceOperation | WebhookOperation>(operation: Given): Given {
+export function toHosted<Given extends SiteOperation | ServiceOperation | WebhookOperation>(
+  operation: Given,
+): Given {
   const response = operation.name.endsWith('ctivateAll') ? 'Switched' : operation.response
   const convert = CONVERTERS[response] as (typeof CONVERTERS)[string]
   const run = operation.run as (call: Call) => object | Promise<object>

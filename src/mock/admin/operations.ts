@@ -10,6 +10,7 @@ import type { ServiceType } from '../state/services.ts'
 import { isAtLeast } from '../versions.ts'
 import { toHosted } from './hosted.ts'
 import type { Operation } from './operation.ts'
+import { ORGANIZATION_OPERATIONS, REASSIGN_SERVICE, REASSIGN_WEBHOOK } from './organization.ts'
 import { PORTAL_SERVICE_OPERATIONS, PORTAL_WEBHOOK_OPERATIONS } from './portal/operations.ts'
 import { SIGN_IN_OPERATIONS } from './sign-in.ts'
 import { SERVICE_OPERATIONS, SITE_OPERATIONS, WEBHOOK_OPERATIONS } from './webhook-operations.ts'
@@ -40,14 +41,15 @@ const SERVER_ADMIN: Family = {
   webhooks: ['/admin/services/{service}/webhooks', '/admin/services/{folderName}/{service}/webhooks'],
 }
 
-/** The paths of a hosted feature service, also for services that are not hosted. */
+/** The paths of hosted feature services, also for services that are not hosted. */
 const HOSTED: Family = {
   name: 'Hosted',
+  site: '/rest/admin/WebHooks',
   webhooks: [
     '/rest/admin/services/{serviceName}/FeatureServer/WebHooks',
     '/rest/admin/services/{folderName}/{serviceName}/FeatureServer/WebHooks',
   ],
-  anyCase: ['WebHooks'],
+  anyCase: ['WebHooks', 'webhookSettings'],
 }
 
 /** The paths of a portal's webhooks. Every `portalId` names the one portal of a mock. */
@@ -83,6 +85,8 @@ export function toKnownPath(path: string): string {
   return path.startsWith('/sharing/') && path.endsWith('/') ? path.slice(0, -1) : path
 }
 
+const REASSIGN_HOSTED = toHosted(REASSIGN_WEBHOOK)
+
 export interface Route extends AnyRoute<Operation> {
   family: Family
 }
@@ -96,7 +100,13 @@ const SERVER_OPERATIONS: readonly Exclude<Operation, { scope: 'root' }>[] = [
 /** All routes. The router and the OpenAPI document are generated from this table. */
 const ROUTES: readonly Route[] = [
   ...[SERVICES, SERVER_ADMIN].flatMap((family) => routesOfFamily(family, SERVER_OPERATIONS)),
-  ...routesOfFamily(HOSTED, [...WEBHOOK_OPERATIONS, ...SERVICE_OPERATIONS].map(toHosted)),
+  ...routesOfFamily(HOSTED, [
+    ...[...WEBHOOK_OPERATIONS, ...SERVICE_OPERATIONS, REASSIGN_SERVICE].map(toHosted),
+    ...ORGANIZATION_OPERATIONS,
+  ]),
+  ...[...HOSTED.webhooks, HOSTED.site].map((path) =>
+    toRoute(`${path}/{webhookId}/reassignOwner`, REASSIGN_HOSTED, HOSTED),
+  ),
   ...routesOfFamily(PORTAL, [...PORTAL_SERVICE_OPERATIONS, ...PORTAL_WEBHOOK_OPERATIONS]),
   ...SIGN_IN_OPERATIONS.flatMap((operation) =>
     operation.paths.map((path) => toRoute(path, operation, SERVICES)),
@@ -131,8 +141,9 @@ function pathsOf(family: Family, operation: (typeof SERVER_OPERATIONS)[number]):
 
 function toRoute(path: string, operation: Operation, family: Family): Route {
   const folder = path.includes('{folderName}') ? 'InFolder' : ''
+  const any = operation.scope === 'webhook' && path.startsWith(`${HOSTED.site}/`) ? 'OfAnyService' : ''
   const short = path.startsWith('/services/{') && !path.includes('/webhooks') ? 'Short' : ''
-  const suffix = operation.scope === 'root' ? otherPath(operation.paths, path) : folder + short
+  const suffix = operation.scope === 'root' ? otherPath(operation.paths, path) : folder + short + any
   const idOf = (method: string): string =>
     `${operation.name}${family.name}${method === 'GET' ? 'ByGet' : ''}${suffix}`
   return {

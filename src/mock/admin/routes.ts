@@ -60,18 +60,23 @@ export async function runOperation(
   const call = { ...anonymous, user }
   if (operation.scope === 'site') return operation.run(call)
   const { services, webhooks } = call.context.state
+  const { webhookId = '', serviceName, ...others } = names
   const { path = '', serviceType } = addressed ?? {}
+  const isOfAnyService = operation.scope === 'webhook' && serviceName === undefined && isEmpty(others)
   const service = serviceType === 'Portal' ? services.portal() : services.find(path)
-  if (!service) throw new AdminError(404, 'the service does not exist')
-  if (operation.scope === 'service') return operation.run({ ...call, service })
-  const { webhookId = '', serviceName } = names
-  const isHosted = serviceName !== undefined
+  if (!service && !isOfAnyService) throw new AdminError(404, 'the service does not exist')
+  if (operation.scope === 'service') return operation.run({ ...call, service: service as Service })
+  const isHosted = isOfAnyService || serviceName !== undefined
   const webhook =
-    webhooks.get(webhookId) ?? (isHosted ? findByNumber(webhooks.of(service), webhookId) : undefined)
-  if (!webhook || servicePath(webhook) !== servicePath(service))
-    throw new AdminError(404, 'the webhook does not exist')
+    webhooks.get(webhookId) ?? (isHosted ? findByNumber(webhooks.list(service), webhookId) : undefined)
+  const isAddressed = service
+    ? webhook && servicePath(webhook) === servicePath(service)
+    : webhook?.serviceType === 'FeatureServer'
+  if (!webhook || !isAddressed) throw new AdminError(404, 'the webhook does not exist')
   return operation.run({ ...call, webhook })
 }
+
+const isEmpty = (names: PathNames): boolean => Object.keys(names).length === 0
 
 /** Values of parameters, by name. Absent and empty ones are left out. */
 export type Values = Readonly<Record<string, string | undefined>>

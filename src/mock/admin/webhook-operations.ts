@@ -22,14 +22,17 @@ const toWebhookJson = (webhook: Readonly<Webhook>, { options }: Context): Webhoo
 })
 
 /** Webhooks in lists, with `changeTypes` at the end (docs/senders.md, "Administration"). */
-const toListJson = (webhooks: readonly Readonly<Webhook>[], context: Context): object => ({
+export const toListJson = (
+  webhooks: readonly Readonly<Webhook>[],
+  context: Context,
+): { webhooks: Webhook[] } => ({
   webhooks: webhooks.map((webhook) => {
     const { changeTypes, ...others } = toWebhookJson(webhook, context)
     return { ...others, changeTypes }
   }),
 })
 
-const SUCCESS = { status: 'success' } as const
+export const SUCCESS = { status: 'success' } as const
 
 export function removeWebhook({ webhooks, failures }: State, id: string): void {
   webhooks.delete(id)

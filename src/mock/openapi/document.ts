@@ -111,6 +111,15 @@ const SCHEMAS: Readonly<Record<string, Schema>> = {
     Object.keys(HOSTED_SUCCESS),
   ),
   HostedWebhooks: listOf(schemaRef('HostedWebhook')),
+  HostedPage: listOf({
+    anyOf: [
+      schemaRef('HostedWebhook'),
+      exactly({ exceededTransferLimit: { const: true }, webhooks: schemaRef('HostedWebhooks') }),
+    ],
+  }),
+  HostedSettings: listOf(
+    exactly({ notificationAttempts: TEXT, notificationTimeOutInSeconds: TEXT, numberOfFailures: TEXT }),
+  ),
   HostedStatus: exactly(HOSTED_SUCCESS),
   HostedSwitched: exactly({ name: TEXT, serviceType: { const: 'FeatureServer' }, ...HOSTED_SUCCESS }),
   HostedNotificationStatus: listOf(
@@ -138,6 +147,14 @@ const SCHEMAS: Readonly<Record<string, Schema>> = {
     events: listOf(TEXT),
   }),
   PortalWebhooks: exactly({ ...PAGE, webhooks: listOf(schemaRef('PortalWebhook')) }),
+  PortalServiceWebhooks: exactly({
+    webhooks: listOf(
+      exactly({
+        ...WEBHOOK_MEMBERS,
+        itemId: { ...TEXT, description: 'Id of the portal item of the service' },
+      }),
+    ),
+  }),
   PortalStatus: exactly({ success: { const: true }, id: { ...TEXT, description: 'Id of a new webhook' } }, [
     'id',
   ]),

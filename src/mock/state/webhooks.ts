@@ -253,6 +253,12 @@ export class WebhookStore {
     return after
   }
 
+  /** Makes a user the owner of a webhook. */
+  reassign(id: string, ownerId: string): void {
+    const before = this.get(id)
+    if (before) this.#onChange('edited', this.#replace(before, { ownerId, modifiedId: ownerId }))
+  }
+
   /** Deactivates a webhook whose deliveries failed too often. */
   switchOff(id: string): void {
     const before = this.get(id)

@@ -1,7 +1,18 @@
 import { createManualClock, type MockService, type Webhook } from 'geohook/mock'
 import { describe, expect, it } from 'vitest'
 import { FEATURE, JOB, pathOf, post, seed, start } from '../support.ts'
-import { BUFFER, fieldsOf, get, LEAST, LISTED_FIELDS, NOW, PARCELS, startEmpty } from './support.ts'
+import {
+  auth,
+  BUFFER,
+  fieldsOf,
+  get,
+  LEAST,
+  LISTED_FIELDS,
+  NOW,
+  PARCELS,
+  startEmpty,
+  tokenOf,
+} from './support.ts'
 
 const list = async (service: MockService, path: string): Promise<Webhook[]> =>
   (JSON.parse((await get(service.url + path)).text) as { webhooks: Webhook[] }).webhooks
@@ -109,5 +120,69 @@ describe('a path without the word webhooks', () => {
     expect((await post(service, `${path}/${body.id}/delete`, {})).text).toBe('{"status":"success"}')
     expect((await post(service, `${path}/deleteAll`, {})).status).toBe(200)
     expect((await get(service.url + path)).status).toBe(404)
+  })
+})
+
+describe('the hosted webhooks of the organization', () => {
+  const ALL = '/rest/admin/WebHooks'
+  type Listed = { globalId: string; owner: string }[]
+  const webhooks: Webhook[] = [
+    seed(FEATURE, { id: 'w1', serviceName: 'Roads', ownerId: 'kim', created: 3, modified: 4 }),
+    seed(FEATURE, { id: 'w2', folderName: 'City', ownerId: 'ann', created: 2, modified: 9 }),
+    seed(FEATURE, { id: 'w3', name: 'three', ownerId: 'kim', created: 1, modified: 5 }),
+    seed(JOB),
+  ]
+  const idsOf = (body: unknown) => (body as Listed).map(({ globalId }) => globalId)
+
+  it('are listed by POST and GET, in any order, and by owner', async () => {
+    const service = await start(webhooks)
+    expect(idsOf(JSON.parse((await get(service.url + ALL)).text))).toEqual(['w2', 'w3', 'w1'])
+    for (const [parameters, ids] of [
+      [{ orderBy: 'owner' }, ['w2', 'w1', 'w3']],
+      [{ orderBy: 'CreationDate' }, ['w3', 'w2', 'w1']],
+      [{ orderBy: 'lastUpdateDate' }, ['w1', 'w3', 'w2']],
+      [{ user: 'kim' }, ['w3', 'w1']],
+      [{ user: 'none' }, []],
+    ] as const)
+      expect(idsOf((await post(service, ALL, { ...parameters })).body)).toEqual(ids)
+    const byItem = idsOf((await post(service, ALL, { orderBy: 'serviceItemId' })).body)
+    expect(byItem.toSorted()).toEqual(['w1', 'w2', 'w3'])
+    for (const [name, value] of [
+      ['orderBy', 'name'],
+      ['resultRecordCount', '0'],
+      ['resultRecordCount', '101'],
+    ] as const)
+      expect((await post(service, ALL, { [name]: value })).status).toBe(400)
+  })
+
+  it('have pages, of which all but the last say that there are more', async () => {
+    const service = await start(
+      Array.from({ length: 101 }, (_, index) => seed(FEATURE, { id: `w${index}`, name: `${index}` })),
+    )
+    const first = (await post(service, ALL, {})).body as unknown as [{ webhooks: Listed }]
+    expect(first).toEqual([{ exceededTransferLimit: true, webhooks: expect.any(Array) }])
+    expect(first[0].webhooks).toHaveLength(100)
+    const page = { resultOffset: '99', resultRecordCount: '2' }
+    expect(idsOf((await post(service, ALL, page)).body)).toEqual(['w99', 'w100'])
+    expect((await post(service, ALL, { resultOffset: '101' })).body).toEqual([])
+  })
+
+  it('get the caller as their owner', async () => {
+    const service = await start(webhooks, { auth: auth() })
+    const token = await tokenOf(service, 'both')
+    const parcels = '/rest/admin/services/Parcels/FeatureServer/WebHooks'
+    const owners = () => service.snapshot().webhooks.map(({ ownerId }) => ownerId)
+    const reassign = async (path: string, form = {}) =>
+      (await post(service, `${path}/reassignOwner`, { token, ...form })).body
+    const success = { status: 'success', success: true }
+    expect(await reassign(parcels, { ownerFrom: 'kim' })).toEqual(success)
+    expect(owners()).toEqual(['kim', 'ann', 'both', 'alice'])
+    expect(await reassign(`${ALL}/w2`)).toEqual(success)
+    expect(owners()).toEqual(['kim', 'both', 'both', 'alice'])
+    expect(await reassign(ALL, { ownerFrom: 'kim' })).toEqual(success)
+    expect(owners()).toEqual(['both', 'both', 'both', 'alice'])
+    expect(await reassign(ALL)).toMatchObject({ error: { code: 400, message: 'ownerFrom is required' } })
+    for (const path of [`${ALL}/${JOB.id}`, `${parcels}/w1`])
+      expect(await reassign(path)).toMatchObject({ error: { code: 404 } })
   })
 })

@@ -53,7 +53,14 @@ describe.each(operations.map((operation) => [nameOf(operation), operation] as co
             'content-type': 'application/x-www-form-urlencoded',
           },
           ...(method === 'POST'
-            ? { body: new URLSearchParams({ ...same(FEATURE), name: 'new', url }).toString() }
+            ? {
+                body: new URLSearchParams({
+                  ...same(FEATURE),
+                  name: 'new',
+                  url,
+                  ownerFrom: 'alice',
+                }).toString(),
+              }
             : {}),
         })
         const isTaken = (operation.methods as readonly string[]).includes(method)

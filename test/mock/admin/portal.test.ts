@@ -2,7 +2,7 @@ import { createReceiver } from 'geohook'
 import { createManualClock, type MockService, type Webhook, type WebhookSeed } from 'geohook/mock'
 import { describe, expect, it } from 'vitest'
 import { send } from '../../helpers/http.ts'
-import { type Capture, capture, post, start } from '../support.ts'
+import { type Capture, capture, FEATURE, JOB, post, seed, start } from '../support.ts'
 import { auth, get, tokenOf } from './support.ts'
 
 type Json = Record<string, unknown>
@@ -11,8 +11,8 @@ const PATH = '/sharing/rest/portals/self/webhooks'
 const ITEM = 'd1e9a46a0b844e46a2d9ae6b581d0c3c'
 const NOW = 1800000000000
 
-const portalSeed = (seed: Partial<WebhookSeed> & { hookUrl: string }): Webhook =>
-  ({ serviceType: 'Portal', serviceName: '0123456789ABCDEF', name: 'portal', id: 'p1', ...seed }) as Webhook
+const portalSeed = (given: Partial<WebhookSeed> & { hookUrl: string }): Webhook =>
+  ({ serviceType: 'Portal', serviceName: '0123456789ABCDEF', name: 'portal', id: 'p1', ...given }) as Webhook
 
 const read = async (service: MockService, path: string): Promise<Json> =>
   JSON.parse((await get(`${service.url}${path}${path.includes('?') ? '&' : '?'}f=json`)).text)
@@ -65,6 +65,24 @@ describe('webhooks of a portal', () => {
       nextStart: -1,
       webhooks: [webhook],
     })
+  })
+
+  it('are listed beside the webhooks of the services, which are listed with their items', async () => {
+    const service = await start([
+      portalSeed({ hookUrl: 'http://127.0.0.1:9/' }),
+      seed(FEATURE),
+      seed(FEATURE, { id: 'other', name: 'other', ownerId: 'kim' }),
+      seed(JOB),
+    ])
+    const list = async (parameters: Record<string, string>) =>
+      (await post(service, `${PATH}/listServiceWebhooks`, parameters)).body
+    const { webhooks } = (await list({})) as { webhooks: { itemId: string }[] }
+    const itemId = expect.stringMatching(/^[0-9a-f]{32}$/)
+    expect(webhooks).toMatchObject([{ ...FEATURE, itemId }, { id: 'other' }, { ...JOB, itemId }])
+    expect(webhooks[0]?.itemId === webhooks[1]?.itemId).toBe(true)
+    for (const form of [{ userName: 'kim' }, { username: 'kim' }, { userName: 'kim', username: 'kim' }])
+      expect(await list(form)).toMatchObject({ webhooks: [{ id: 'other', ownerId: 'kim' }] })
+    expect(await list({ userName: 'kim', username: 'ann' })).toMatchObject({ error: { code: 400 } })
   })
 
   it('are not webhooks of a service', async () => {

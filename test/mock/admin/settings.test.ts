@@ -64,3 +64,27 @@ describe('settings', () => {
     expect(Object.keys(DEFAULTS)).toEqual(SETTINGS_FIELDS.map(([name]) => name))
   })
 })
+
+it('hosted settings are texts, and their timeout is the pause between two attempts', async () => {
+  const service = await start(undefined, { like: 'online', settings: {} })
+  const path = '/rest/admin/WebHooks/webhookSettings'
+  const before = { notificationAttempts: '1', notificationTimeOutInSeconds: '10', numberOfFailures: '5' }
+  expect((await post(service, path, {})).body).toEqual([before])
+  const { body } = await post(service, path.toLowerCase(), {
+    notificationTimeOutInSeconds: '3',
+    numberOfFailures: '10',
+  })
+  expect(body).toEqual([{ ...before, notificationTimeOutInSeconds: '3', numberOfFailures: '10' }])
+  expect(service.settings).toMatchObject({
+    notificationTimeOutInSeconds: 10,
+    notificationElapsedTimeInSeconds: 3,
+    numberOfFailures: 10,
+  })
+  for (const [name, value] of [
+    ['notificationAttempts', '6'],
+    ['notificationTimeOutInSeconds', '0'],
+    ['notificationTimeOutInSeconds', '11'],
+    ['numberOfFailures', '11'],
+  ] as const)
+    expect((await post(service, path, { [name]: value })).body).toMatchObject({ error: { code: 400 } })
+})

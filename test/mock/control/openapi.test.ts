@@ -112,6 +112,7 @@ describe('the document matches the service', () => {
     create: { name: 'new', hookUrl: 'http://127.0.0.1:9/new' },
     edit: { name: 'edited', changeTypes: '*', hookUrl: 'http://127.0.0.1:9/edited' },
     settings: { notificationAttempts: '2' },
+    reassignOwner: { ownerFrom: 'alice' },
     generateToken: { username: 'ann', password: 'secret', client: 'referer', expiration: '5' },
     token: { client_id: 'app', client_secret: 'shh', grant_type: 'client_credentials' },
   }

@@ -4,7 +4,13 @@ import { tryJson } from '../../../shared/json.ts'
 import { isSuccess } from '../../../shared/status.ts'
 import { type DeliverySettings, portalSettingsSchema } from '../../delivery-settings.ts'
 import { AdminError, quote } from '../../http/errors.ts'
-import { optional, type ParameterDescription, type Parameters, required } from '../../http/operation.ts'
+import {
+  CHANGE_METHODS,
+  optional,
+  type ParameterDescription,
+  type Parameters,
+  required,
+} from '../../http/operation.ts'
 import { readAll, readParameter, single } from '../../http/request.ts'
 import { MAX_KEY, MAX_NAME, MAX_URL, portalConfigSchema, withoutUndefined } from '../../schemas.ts'
 import type { Attempt } from '../../state/records.ts'
@@ -17,9 +23,10 @@ import {
 } from '../../state/services.ts'
 import { toWebhook, type Webhook, type WebhookChanges } from '../../state/webhooks.ts'
 import { SETTINGS_PARAMETERS } from '../fields.ts'
+import { itemIdOf } from '../hosted.ts'
 import { CHANGE, type Context, READ, type ServiceOperation, type WebhookOperation } from '../operation.ts'
 import { readUrl, requireFreeName, splitNames } from '../parameters.ts'
-import { removeWebhook, switchWebhook } from '../webhook-operations.ts'
+import { removeWebhook, switchWebhook, toListJson } from '../webhook-operations.ts'
 
 const DEFAULT_NUM = 25
 const MAX_NUM = 100
@@ -200,6 +207,9 @@ export const createPortalWebhook: ServiceOperation = {
 /** Ids of a portal have no dashes. */
 const newId = (): string => randomUUID().replaceAll('-', '')
 
+/** The table of the documentation and its sample differ in the name. */
+const OWNER = ['userName', 'username'].map((name) => optional(name, 'Lists only the webhooks of this owner.'))
+
 const PORTAL_SETTINGS = SETTINGS_PARAMETERS.filter(({ name }) => name in portalSettingsSchema.shape)
 
 export const PORTAL_SERVICE_OPERATIONS: readonly ServiceOperation[] = [
@@ -217,6 +227,29 @@ export const PORTAL_SERVICE_OPERATIONS: readonly ServiceOperation[] = [
     },
   },
   createPortalWebhook,
+  {
+    name: 'listServiceWebhooks',
+    scope: 'service',
+    summary: 'List the webhooks of all services, with the portal items of the services.',
+    ...READ,
+    methods: CHANGE_METHODS,
+    since: '11.3',
+    parameters: OWNER,
+    response: 'PortalServiceWebhooks',
+    run({ context, parameters }) {
+      const { userName, username = userName } = readAll(parameters, OWNER)
+      if ((userName ?? username) !== username)
+        throw new AdminError(400, 'userName and username name different users')
+      const webhooks = context.state.webhooks.list().filter(({ serviceType, ownerId }) => {
+        return serviceType !== 'Portal' && (username === undefined || ownerId === username)
+      })
+      return {
+        webhooks: toListJson(webhooks, context).webhooks.map((webhook) => {
+          return { ...webhook, itemId: itemIdOf(webhook) }
+        }),
+      }
+    },
+  },
   {
     name: 'readSettings',
     scope: 'service',
