@@ -108,6 +108,21 @@ export interface ProductOptions {
    */
   errorFormat?: 'messages' | 'error' | undefined
   /**
+   * How answers of the administration show the keys of webhooks: as they are; not at all (hosted: as an empty text); or as
+   * `********` if there is one. With the last two, an edit with an empty key removes the key. Default `'shown'`.
+   */
+  keys?: 'shown' | 'hidden' | 'masked' | undefined
+  /**
+   * Whether a POST request of the administration needs its token in the form, so that a token in a header counts as none.
+   * Default false, but true for `'enterprise'` below `/admin`.
+   */
+  tokenInForm?: boolean | undefined
+  /**
+   * Whether a payload URL must respond with a 2xx status to a status request before a webhook of a service is created or
+   * gets this URL. Default false.
+   */
+  creationCheck?: boolean | undefined
+  /**
    * Whether `/rest/info` says that the server belongs to the portal under `/sharing/rest`. Default: true after a sign-in
    * at the portal, and false after one at the server; before any sign-in, true except for `'service'`.
    */
@@ -143,7 +158,7 @@ type Resolved<Options, Absent extends keyof Options> = Pick<Options, Absent> & {
 
 /** How a service behaves: that of its product, with the members that the options change. */
 export interface Behavior
-  extends Omit<Resolved<ProductOptions, 'changesUrl' | 'federated'>, 'window' | 'handshake'> {
+  extends Omit<Resolved<ProductOptions, 'changesUrl' | 'tokenInForm' | 'federated'>, 'window' | 'handshake'> {
   window: ResolvedWindow
   /** Milliseconds from one handshake of a webhook to the next. */
   handshake: false | number

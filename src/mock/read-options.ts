@@ -31,6 +31,8 @@ const SERVICE: Preset = {
   omitted: 'keep',
   httpStatus: 'rest',
   errorFormat: 'messages',
+  keys: 'shown',
+  creationCheck: false,
 }
 
 /** The vendor's clients lose the messages of other error formats, and of other HTTP statuses. */
@@ -134,6 +136,9 @@ const behaviorSchema = z.strictObject({
   omitted: z.enum(['keep', 'reset']).optional(),
   httpStatus: z.enum(['rest', 'always200']).optional(),
   errorFormat: z.enum(['messages', 'error']).optional(),
+  keys: z.enum(['shown', 'hidden', 'masked']).optional(),
+  tokenInForm: z.boolean().optional(),
+  creationCheck: z.boolean().optional(),
   federated: z.boolean().optional(),
 })
 

@@ -192,6 +192,8 @@ it.each<[like: unknown, name: string]>([
   [{ window: true }, '\\.window'],
   [{ handshake: 59_999 }, '\\.handshake'],
   [{ defaultActive: 'no' }, '\\.defaultActive'],
+  [{ keys: 'none' }, '\\.keys'],
+  [{ tokenInForm: 'yes' }, '\\.tokenInForm'],
   [{ federated: 1 }, '\\.federated'],
 ])('refuses like: %j', (like, name) => {
   const options = { like } as MockServiceOptions

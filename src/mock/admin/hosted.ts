@@ -1,14 +1,12 @@
 import { createHash } from 'node:crypto'
 import { WILDCARD } from '../../payload/events.ts'
+import { ORG_ID } from '../delivery/engine.ts'
 import type { Attempt } from '../state/records.ts'
 import { type Service, servicePath } from '../state/services.ts'
 import { shownSchedule, type Webhook } from '../state/webhooks.ts'
 import type { Call, ServiceOperation, SiteOperation, WebhookOperation } from './operation.ts'
 
 // Hosted feature services write webhooks in their own words (docs/senders.md, "Hosted feature services").
-
-/** The id of the organization in hosted payloads too. */
-const TENANT = 'myorgId'
 
 /** Hosted services name every change type in one word in answers, and accept it in requests. */
 export const HOSTED_WILDCARD = 'All'
@@ -43,7 +41,7 @@ export function toHostedWebhook(
     owner: webhook.ownerId,
     id: numberFor(webhook.id),
     globalId: webhook.id,
-    tenantId: TENANT,
+    tenantId: ORG_ID,
     serviceId: numberFor(servicePath(webhook)),
     active: webhook.active,
     hookUrl: webhook.hookUrl,

@@ -1,4 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http'
+import { isSuccess } from '../../shared/status.ts'
 import { AdminError } from '../http/errors.ts'
 import {
   CHANGE_METHODS,
@@ -31,6 +32,7 @@ export interface Context {
   readonly engine: {
     readonly log: { list(): readonly Attempt[] }
     register(webhook: Readonly<Webhook>): Promise<Attempt>
+    checkUrl(webhook: Readonly<Webhook>): Promise<Attempt>
   }
 }
 
@@ -130,6 +132,14 @@ export async function identify(
  */
 function bearerToken(header: string | string[] | undefined): string | undefined {
   return /^bearer +(\S.*)$/i.exec(String(header ?? ''))?.[1]
+}
+
+/** Requires the response to a request to have a 2xx status. @param requirement what the payload URL must do */
+export async function requireAnswered(request: Promise<Attempt>, requirement: string): Promise<void> {
+  const { answer, error = 'it gave no response' } = await request
+  if (isSuccess(answer?.status)) return
+  const reason = answer ? `it answered ${answer.status}` : error
+  throw new AdminError(400, `${requirement} with a 2xx status: ${reason}`)
 }
 
 /**

@@ -2,7 +2,8 @@ import { WILDCARD } from '../../payload/events.ts'
 import { isObject, tryJson } from '../../shared/json.ts'
 import { AdminError, quote } from '../http/errors.ts'
 import type { ParameterDescription, Parameters } from '../http/operation.ts'
-import { readAll, single } from '../http/request.ts'
+import { readAll, readParameter, single } from '../http/request.ts'
+import type { Behavior } from '../options.ts'
 import { HOOK_URL_RULE, isHookUrl, MAX_KEY, MAX_NAME, MAX_URL, scheduleSchema } from '../schemas.ts'
 import type { Service } from '../state/services.ts'
 import type { ResolvedWindow, ScheduleInfo, Webhook, WebhookChanges } from '../state/webhooks.ts'
@@ -81,6 +82,8 @@ export interface Subject {
   version: ServiceVersion
   /** A window that is shorter than `minimum` is lengthened. */
   window: ResolvedWindow
+  /** If keys are not shown, an empty `signatureKey` of an edit removes the key. */
+  keys: Behavior['keys']
 }
 
 /**
@@ -111,6 +114,8 @@ const isRequired = (
   name === 'hookUrl' ||
   (name === 'changeTypes' && operation === 'edit' && serviceType === 'FeatureServer')
 
+const KEY = { type: 'string', maxLength: MAX_KEY }
+
 const WEBHOOK_PARAMETERS: readonly Parameter[] = [
   {
     name: 'name',
@@ -127,7 +132,11 @@ const WEBHOOK_PARAMETERS: readonly Parameter[] = [
   {
     name: 'signatureKey',
     description: 'The shared secret for the signature.',
-    schema: { type: 'string', maxLength: MAX_KEY },
+    schema: KEY,
+    // If answers hide the key, a client that writes back what it has read loses it.
+    read: (all, name, { operation, keys }) =>
+      readParameter(all, { name, required: false, schema: KEY }) ??
+      (operation === 'edit' && keys !== 'shown' && all.has(name) ? '' : undefined),
   },
   {
     name: 'hookUrl',

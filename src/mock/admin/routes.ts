@@ -1,6 +1,6 @@
 import { AdminError, needsToken, toErrorBody, waitForSave } from '../http/errors.ts'
 import type { PathNames } from '../http/operation.ts'
-import { originOf } from '../http/request.ts'
+import { originOf, splitUrl } from '../http/request.ts'
 import { createHandler, type Handler } from '../http/router.ts'
 import { type Service, servicePath } from '../state/services.ts'
 import type { Webhook } from '../state/webhooks.ts'
@@ -15,6 +15,7 @@ import {
 } from './operation.ts'
 import { errorsOf, routesOf, toAddressedService, toKnownPath } from './operations.ts'
 import { createPortalWebhook, updatePortalWebhook } from './portal/operations.ts'
+import { hideKeys, showsWebhooks } from './shown.ts'
 import { createWebhook, editWebhook, settings, switchWebhook } from './webhook-operations.ts'
 
 /**
@@ -29,11 +30,12 @@ export function adminHandler(context: Context, hasInspector: boolean): Handler {
     panel: hasInspector ? 'webhooks' : undefined,
     async run({ req, operation, method, names, parameters }) {
       const call = { context, method, parameters, origin: originOf(req) }
+      const needsForm = method === 'POST' && operation.scope !== 'root' && needsTokenInForm(context, req.url)
       const body = await runOperation(operation, names, call, () =>
-        identify(context, parameters, req.headers),
+        identify(context, parameters, needsForm ? {} : req.headers),
       )
       if (operation.changes && method === 'POST') await waitForSave(context.save)
-      return { body }
+      return { body: showsWebhooks(operation) ? hideKeys(body, context.options.keys) : body }
     },
     toFailure(error, path) {
       const { errorFormat, httpStatus } = errorsOf(path, context.options)
@@ -42,6 +44,11 @@ export function adminHandler(context: Context, hasInspector: boolean): Handler {
       return { status: isHidden ? 200 : error.status, body: toErrorBody(error, errorFormat) }
     },
   })
+}
+
+/** Enterprise requires the token in the body of every POST request to the administrator directory (docs/senders.md). */
+function needsTokenInForm({ options: { tokenInForm, product } }: Context, url = ''): boolean {
+  return tokenInForm ?? (product === 'enterprise' && splitUrl(url).path.startsWith('/admin/'))
 }
 
 /**

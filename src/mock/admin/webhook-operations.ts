@@ -3,12 +3,13 @@ import { AdminError } from '../http/errors.ts'
 import { READ_METHODS } from '../http/operation.ts'
 import { readAll } from '../http/request.ts'
 import type { State } from '../state/snapshot.ts'
-import { shownSchedule, type Webhook, type WebhookSeed } from '../state/webhooks.ts'
+import { shownSchedule, toWebhook, type Webhook, type WebhookSeed } from '../state/webhooks.ts'
 import { SETTINGS_PARAMETERS } from './fields.ts'
 import {
   CHANGE,
   type Context,
   READ,
+  requireAnswered,
   type ServiceOperation,
   type SiteOperation,
   type WebhookOperation,
@@ -39,6 +40,10 @@ export function removeWebhook({ webhooks, failures }: State, id: string): void {
   failures.delete(id)
 }
 
+/** Other requests may take the name or delete the webhook in the meantime. */
+const requireReachable = ({ engine }: Context, webhook: Readonly<Webhook>): Promise<void> =>
+  requireAnswered(engine.checkUrl(webhook), 'hookUrl must answer a status request')
+
 export const editWebhook: WebhookOperation = {
   name: 'edit',
   scope: 'webhook',
@@ -46,12 +51,17 @@ export const editWebhook: WebhookOperation = {
   ...CHANGE,
   parameters: webhookParameters('edit'),
   response: 'Webhook',
-  run({ context, user, parameters, webhook }) {
+  async run({ context, user, parameters, webhook }) {
     const { webhooks, failures } = context.state
-    const { id, serviceType } = webhook
+    const { id, serviceType, hookUrl } = webhook
     const changes = readChanges(parameters, { ...context.options, operation: 'edit', serviceType })
     requireFreeName(context, webhook, changes.name, id)
-    const edited = webhooks.edit(id, changes, user.username, context.options.omitted) as Webhook
+    if (context.options.creationCheck && changes.hookUrl !== hookUrl) {
+      await requireReachable(context, { ...webhook, ...changes } as Webhook)
+      requireFreeName(context, webhook, changes.name, id)
+    }
+    const edited = webhooks.edit(id, changes, user.username, context.options.omitted)
+    if (!edited) throw new AdminError(404, 'the webhook does not exist')
     if (edited.active && !webhook.active) failures.delete(id)
     return { ...toWebhookJson(edited, context), ...SUCCESS }
   },
@@ -102,13 +112,18 @@ export const createWebhook: ServiceOperation = {
   ...CHANGE,
   parameters: webhookParameters('create'),
   response: 'Webhook',
-  run({ context, user, parameters, service }) {
+  async run({ context, user, parameters, service }) {
     const { state, options } = context
     const { serviceType } = service
     const changes = readChanges(parameters, { ...options, operation: 'create', serviceType })
     requireFreeName(context, service, changes.name)
     const given = { active: options.defaultActive, ...changes, ownerId: user.username }
-    const webhook = state.webhooks.create({ ...given, ...service } as WebhookSeed)
+    const seed = { ...given, ...service } as WebhookSeed
+    if (options.creationCheck) {
+      await requireReachable(context, toWebhook(seed, options))
+      requireFreeName(context, service, changes.name)
+    }
+    const webhook = state.webhooks.create(seed)
     return { ...toWebhookJson(webhook, context), ...SUCCESS }
   },
 }

@@ -13,6 +13,9 @@ import { type PayloadOptions, RequestWriter, toPortalPayload, writePayloads } fr
 import { type DeliveryResult, type Reports, Retries } from './retries.ts'
 import { Windows } from './windows.ts'
 
+/** The organization in hosted payloads, and in the webhooks of hosted services. */
+export const ORG_ID = 'myorgId'
+
 const DAY = 86_400_000
 /** Maximum number of failures kept per webhook: the upper bound of `numberOfFailures`. */
 const MAX_FAILURES = 1000
@@ -120,6 +123,15 @@ export class Engine {
     return this.sendOnce({ webhook, payload, contentType }, hookUrl, request)
   }
 
+  /** Asks a payload URL whether it responds, as hosted services do. Never rejects, as {@link register}. */
+  async checkUrl(webhook: Readonly<Webhook>): Promise<Attempt> {
+    const { contentType, hookUrl, name, serviceName } = webhook
+    const status = { name, orgId: ORG_ID, serviceName, lastUpdatedTime: this.#options.clock.now() }
+    const options = { ...this.#options.signature, contentType }
+    const payload = writeBody([{ ...status, events: ['NoContent'] }], options)
+    return this.sendOnce({ webhook, payload, contentType }, hookUrl, await this.sign(webhook, payload))
+  }
+
   /** Returns the schedule by which a webhook gathers events; undefined if it does not gather them. */
   scheduleOf(webhookId: string): ScheduleInfo | undefined {
     const { window } = this.#options
@@ -211,7 +223,7 @@ export class Engine {
     const { failures, settings, webhooks } = this.#state
     const webhook = webhooks.get(webhookId)
     const isPortal = webhook?.serviceType === 'Portal'
-    // In the `hosted` dialect, a success resets the webhook's failure count (docs/senders.md, "Delivery").
+    // In the `hosted` dialect, a success and a deactivation clear the list of failures (docs/senders.md, "Delivery").
     if (result === 'succeeded' && dialect === 'hosted' && !isPortal && failures.delete(webhookId))
       this.#saveCount()
     if (result === 'failed' && webhook && (isPortal || has(version, 'failures'))) {
@@ -219,7 +231,10 @@ export class Engine {
       const times = [...(failures.get(webhookId) ?? []), clock.now()].slice(-MAX_FAILURES)
       failures.set(webhookId, times)
       const start = clock.now() - daysInPast * DAY
-      if (times.filter((time) => time > start).length >= numberOfFailures) webhooks.switchOff(webhookId)
+      if (times.filter((time) => time > start).length >= numberOfFailures) {
+        webhooks.switchOff(webhookId)
+        if (dialect === 'hosted' && !isPortal) failures.delete(webhookId)
+      }
       this.#saveCount()
     }
   }

@@ -59,6 +59,9 @@ const WEBHOOK_MEMBERS: Readonly<Record<string, unknown>> = {
 const BOOLEAN: Schema = { type: 'boolean' }
 const HOSTED_SUCCESS = { status: SUCCESS, success: { const: true } }
 
+/** Keys are missing in answers if the option `like.keys` hides them. */
+const HIDEABLE = ['signatureKey', 'secret']
+
 const PAGE = {
   total: { type: 'integer', minimum: 0 },
   start: { type: 'integer', minimum: 1 },
@@ -81,7 +84,7 @@ const SCHEMAS: Readonly<Record<string, Schema>> = {
     error: exactly({ code: INTEGER, message: TEXT, details: listOf(TEXT) }),
   }),
   Status: exactly({ status: SUCCESS }),
-  Webhook: exactly({ ...WEBHOOK_MEMBERS, status: SUCCESS }, ['status']),
+  Webhook: exactly({ ...WEBHOOK_MEMBERS, status: SUCCESS }, ['status', ...HIDEABLE]),
   Webhooks: exactly({ webhooks: listOf(schemaRef('Webhook')) }),
   NotificationStatus: exactly({
     webhookNotificationStatus: listOf(exactly({ invoked: { const: false }, invokedTimestamp: TIME })),
@@ -133,26 +136,32 @@ const SCHEMAS: Readonly<Record<string, Schema>> = {
       ),
     }),
   ),
-  PortalWebhook: exactly({
-    id: TEXT,
-    accountId: { ...TEXT, description: 'Id of the portal' },
-    payloadUrl: TEXT,
-    secret: TEXT,
-    isActive: BOOLEAN,
-    name: TEXT,
-    config: toJsonSchema(portalConfigSchema),
-    ownerId: TEXT,
-    created: TIME,
-    modified: TIME,
-    events: listOf(TEXT),
-  }),
+  PortalWebhook: exactly(
+    {
+      id: TEXT,
+      accountId: { ...TEXT, description: 'Id of the portal' },
+      payloadUrl: TEXT,
+      secret: TEXT,
+      isActive: BOOLEAN,
+      name: TEXT,
+      config: toJsonSchema(portalConfigSchema),
+      ownerId: TEXT,
+      created: TIME,
+      modified: TIME,
+      events: listOf(TEXT),
+    },
+    HIDEABLE,
+  ),
   PortalWebhooks: exactly({ ...PAGE, webhooks: listOf(schemaRef('PortalWebhook')) }),
   PortalServiceWebhooks: exactly({
     webhooks: listOf(
-      exactly({
-        ...WEBHOOK_MEMBERS,
-        itemId: { ...TEXT, description: 'Id of the portal item of the service' },
-      }),
+      exactly(
+        {
+          ...WEBHOOK_MEMBERS,
+          itemId: { ...TEXT, description: 'Id of the portal item of the service' },
+        },
+        HIDEABLE,
+      ),
     ),
   }),
   PortalStatus: exactly({ success: { const: true }, id: { ...TEXT, description: 'Id of a new webhook' } }, [

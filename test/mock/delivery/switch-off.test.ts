@@ -147,6 +147,7 @@ describe('hosted services', () => {
     expect(isActive()).toBe(true)
     await trigger()
     expect(isActive()).toBe(false)
+    expect(service.snapshot().failures, 'the list is cleared at once').toEqual([])
   })
 
   it('make one attempt per delivery', async () => {

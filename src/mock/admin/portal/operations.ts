@@ -24,7 +24,14 @@ import {
 import { toWebhook, type Webhook, type WebhookChanges } from '../../state/webhooks.ts'
 import { SETTINGS_PARAMETERS } from '../fields.ts'
 import { itemIdOf } from '../hosted.ts'
-import { CHANGE, type Context, READ, type ServiceOperation, type WebhookOperation } from '../operation.ts'
+import {
+  CHANGE,
+  type Context,
+  READ,
+  requireAnswered,
+  type ServiceOperation,
+  type WebhookOperation,
+} from '../operation.ts'
 import { readUrl, requireFreeName, splitNames } from '../parameters.ts'
 import { removeWebhook, switchWebhook, toListJson } from '../webhook-operations.ts'
 
@@ -175,13 +182,8 @@ const UPDATE_PARAMETERS = portalParameters(optional)
 
 const SUCCESS = { success: true } as const
 
-/** Announces a webhook, and requires a response with a 2xx status. */
-async function requireRegistered(context: Context, webhook: Readonly<Webhook>): Promise<void> {
-  const { answer, error = 'it gave no response' } = await context.engine.register(webhook)
-  if (isSuccess(answer?.status)) return
-  const reason = answer ? `it answered ${answer.status}` : error
-  throw new AdminError(400, `url must accept a registration with a 2xx status: ${reason}`)
-}
+const requireRegistered = ({ engine }: Context, webhook: Readonly<Webhook>): Promise<void> =>
+  requireAnswered(engine.register(webhook), 'url must accept a registration')
 
 export const createPortalWebhook: ServiceOperation = {
   name: 'createWebhook',

@@ -104,7 +104,11 @@ export function createWebhooksPanel(mock: Mock): Panel {
           afterOperation(
             mock,
             // An empty secret would remove that of a portal's webhook; the form does not show it.
-            edit(mock, find(id), { ...values, secret: values.secret || undefined }),
+            edit(mock, find(id), {
+              ...values,
+              secret: values.secret || undefined,
+              signatureKey: values.signatureKey || undefined,
+            }),
             `The webhook ${values.name} is edited.`,
           ),
       },
