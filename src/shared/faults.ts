@@ -67,8 +67,35 @@ export const EXTRACTION_FAULTS: Readonly<Record<ExtractionFaultName, string>> = 
   never_done: 'the job stays in the last state before Completed',
 }
 
-/** Name of a fault: of a delivery, or of a change extraction. */
-export type FaultName = DeliveryFaultName | ExtractionFaultName
+/** Name of a fault of the administration of webhooks. */
+export type AdminFaultName =
+  | 'admin_slow'
+  | 'admin_answer_lost'
+  | 'admin_token_expired'
+  | 'admin_html_answer'
+  | 'edit_member_ignored'
+  | 'interval_raised'
+  | 'change_types_reordered'
+  | 'wildcard_as_all'
+
+/** Effect of each fault of the administration. */
+export const ADMIN_FAULTS: Readonly<Record<AdminFaultName, string>> = {
+  admin_slow: 'the response to a change is held back for the delay (default 5 s)',
+  admin_answer_lost: 'a change is made, but the connection ends without a response',
+  admin_token_expired: 'a change is refused with error 498, as if the token had expired',
+  admin_html_answer: 'the response to a change is an HTML page with the status 200, and nothing changes',
+  edit_member_ignored: 'an edit keeps the old value of one member (default hookUrl)',
+  interval_raised: 'create and edit store an interval below 60 seconds as 60 seconds',
+  change_types_reordered: 'a response lists change types in reverse order',
+  wildcard_as_all: 'a response writes the change type * as All',
+}
+
+/** Name of a fault: of a delivery, of a change extraction, or of the administration. */
+export type FaultName = DeliveryFaultName | ExtractionFaultName | AdminFaultName
 
 /** Effect of each fault. */
-export const FAULTS: Readonly<Record<FaultName, string>> = { ...DELIVERY_FAULTS, ...EXTRACTION_FAULTS }
+export const FAULTS: Readonly<Record<FaultName, string>> = {
+  ...DELIVERY_FAULTS,
+  ...EXTRACTION_FAULTS,
+  ...ADMIN_FAULTS,
+}

@@ -6,7 +6,7 @@ import {
   KNOWN_CHANGE_TYPES,
   subscriptionsOf,
 } from '../../payload/events.ts'
-import { FAULTS, type FaultName } from '../../shared/faults.ts'
+import { DELIVERY_FAULTS, EXTRACTION_FAULTS, type FaultName } from '../../shared/faults.ts'
 import { isSuccess } from '../../shared/status.ts'
 import { CliError, EXIT, usageError } from '../errors.ts'
 import { toRecord } from '../io/files.ts'
@@ -52,7 +52,7 @@ export function createTriggerCommand(io: Io): Command {
     .choice(
       '--fault <name>',
       'fault to inject once: into the next delivery, or into the change extraction that follows it',
-      Object.keys(FAULTS),
+      Object.keys({ ...DELIVERY_FAULTS, ...EXTRACTION_FAULTS }),
     )
     .option('--delay <ms>', 'with --fault: its delay in milliseconds', wholeNumber(0, 86_400_000))
     .option('--no-wait', 'do not wait for deliveries')

@@ -1,8 +1,7 @@
 import { createHash } from 'node:crypto'
 import { WILDCARD } from '../../payload/events.ts'
-import { ORG_ID } from '../delivery/engine.ts'
 import type { Attempt } from '../state/records.ts'
-import { type Service, servicePath } from '../state/services.ts'
+import { ORG_ID, type Service, servicePath } from '../state/services.ts'
 import { shownSchedule, type Webhook } from '../state/webhooks.ts'
 import type { Call, ServiceOperation, SiteOperation, WebhookOperation } from './operation.ts'
 

@@ -1,5 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import { isSuccess } from '../../shared/status.ts'
+import type { FaultStore } from '../faults/faults.ts'
 import { AdminError } from '../http/errors.ts'
 import {
   CHANGE_METHODS,
@@ -13,7 +14,7 @@ import type { ResolvedOptions } from '../options.ts'
 import type { Attempt } from '../state/records.ts'
 import type { Service, ServiceType } from '../state/services.ts'
 import type { State } from '../state/snapshot.ts'
-import { ANYONE, type Webhook } from '../state/webhooks.ts'
+import { ANYONE, type Webhook, type WebhookChanges } from '../state/webhooks.ts'
 import type { ServiceVersion } from '../versions.ts'
 import type { Privilege, User } from './tokens.ts'
 
@@ -33,6 +34,8 @@ export interface Context {
     readonly log: { list(): readonly Attempt[] }
     register(webhook: Readonly<Webhook>): Promise<Attempt>
     checkUrl(webhook: Readonly<Webhook>): Promise<Attempt>
+    readonly faults: FaultStore
+    holdAnswer(milliseconds: number): Promise<unknown>
   }
 }
 
@@ -43,6 +46,8 @@ export interface Call {
   parameters: Parameters
   /** Scheme, host and port of the request. */
   origin: string
+  /** Takes a fault that changes what a request does. Absent if the operation was not requested over HTTP. */
+  takeFault?: FaultStore['takeAny']
 }
 
 /** The body of the response. */
@@ -132,6 +137,18 @@ export async function identify(
  */
 function bearerToken(header: string | string[] | undefined): string | undefined {
   return /^bearer +(\S.*)$/i.exec(String(header ?? ''))?.[1]
+}
+
+/** Replaces the changed value of a member that an edit ignores with the old one. */
+export function ignoreMember<Changes extends WebhookChanges>(
+  { takeFault }: Pick<Call, 'takeFault'>,
+  changes: Changes,
+  webhook: Readonly<Webhook>,
+): Changes {
+  const fault = takeFault?.('edit_member_ignored')
+  if (!fault) return changes
+  const { member = 'hookUrl' } = fault
+  return { ...changes, ...(member in webhook ? { [member]: webhook[member] } : {}) }
 }
 
 /** Requires the response to a request to have a 2xx status. @param requirement what the payload URL must do */

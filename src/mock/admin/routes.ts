@@ -1,7 +1,7 @@
 import { AdminError, needsToken, toErrorBody, waitForSave } from '../http/errors.ts'
 import type { PathNames } from '../http/operation.ts'
 import { originOf, splitUrl } from '../http/request.ts'
-import { createHandler, type Handler } from '../http/router.ts'
+import { createHandler, type Handler, sendSignIn } from '../http/router.ts'
 import { type Service, servicePath } from '../state/services.ts'
 import type { Webhook } from '../state/webhooks.ts'
 import { findByNumber } from './hosted.ts'
@@ -15,7 +15,7 @@ import {
 } from './operation.ts'
 import { errorsOf, routesOf, toAddressedService, toKnownPath } from './operations.ts'
 import { createPortalWebhook, updatePortalWebhook } from './portal/operations.ts'
-import { hideKeys, showsWebhooks } from './shown.ts'
+import { hideKeys, showsWebhooks, withFaults } from './shown.ts'
 import { createWebhook, editWebhook, settings, switchWebhook } from './webhook-operations.ts'
 
 /**
@@ -29,13 +29,21 @@ export function adminHandler(context: Context, hasInspector: boolean): Handler {
     limitOf: () => 1,
     panel: hasInspector ? 'webhooks' : undefined,
     async run({ req, operation, method, names, parameters }) {
-      const call = { context, method, parameters, origin: originOf(req) }
+      const { faults, holdAnswer } = context.engine
+      const isChange = operation.changes && method === 'POST'
+      const fault = isChange ? faults.takeAny(...REQUEST_FAULTS) : undefined
+      if (fault?.fault === 'admin_token_expired') throw new AdminError(498, 'Invalid token.')
+      if (fault?.fault === 'admin_html_answer') return { send: sendSignIn }
+      const call = { context, method, parameters, origin: originOf(req), takeFault: faults.takeAny }
       const needsForm = method === 'POST' && operation.scope !== 'root' && needsTokenInForm(context, req.url)
       const body = await runOperation(operation, names, call, () =>
         identify(context, parameters, needsForm ? {} : req.headers),
       )
-      if (operation.changes && method === 'POST') await waitForSave(context.save)
-      return { body: showsWebhooks(operation) ? hideKeys(body, context.options.keys) : body }
+      if (isChange) await waitForSave(context.save)
+      if (fault?.fault === 'admin_slow') await holdAnswer(fault.delay ?? SLOW_MS)
+      if (fault?.fault === 'admin_answer_lost') return { send: (res) => void res.destroy() }
+      if (!showsWebhooks(operation)) return { body }
+      return { body: withFaults(hideKeys(body, context.options.keys), faults) }
     },
     toFailure(error, path) {
       const { errorFormat, httpStatus } = errorsOf(path, context.options)
@@ -45,6 +53,16 @@ export function adminHandler(context: Context, hasInspector: boolean): Handler {
     },
   })
 }
+
+/** Faults of a request that changes something. */
+const REQUEST_FAULTS = [
+  'admin_slow',
+  'admin_answer_lost',
+  'admin_token_expired',
+  'admin_html_answer',
+] as const
+
+const SLOW_MS = 5_000
 
 /** Enterprise requires the token in the body of every POST request to the administrator directory (docs/senders.md). */
 function needsTokenInForm({ options: { tokenInForm, product } }: Context, url = ''): boolean {

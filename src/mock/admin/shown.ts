@@ -1,4 +1,7 @@
+import { WILDCARD } from '../../payload/events.ts'
+import type { FaultStore } from '../faults/faults.ts'
 import type { ProductOptions } from '../options.ts'
+import { HOSTED_WILDCARD } from './hosted.ts'
 
 /** How answers show the keys of webhooks. */
 type Keys = NonNullable<ProductOptions['keys']>
@@ -18,6 +21,19 @@ function replaceWebhooks(body: object, replace: (webhook: Shown) => Shown): obje
 /** True for operations whose responses contain webhooks. */
 export const showsWebhooks = ({ response }: { response: string }): boolean =>
   /Webhooks?$|Page$/.test(response)
+
+/** Changes the change types in the body of a response that contains webhooks. */
+export function withFaults(body: object, { takeAny }: Pick<FaultStore, 'takeAny'>): object {
+  const isReversed = takeAny('change_types_reordered') !== undefined
+  const isAll = takeAny('wildcard_as_all') !== undefined
+  if (!isReversed && !isAll) return body
+  return replaceWebhooks(body, (webhook) => {
+    const name = 'events' in webhook ? 'events' : 'changeTypes'
+    const given = webhook[name] as readonly string[]
+    const written = given.map((each) => (isAll && each === WILDCARD ? HOSTED_WILDCARD : each))
+    return { ...webhook, [name]: isReversed ? written.reverse() : written }
+  })
+}
 
 /** Hides the keys in the body of a response that contains webhooks. */
 export function hideKeys(body: object, keys: Keys): object {

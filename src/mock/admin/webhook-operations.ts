@@ -3,11 +3,19 @@ import { AdminError } from '../http/errors.ts'
 import { READ_METHODS } from '../http/operation.ts'
 import { readAll } from '../http/request.ts'
 import type { State } from '../state/snapshot.ts'
-import { shownSchedule, toWebhook, type Webhook, type WebhookSeed } from '../state/webhooks.ts'
+import {
+  shownSchedule,
+  toWebhook,
+  type Webhook,
+  type WebhookChanges,
+  type WebhookSeed,
+} from '../state/webhooks.ts'
 import { SETTINGS_PARAMETERS } from './fields.ts'
 import {
+  type Call,
   CHANGE,
   type Context,
+  ignoreMember,
   READ,
   requireAnswered,
   type ServiceOperation,
@@ -40,6 +48,19 @@ export function removeWebhook({ webhooks, failures }: State, id: string): void {
   failures.delete(id)
 }
 
+/** Windows of services that raise short intervals. */
+const RAISED = 60_000
+
+function readCall(
+  { context: { options }, parameters, takeFault }: Call,
+  operation: 'create' | 'edit',
+  serviceType: Webhook['serviceType'],
+): WebhookChanges {
+  const isRaised = parameters.has('scheduleInfo') && takeFault?.('interval_raised') !== undefined
+  const window = isRaised ? { ...options.window, minimum: RAISED } : options.window
+  return readChanges(parameters, { ...options, operation, serviceType, window })
+}
+
 /** Other requests may take the name or delete the webhook in the meantime. */
 const requireReachable = ({ engine }: Context, webhook: Readonly<Webhook>): Promise<void> =>
   requireAnswered(engine.checkUrl(webhook), 'hookUrl must answer a status request')
@@ -51,10 +72,11 @@ export const editWebhook: WebhookOperation = {
   ...CHANGE,
   parameters: webhookParameters('edit'),
   response: 'Webhook',
-  async run({ context, user, parameters, webhook }) {
+  async run({ webhook, ...call }) {
+    const { context, user } = call
     const { webhooks, failures } = context.state
     const { id, serviceType, hookUrl } = webhook
-    const changes = readChanges(parameters, { ...context.options, operation: 'edit', serviceType })
+    const changes = ignoreMember(call, readCall(call, 'edit', serviceType), webhook)
     requireFreeName(context, webhook, changes.name, id)
     if (context.options.creationCheck && changes.hookUrl !== hookUrl) {
       await requireReachable(context, { ...webhook, ...changes } as Webhook)
@@ -112,10 +134,10 @@ export const createWebhook: ServiceOperation = {
   ...CHANGE,
   parameters: webhookParameters('create'),
   response: 'Webhook',
-  async run({ context, user, parameters, service }) {
+  async run({ service, ...call }) {
+    const { context, user } = call
     const { state, options } = context
-    const { serviceType } = service
-    const changes = readChanges(parameters, { ...options, operation: 'create', serviceType })
+    const changes = readCall(call, 'create', service.serviceType)
     requireFreeName(context, service, changes.name)
     const given = { active: options.defaultActive, ...changes, ownerId: user.username }
     const seed = { ...given, ...service } as WebhookSeed

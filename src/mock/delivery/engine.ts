@@ -4,6 +4,7 @@ import { type Notice, warn } from '../event-listeners.ts'
 import { createFaults, type FaultStore } from '../faults/faults.ts'
 import { type ServiceEvent, selects } from '../state/events.ts'
 import type { Attempt } from '../state/records.ts'
+import { ORG_ID } from '../state/services.ts'
 import type { State } from '../state/snapshot.ts'
 import { type ScheduleInfo, shownSchedule, type Webhook } from '../state/webhooks.ts'
 import { has } from '../versions.ts'
@@ -12,9 +13,6 @@ import { Handshakes } from './handshakes.ts'
 import { type PayloadOptions, RequestWriter, toPortalPayload, writePayloads } from './payloads.ts'
 import { type DeliveryResult, type Reports, Retries } from './retries.ts'
 import { Windows } from './windows.ts'
-
-/** The organization in hosted payloads, and in the webhooks of hosted services. */
-export const ORG_ID = 'myorgId'
 
 const DAY = 86_400_000
 /** Maximum number of failures kept per webhook: the upper bound of `numberOfFailures`. */
@@ -104,6 +102,9 @@ export class Engine {
     const delivery = { id: randomUUID(), webhookId: record.webhook.id, hookUrl, request, record }
     return this.#track(this.#retries.resend(delivery))
   }
+
+  /** Waits before a response of the administration is sent, at most until the service closes or is reset. */
+  readonly holdAnswer = (milliseconds: number): Promise<unknown> => this.#retries.pause(milliseconds)
 
   /** Signs a body with the key of the webhook, as its deliveries are. */
   sign(webhook: Readonly<Webhook>, body: Uint8Array<ArrayBuffer>): Promise<RawRequest> {

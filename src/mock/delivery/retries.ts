@@ -149,6 +149,11 @@ export class Retries {
     })
   }
 
+  /** Waits, at most until `abandon` or `stop`. */
+  pause(milliseconds: number): Promise<unknown> {
+    return waitUnlessAborted(this.#options.clock, milliseconds, this.#waits.signal)
+  }
+
   /** Drops all current deliveries: those in flight are not retried, the others are not sent. */
   abandon(): void {
     this.#waits.abort(ABANDONED)

@@ -1,7 +1,15 @@
 import { randomUUID } from 'node:crypto'
 import { z } from 'zod'
-import { EXTRACTION_FAULTS, type ExtractionFaultName, FAULTS, type FaultName } from '../../shared/faults.ts'
+import {
+  type AdminFaultName,
+  DELIVERY_FAULTS,
+  EXTRACTION_FAULTS,
+  type ExtractionFaultName,
+  FAULTS,
+  type FaultName,
+} from '../../shared/faults.ts'
 import { check } from '../schemas.ts'
+import type { WebhookChanges } from '../state/webhooks.ts'
 
 export * from '../../shared/faults.ts'
 
@@ -20,23 +28,38 @@ export type JobFaultName = (typeof JOB_FAULTS)[number]
 export const isExtractionFault = (name: string): name is ExtractionFaultName =>
   Object.hasOwn(EXTRACTION_FAULTS, name)
 
+const isDeliveryFault = (name: string): boolean => Object.hasOwn(DELIVERY_FAULTS, name)
+
 export const isJobFault = (name: string): name is JobFaultName =>
   (JOB_FAULTS as readonly string[]).includes(name)
 
-/** A fault to inject into the next deliveries or change extractions. */
+/** Members of a webhook that an edit can ignore. */
+export const IGNORABLE_MEMBERS: readonly (keyof WebhookChanges)[] = [
+  'name',
+  'changeTypes',
+  'signatureKey',
+  'hookUrl',
+  'active',
+  'contentType',
+  'scheduleInfo',
+  'payloadFormat',
+  'config',
+]
+
+/** A fault to inject into the next deliveries, change extractions or requests of the administration. */
 export interface FaultSeed {
   fault: FaultName
   /** Faults of deliveries only: id of the only webhook that the fault applies to. Default: every webhook. */
   webhookId?: string | undefined
   /**
    * How often the fault occurs, 1 to 1,000,000: the number of deliveries; of jobs for `job_failed`,
-   * `completed_with_errors` and `never_done`; of requests for the other faults of change extractions. Default: until
-   * the fault is removed.
+   * `completed_with_errors` and `never_done`; of requests for the other faults of change extractions
+   * and of the administration. Default: until the fault is removed.
    */
   times?: number | undefined
   /**
    * Delay in milliseconds, 0 to 86,400,000: of the delivery for `reordered` (default 10,000) and `delayed` (default
-   * 5,000), and after each byte for `slow_drip` (default 100). Other faults ignore it.
+   * 5,000), of the response for `admin_slow` (default 5,000), and after each byte for `slow_drip` (default 100). Other faults ignore it.
    */
   delay?: number | undefined
   /**
@@ -44,6 +67,8 @@ export interface FaultSeed {
    * occurs. Default: the next request, whatever its step.
    */
   step?: ExtractionStep | undefined
+  /** For `edit_member_ignored`: the member of the webhook that an edit ignores. Default `'hookUrl'`. */
+  member?: keyof WebhookChanges | undefined
 }
 
 /** An active fault. */
@@ -70,8 +95,9 @@ export const faultSchema: z.ZodObject = z
     times: z.int().min(1).max(1_000_000).optional(),
     delay: z.int().min(0).max(86_400_000).optional(),
     step: z.enum(EXTRACTION_STEPS).optional(),
+    member: z.enum(IGNORABLE_MEMBERS).optional(),
   })
-  .refine(({ fault, webhookId }) => webhookId === undefined || !isExtractionFault(fault), {
+  .refine(({ fault, webhookId }) => webhookId === undefined || isDeliveryFault(fault), {
     path: ['webhookId'],
     error: 'is only for faults of deliveries',
   })
@@ -79,17 +105,21 @@ export const faultSchema: z.ZodObject = z
     path: ['step'],
     error: 'is only for token_expired, html_answer and error_with_200',
   })
+  .refine(({ fault, member }) => member === undefined || fault === 'edit_member_ignored', {
+    path: ['member'],
+    error: 'is only for edit_member_ignored',
+  })
 
 const occursAtEveryStep = (fault: FaultName): boolean =>
   (EVERY_STEP_FAULTS as readonly FaultName[]).includes(fault)
 
 /** What `times` counts. */
 export function unitOf(fault: FaultName): 'delivery' | 'job' | 'request' {
-  if (!isExtractionFault(fault)) return 'delivery'
+  if (isDeliveryFault(fault)) return 'delivery'
   return isJobFault(fault) ? 'job' : 'request'
 }
 
-/** {@link Faults} with methods that only deliveries and change extractions use. */
+/** {@link Faults} with methods that only the mock itself uses. */
 export interface FaultStore extends Faults {
   /** Returns the fault for a new delivery of a webhook, and decrements the fault's `times`, if set. */
   take(webhookId: string): Readonly<Fault> | undefined
@@ -99,6 +129,8 @@ export interface FaultStore extends Faults {
    * @param names faults that can occur at this request
    */
   takeAt(step: ExtractionStep, names: readonly ExtractionFaultName[]): ExtractionFaultName | undefined
+  /** Returns the oldest of these faults for a request of the administration, and decrements its `times`, if set. */
+  takeAny(...names: readonly AdminFaultName[]): Readonly<Fault> | undefined
 }
 
 /** @param onChange called after every change */
@@ -134,7 +166,7 @@ export function createFaults(onChange: () => void): FaultStore {
     },
     take: (id) =>
       takeFirst(
-        ({ fault, webhookId }) => !isExtractionFault(fault) && (webhookId === undefined || webhookId === id),
+        ({ fault, webhookId }) => isDeliveryFault(fault) && (webhookId === undefined || webhookId === id),
       ),
     takeAt(now, names) {
       const taken = takeFirst(
@@ -143,5 +175,6 @@ export function createFaults(onChange: () => void): FaultStore {
       )
       return taken?.fault as ExtractionFaultName | undefined
     },
+    takeAny: (...names) => takeFirst(({ fault }) => (names as readonly string[]).includes(fault)),
   }
 }

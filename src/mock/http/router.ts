@@ -239,6 +239,14 @@ function sendBody(res: ServerResponse, format: Format, body: object, status = 20
   res.end(text)
 }
 
+const SIGN_IN = '<!doctype html><html lang="en"><title>Sign in</title><p>Sign in to see this page.</p></html>'
+
+/** Sends a page with the status 200, as a proxy does that requires users to sign in. */
+export function sendSignIn(res: ServerResponse): void {
+  const headers = { 'cache-control': 'no-store', 'content-type': 'text/html; charset=utf-8' }
+  res.writeHead(200, headers).end(SIGN_IN)
+}
+
 export function sendBytes(res: ServerResponse, bytes: Uint8Array, headers: OutgoingHttpHeaders): void {
   res.writeHead(200, {
     'cache-control': 'no-store',

@@ -214,6 +214,7 @@ const SCHEMAS: Readonly<Record<string, Schema>> = {
     'times',
     'delay',
     'step',
+    'member',
   ]),
   Clock: exactly({ now: TIME }),
   Faults: exactly({ faults: listOf(schemaRef('Fault')) }),

@@ -31,6 +31,9 @@ export const toService = ({ folderName = '', serviceName, serviceType }: Service
 export const servicePath = ({ folderName, serviceName, serviceType }: Readonly<Service>): string =>
   `${folderName ? `${folderName}/` : ''}${serviceName}.${serviceType}`
 
+/** Id of the organization of hosted services, as in the payloads of `createPayload`. */
+export const ORG_ID = 'myorgId'
+
 /** Id of the portal of a mock if no webhook to start with names another. */
 const PORTAL_ID = '0123456789ABCDEF'
 const PORTAL: Service = Object.freeze({ folderName: '', serviceName: PORTAL_ID, serviceType: 'Portal' })

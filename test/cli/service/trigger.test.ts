@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { FEATURE_CHANGE_TYPES, JOB_CHANGE_TYPES } from '../../../src/payload/events.ts'
-import { FAULTS } from '../../../src/shared/faults.ts'
+import { ADMIN_FAULTS, DELIVERY_FAULTS, EXTRACTION_FAULTS } from '../../../src/shared/faults.ts'
 import type { Mock } from '../../helpers/cli.ts'
 import { geohook, withMock } from '../../helpers/cli.ts'
 import { withTarget } from '../../helpers/cli-servers.ts'
@@ -128,8 +128,9 @@ describe.concurrent('geohook trigger refuses', () => {
     }))
 })
 
-it('geohook trigger --help lists all faults and change types', async () => {
+it('geohook trigger --help lists all change types, and the faults of deliveries and extractions', async () => {
   const { stdout } = await geohook(['trigger', '--help'])
-  for (const name of [...Object.keys(FAULTS), ...FEATURE_CHANGE_TYPES, ...JOB_CHANGE_TYPES])
-    expect(stdout).toContain(name)
+  const faults = Object.keys({ ...DELIVERY_FAULTS, ...EXTRACTION_FAULTS })
+  for (const name of [...faults, ...FEATURE_CHANGE_TYPES, ...JOB_CHANGE_TYPES]) expect(stdout).toContain(name)
+  for (const name of Object.keys(ADMIN_FAULTS)) expect(stdout).not.toContain(name)
 })

@@ -113,6 +113,9 @@ describe('the list of faults', () => {
     ['a webhook for a fault of change extractions', { fault: 'job_failed', webhookId: 'a' }],
     ['a step for a fault of deliveries', { fault: 'altered', step: 'poll' }],
     ['a step for a fault that has only one', { fault: 'job_failed', step: 'submit' }],
+    ['a webhook for a fault of the administration', { fault: 'admin_slow', webhookId: 'a' }],
+    ['a member for another fault', { fault: 'admin_slow', member: 'name' }],
+    ['an unknown member', { fault: 'edit_member_ignored', member: 'id' }],
     ['an unknown step', { fault: 'token_expired', step: 'later' }],
   ])('refuses %s', (_, seed) => {
     const { faults } = create([])

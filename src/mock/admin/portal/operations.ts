@@ -27,6 +27,7 @@ import { itemIdOf } from '../hosted.ts'
 import {
   CHANGE,
   type Context,
+  ignoreMember,
   READ,
   requireAnswered,
   type ServiceOperation,
@@ -284,8 +285,9 @@ export const updatePortalWebhook: WebhookOperation = {
   ...CHANGE,
   parameters: UPDATE_PARAMETERS,
   response: 'PortalStatus',
-  async run({ context, user, parameters, webhook }) {
-    const changes = readPortalChanges(parameters, UPDATE_PARAMETERS)
+  async run({ webhook, ...call }) {
+    const { context, user, parameters } = call
+    const changes = ignoreMember(call, readPortalChanges(parameters, UPDATE_PARAMETERS), webhook)
     requireFreeName(context, webhook, changes.name, webhook.id)
     if (changes.hookUrl !== undefined && changes.hookUrl !== webhook.hookUrl)
       await requireRegistered(context, { ...webhook, ...changes } as Webhook)

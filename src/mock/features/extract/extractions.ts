@@ -11,6 +11,7 @@ import {
 } from '../../faults/faults.ts'
 import { AdminError } from '../../http/errors.ts'
 import type { Answer } from '../../http/operation.ts'
+import { sendSignIn } from '../../http/router.ts'
 import { type Service, servicePath } from '../../state/services.ts'
 import type { FeatureData } from '../feature-data.ts'
 import { createDocument, type ExtractRequest, MAX_DOCUMENT, responseType, toBytes } from './document.ts'
@@ -316,13 +317,9 @@ function sendError(res: ServerResponse, code: number, message: string): void {
   res.writeHead(code, HEADERS).end(JSON.stringify({ error: { code, message, details: [] } }))
 }
 
-const PAGE = '<!doctype html><html lang="en"><title>Sign in</title><p>Sign in to see this page.</p></html>'
-
 /** Answers a request with a fault of every step; undefined for another fault. */
 function answerFault(fault: ExtractionFaultName | undefined): Answer | undefined {
   if (fault === 'token_expired') throw new AdminError(498, 'Invalid token.')
   if (fault === 'error_with_200') throw new AdminError(500, 'Unable to complete operation.')
-  if (fault !== 'html_answer') return undefined
-  const headers = { 'cache-control': 'no-store', 'content-type': 'text/html; charset=utf-8' }
-  return { send: (res) => void res.writeHead(200, headers).end(PAGE) }
+  return fault === 'html_answer' ? { send: sendSignIn } : undefined
 }

@@ -10,7 +10,7 @@ import {
   FAULTS,
   type Fault,
   type FaultName,
-  isExtractionFault,
+  IGNORABLE_MEMBERS,
   unitOf,
 } from '../../faults/faults.ts'
 import type { Mock } from '../../service.ts'
@@ -76,13 +76,17 @@ function isoNow(clock: Clock): string {
   return Number.isNaN(now.getTime()) ? 'an invalid time' : now.toISOString()
 }
 
-/** Faults of the next deliveries and change extractions. */
+/** Faults of the next deliveries, change extractions and requests of the administration. */
 export function createFaultsPanel(mock: Mock): Panel {
   const { faults } = mock.engine
-  const row = ({ fault, webhookId, times, delay, step }: Fault) => [
+  const row = ({ fault, webhookId, times, delay, step, member }: Fault) => [
     fault,
     FAULTS[fault],
-    isExtractionFault(fault) ? (step ?? '') : webhookId ? webhookName(mock, webhookId) : 'any webhook',
+    unitOf(fault) !== 'delivery'
+      ? (step ?? member ?? '')
+      : webhookId
+        ? webhookName(mock, webhookId)
+        : 'any webhook',
     times === undefined ? 'until it is removed' : counted(times, fault),
     delay === undefined ? '' : `${delay} ms`,
   ]
@@ -99,7 +103,7 @@ export function createFaultsPanel(mock: Mock): Panel {
       if (all.length === 0)
         return html`<p>No faults are armed. A delivery, job or request gets the oldest fault that applies to it.</p>`
       const rows = all.slice(0, MAX_SHOWN).map((fault) => [...row(fault), button('remove', fault.id)])
-      return html`${renderTable(['Fault', 'Effect', 'Webhook or step', 'Remaining', 'Delay', ''], rows)}
+      return html`${renderTable(['Fault', 'Effect', 'Applies to', 'Remaining', 'Delay', ''], rows)}
 ${all.length > MAX_SHOWN ? html`<p>${all.length - MAX_SHOWN} more are not shown.</p>` : ''}`
     },
     actions: [
@@ -112,6 +116,7 @@ ${all.length > MAX_SHOWN ? html`<p>${all.length - MAX_SHOWN} more are not shown.
             fault: (values.fault ?? '') as FaultName,
             webhookId: values.webhook || undefined,
             step: (values.step || undefined) as ExtractionStep | undefined,
+            member: (values.member || undefined) as Fault['member'],
             times: readNumber('times', values),
             delay: readNumber('delay', values),
           })
@@ -175,6 +180,13 @@ const armFields = (mock: Mock): Field[] => [
     hint: 'Only for token_expired, html_answer and error_with_200.',
   },
   {
+    name: 'member',
+    label: 'Member that an edit ignores',
+    kind: 'choice',
+    choices: [['', 'hookUrl, the default'], ...IGNORABLE_MEMBERS.map((name) => [name, name] as const)],
+    hint: 'Only for edit_member_ignored.',
+  },
+  {
     name: 'times',
     label: 'Number of deliveries, jobs or requests',
     kind: 'number',
@@ -185,7 +197,7 @@ const armFields = (mock: Mock): Field[] => [
     name: 'delay',
     label: 'Delay in milliseconds',
     kind: 'number',
-    hint: 'For reordered, delayed and slow_drip. Leave empty for the default.',
+    hint: 'For reordered, delayed, slow_drip and admin_slow. Leave empty for the default.',
   },
 ]
 
