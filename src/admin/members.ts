@@ -143,7 +143,7 @@ function readChangeTypes(value: unknown): string[] | undefined {
 }
 
 /** The products write the subscription to every event in three ways. */
-const toChangeType = (name: string): string => (/^(?:\*|all|\/)$/i.test(name) ? WILDCARD : name)
+export const toChangeType = (name: string): string => (/^(?:\*|all|\/)$/i.test(name) ? WILDCARD : name)
 
 function readSchedule(value: unknown): Schedule | undefined {
   if (!isObject(value)) return undefined

@@ -10,8 +10,8 @@ import {
   toRequest,
   wait,
 } from '../shared/client.ts'
-import { isObject, requireSafe, toText, tryJson } from '../shared/json.ts'
-import { createRedactor } from '../shared/redact.ts'
+import { isObject, type Json, requireSafe, tryJson } from '../shared/json.ts'
+import { createRedactor, type Redactor } from '../shared/redact.ts'
 import type { Tokens } from '../shared/tokens.ts'
 import { secretsOfUrl } from '../shared/url-secrets.ts'
 import type { Address } from './address.ts'
@@ -21,6 +21,8 @@ import { AdminError, type AdminErrorDetails } from './errors.ts'
 const LIMIT = 16 * 1024 * 1024
 /** Maximum number of characters of a message of a service. */
 const MAX_TEXT = 500
+/** Shorter parts of URLs, such as version numbers, occur in any text. */
+const MIN_PART = 4
 /** Number of secrets to hide. The oldest is forgotten when there are more. */
 const MAX_SECRETS = 2_000
 
@@ -46,6 +48,8 @@ export class Requester {
   readonly #referer: string | undefined
   readonly #fetch: Fetch
   readonly #secrets = new Set<string>()
+  #redactor: Redactor | undefined
+  #lastToken: string | undefined
 
   constructor(
     address: Address,
@@ -113,26 +117,24 @@ export class Requester {
     }
   }
 
-  /** Registers a key or a payload URL of a webhook. No error contains their secret parts. */
-  keepSecrets(key: unknown, url: unknown): void {
-    const secrets = [
-      typeof key === 'string' ? key : '',
-      ...(typeof url === 'string' ? secretsOfUrl(url) : []),
-    ]
-    for (const secret of secrets) {
-      if (secret === '') continue
+  /** Registers a key and a payload URL of a webhook. No error contains the key or a secret part of the URL. */
+  keepSecrets(key: string | undefined, url: string | undefined): void {
+    const parts = url === undefined ? [] : secretsOfUrl(url).filter(({ length }) => length >= MIN_PART)
+    for (const secret of key ? [key, ...parts] : parts) {
       this.#secrets.delete(secret)
       this.#secrets.add(secret)
     }
-    for (const oldest of this.#secrets) {
-      if (this.#secrets.size <= MAX_SECRETS) break
-      this.#secrets.delete(oldest)
-    }
+    for (const oldest of this.#secrets) if (this.#secrets.size > MAX_SECRETS) this.#secrets.delete(oldest)
+    this.#redactor = undefined
   }
 
   /** Hides the known secrets in a text of a service, and shortens it. */
   hide(text: string): string {
-    return createRedactor([...this.#secrets, ...this.#tokens.known()]).text(text, MAX_TEXT)
+    const tokens = this.#tokens.known()
+    if (tokens.at(-1) !== this.#lastToken) this.#redactor = undefined
+    this.#lastToken = tokens.at(-1)
+    this.#redactor ??= createRedactor([...this.#secrets, ...tokens])
+    return this.#redactor.text(text, MAX_TEXT)
   }
 
   error(code: AdminError['code'], { message, ...details }: AdminErrorDetails): AdminError {
@@ -140,114 +142,102 @@ export class Requester {
     return new AdminError(code, { ...details, message: `${message} (${product} at ${base})` })
   }
 
-  async #send(path: string, fields: Fields, isPost: boolean, isChange = false): Promise<unknown> {
-    const target = new URL(this.address.base + path)
+  async #send(
+    path: string,
+    fields: Fields,
+    isPost: boolean,
+    isChange = false,
+    isRenewed = false,
+  ): Promise<unknown> {
+    const url = new URL(this.address.base + path)
     const all = { ...fields, f: 'json' }
-    if (!isPost) for (const [name, value] of Object.entries(all)) target.searchParams.set(name, value)
+    if (!isPost) url.search = String(new URLSearchParams(all))
     const signal = AbortSignal.timeout(this.timeout)
-    for (let isRenewed = false; ; ) {
-      const token = await this.#tokens
-        .get(target, signal)
-        .catch((error: unknown) => this.#fail(error, target))
-      let response: Response
-      let text: string
-      try {
-        const request = toRequest(isPost ? all : undefined, token, this.#referer)
-        response = await this.#fetch(target, { ...request, redirect: 'manual', signal })
-        text = await this.#readText(response, target)
-      } catch (error) {
-        const failed = error instanceof AdminError ? error : this.#unavailable(error, target, signal)
-        throw isChange ? new LostAnswer(failed) : failed
-      }
-      const answer = tryJson(text)
-      const found = this.#findError(response, answer, text, target)
-      if (!found) return answer
-      if ((found.serviceCode === 498 || (found.serviceCode === 499 && isPost)) && !isRenewed) {
-        isRenewed = true
-        if (
-          await this.#tokens.renew(target, token, signal).catch((error: unknown) => this.#fail(error, target))
-        )
-          continue
-      }
-      throw isChange && found.code === 'admin_malformed' ? new LostAnswer(found) : found
+    try {
+      const token = await this.#tokens.get(url, signal)
+      const request = toRequest(isPost ? all : undefined, token, this.#referer)
+      const found = await this.#exchange(url, { ...request, signal }, isChange)
+      if (!(found instanceof AdminError)) return found
+      const isRejected = found.serviceCode === 498 || (found.serviceCode === 499 && isPost)
+      if (!isRejected || isRenewed || !(await this.#tokens.renew(url, token, signal))) throw found
+    } catch (error) {
+      throw error instanceof LostAnswer ? error : this.#toUnavailable(error, url, signal)
     }
+    return this.#send(path, fields, isPost, isChange, true)
   }
 
-  #fail(error: unknown, url: URL): never {
-    throw error instanceof AdminError ? error : this.#unavailable(error, url)
+  /**
+   * Sends one request. Returns the answer, or the error in it.
+   *
+   * @throws {LostAnswer} if a change may have been made nevertheless
+   */
+  async #exchange(url: URL, request: RequestInit, isChange: boolean): Promise<unknown> {
+    let found: unknown
+    try {
+      const response = await this.#fetch(url, { ...request, redirect: 'manual' })
+      found = this.#read(response, await this.#readText(response, url), url)
+    } catch (error) {
+      const unavailable = this.#toUnavailable(error, url, request.signal)
+      throw isChange ? new LostAnswer(unavailable) : unavailable
+    }
+    if (isChange && found instanceof AdminError && isUncertain(found)) throw new LostAnswer(found)
+    return found
   }
 
-  #unavailable(error: unknown, url: URL, signal?: AbortSignal): AdminError {
+  #toUnavailable(error: unknown, url: URL, signal: AbortSignal | null | undefined): AdminError {
+    if (error instanceof AdminError) return error
     const isLate = signal?.aborted === true
     const reason = isLate ? `there was no response within ${this.timeout} ms` : this.hide(reasonOf(error))
     return this.error('admin_unavailable', {
       message: `${showUrl(url)} cannot be reached, or the connection ended early: ${reason}`,
-      hint: isLate
-        ? 'Try again, or raise the option timeout.'
-        : 'Check the address and the network, and the certificate if the server has a private one.',
+      hint: 'Check the address, the network, and the certificate if the server has a private one.',
     })
   }
 
+  /** @throws {AdminError} `admin_malformed` for a redirect, which is not followed, and for a large response */
   async #readText(response: Response, url: URL): Promise<string> {
-    const location = response.headers.get('location')
-    if (response.status >= 300 && response.status < 400) {
+    const { status, headers } = response
+    if (status >= 300 && status < 400) {
       await discard(response)
-      const leads =
-        location && URL.canParse(location, url.href) ? showUrl(new URL(location, url)) : 'elsewhere'
-      throw this.#malformed(
-        url,
-        `redirects to ${this.hide(leads)}`,
-        'If that is your server, use its address.',
-      )
+      const location = headers.get('location') ?? ''
+      const target = URL.canParse(location, url.href) ? showUrl(new URL(location, url)) : 'nowhere'
+      throw this.#toMalformed(url, `redirects to ${this.hide(target)}`)
     }
-    const bytes = await readBytes(response, LIMIT, () =>
-      this.#malformed(
-        url,
-        `returned more than ${LIMIT} bytes`,
-        'Check that it is the address of the administration.',
-      ),
-    )
-    try {
-      return toText(bytes)
-    } catch {
-      return ''
-    }
+    const tooLarge = (): AdminError => this.#toMalformed(url, `returned more than ${LIMIT} bytes`)
+    return new TextDecoder().decode(await readBytes(response, LIMIT, tooLarge))
   }
 
-  #malformed(url: URL, what: string, hint: string): AdminError {
-    return this.error('admin_malformed', { message: `${showUrl(url)} ${what}`, hint })
-  }
-
-  /** Finds the error in a response. Services report most errors with the HTTP status 200, some on an HTML page. */
-  #findError(response: Response, answer: unknown, text: string, url: URL): AdminError | undefined {
-    const { ok, status } = response
-    const isJson = typeof answer === 'object' && answer !== null
-    const found = isObject(answer) ? findError(answer, false) : undefined
-    if (ok && isJson && !found) {
-      if (!isSafe(answer))
-        return this.#malformed(
-          url,
-          'returned JSON that is nested too deeply, or has a forbidden key',
-          CHECK_ADDRESS,
-        )
-      if ((answer as { success?: unknown }).success !== false) return undefined
-      return this.#toError(undefined, 'the service says success: false', url)
-    }
-    if (found) return this.#toError(found.code || (ok ? undefined : status), found.message, url)
-    if (ok) {
-      const page = /^\s*</.test(text) ? `an HTML page: ${this.hide(toWords(text))}` : 'no JSON'
-      return this.#malformed(url, `returned ${page}`, CHECK_ADDRESS)
-    }
-    return this.#toError(status, `the HTTP status is ${status}: ${toWords(text)}`, url, true)
-  }
-
-  #toError(code: number | undefined, text: string, url: URL, isHttp = false): AdminError {
-    const [name, hint] = meaningOf(code, isHttp)
-    return this.error(name, {
-      message: `${showUrl(url)} returned ${code ? `the error ${code}` : 'an error'}: ${this.hide(text)}`,
-      hint,
-      serviceCode: code,
+  #toMalformed(url: URL, what: string): AdminError {
+    return this.error('admin_malformed', {
+      message: `${showUrl(url)} ${what}`,
+      hint: 'Check that it is the address of the administration, and that no login page or proxy answers in its place.',
     })
+  }
+
+  /** Reads an answer, or the error in it. Most errors have the HTTP status 200; some are HTML pages. */
+  #read({ ok, status }: Response, text: string, url: URL): unknown {
+    const answer = tryJson(text)
+    const found = isObject(answer) ? findError(answer, false) : undefined
+    if (found) return this.#toServiceError(url, found.code || (ok ? undefined : status), found.message)
+    if (!ok) return this.#toServiceError(url, status, toWords(text), true)
+    if (typeof answer !== 'object' || answer === null)
+      return this.#toMalformed(url, `returned no JSON, but: ${this.hide(toWords(text))}`)
+    const { success, status: outcome } = answer as Json
+    if (success === false || outcome === 'failed')
+      return this.#toServiceError(url, undefined, 'no reason given')
+    try {
+      requireSafe(answer)
+      return answer
+    } catch {
+      return this.#toMalformed(url, 'returned JSON that is nested too deeply, or has a forbidden key')
+    }
+  }
+
+  /** @param isHttp whether the code is the HTTP status */
+  #toServiceError(url: URL, code: number | undefined, text: string, isHttp = false): AdminError {
+    const [name, hint] = meaningOf(code, isHttp)
+    const message = `${showUrl(url)} returned ${code ? `the error ${code}` : 'an error'}: ${this.hide(text)}`
+    return this.error(name, { message, hint, serviceCode: code })
   }
 }
 
@@ -261,16 +251,16 @@ async function atFirst<Answer>(paths: Paths, send: (path: string) => Promise<Ans
   })
 }
 
-const CHECK_ADDRESS =
-  'Check that it is the address of the administration, and that no login page or proxy answers in its place.'
+/** True if a change may have been made: something else answered, or the service failed while it was at work. */
+const isUncertain = ({ code, serviceCode = 0 }: AdminError): boolean =>
+  code === 'admin_malformed' || (code === 'admin_unavailable' && [500, 502, 504].includes(serviceCode))
 
-function meaningOf(code: number | undefined, isHttp: boolean): [AdminError['code'], string] {
-  if (code === 499 || code === 498 || code === 401)
+function meaningOf(code: number | undefined, isHttp: boolean): [code: AdminError['code'], hint: string] {
+  if (code === 499) return ['admin_unauthorized', 'Pass a token, or the result of signIn().']
+  if (code === 498 || code === 401)
     return [
       'admin_unauthorized',
-      code === 499
-        ? 'The service requires a token: pass one, or the result of signIn().'
-        : 'The token is wrong, has expired, or is bound to another referer or address.',
+      'The token is wrong, has expired, or is bound to another referer or address.',
     ]
   if (code === 403)
     return [
@@ -279,21 +269,12 @@ function meaningOf(code: number | undefined, isHttp: boolean): [AdminError['code
     ]
   if (code === 404) return ['admin_not_found', 'Check the name of the service and the webhook.']
   // In JSON, services write 500 for what they do not accept.
-  if (code !== undefined && (code === 429 || code > 500 || (isHttp && code === 500)))
+  if (code === 429 || (code !== undefined && code >= (isHttp ? 500 : 501)))
     return ['admin_unavailable', 'Try again later.']
   return ['admin_refused', 'Change what the service refuses.']
 }
 
-function isSafe(answer: unknown): boolean {
-  try {
-    requireSafe(answer)
-    return true
-  } catch {
-    return false
-  }
-}
-
-/** The words of an HTML page or of another text, without markup. */
+/** The first words of an HTML page or of another text, without markup. */
 const toWords = (text: string): string =>
   text
     .slice(0, 20_000)

@@ -2,22 +2,12 @@ import { configInvalid } from '../errors.ts'
 import { checkOptions, isBoolean, isFilledText, isText, must, type OptionNames } from '../options.ts'
 import { isObject, type Json } from '../shared/json.ts'
 import { parseService } from './address.ts'
+import { isEdited, isSame, toResult } from './compare.ts'
 import type { AdminError } from './errors.ts'
-import {
-  layOver,
-  membersOf,
-  readWebhook,
-  relate,
-  showValue,
-  toDate,
-  toForm,
-  type Values,
-  valuesOf,
-} from './members.ts'
+import { layOver, membersOf, readWebhook, toChangeType, toDate, toForm, valuesOf } from './members.ts'
 import type { Requester } from './request.ts'
 import type {
   ChangeResult,
-  Difference,
   EditOptions,
   Member,
   NewWebhook,
@@ -71,9 +61,9 @@ export async function pathOfPortal(requester: Requester): Promise<string> {
 }
 
 /** Reads all pages of a portal's list. Some versions have one page, without the members of paging. */
-async function* pagesOf(requester: Requester, path: string): AsyncGenerator<Json> {
+async function* pagesOf(requester: Requester, paths: string | readonly string[]): AsyncGenerator<Json> {
   for (let start = 1; start > 0; ) {
-    const page = await requester.read(path, { start: String(start), num: '100' })
+    const page = await requester.read(paths, { start: String(start), num: '100' })
     if (!isObject(page)) throw malformed(requester, 'a page of the list')
     yield page
     const next = Number(page.nextStart ?? -1)
@@ -131,9 +121,6 @@ const RULES: OptionNames<WebhookChanges> = {
   properties: must('be an object', isObject),
 }
 
-/** What a comparison of a webhook with wanted values has found. */
-type Comparison = Pick<ChangeResult, 'adjusted' | 'notCompared'> & { different: readonly Difference[] }
-
 function createWebhooks(requester: Requester, { service, path, list }: Place): Webhooks {
   const { product } = requester.address
   const isPortal = product === 'portal'
@@ -150,7 +137,9 @@ function createWebhooks(requester: Requester, { service, path, list }: Place): W
         message: `webhooks of ${place} have no ${absent.join(', ')}`,
       })
     requester.keepSecrets(changes.key, changes.hookUrl)
-    return Object.fromEntries(given) as Changes
+    const { changeTypes } = changes
+    const names = changeTypes && { changeTypes: [...new Set(changeTypes.map(toChangeType))] }
+    return { ...(Object.fromEntries(given) as Changes), ...names }
   }
 
   async function listAll(): Promise<Webhook[]> {
@@ -214,7 +203,7 @@ function createWebhooks(requester: Requester, { service, path, list }: Place): W
     await requester.change((await path()) + (isPortal ? '/createWebhook' : '/create'), form, isMade)
     const found = onlyOne(await named(name), name)
     if (isPortal && wanted.active === false) await switchPortal(found, false)
-    return toResult(undefined, wanted, await read(found))
+    return toResult(requester, undefined, wanted, await read(found))
   }
 
   async function edit(
@@ -229,7 +218,8 @@ function createWebhooks(requester: Requester, { service, path, list }: Place): W
         message: 'somebody has changed the webhook since you have seen it; nothing was written',
         hint: 'Read it again, and decide whether you still want the edit.',
       })
-    if (before.key === undefined && changes.key === undefined)
+    const isEdit = !isPortal || Object.keys(changes).some((name) => name !== 'active')
+    if (isEdit && before.key === undefined && changes.key === undefined)
       throw configInvalid(
         'edit: key is missing, and the service does not show it, so the edit could erase it; nothing was written',
         'Give the current or a new key, or an empty one if the webhook has none.',
@@ -237,18 +227,16 @@ function createWebhooks(requester: Requester, { service, path, list }: Place): W
     const wanted = layOver(valuesOf(before), changes)
     const sent = Object.entries(wanted).filter(([name, value]) => name in changes || !isEmpty(value))
     let answer: unknown
-    if (!isPortal || Object.keys(changes).some((name) => name !== 'active'))
+    if (isEdit)
       answer = await requester.change(
         await pathsOf(before, isPortal ? '/update' : '/edit'),
         toForm(product, Object.fromEntries(sent), before.raw),
-        async () => {
-          const { different } = compare(wanted, await read(before))
-          return different.every(({ member }) => isPortal && member === 'active')
-        },
+        async () =>
+          isEdited(before, isPortal ? { ...wanted, active: undefined } : wanted, await read(before)),
       )
     const { active } = changes
     if (isPortal && active !== undefined && active !== before.active) await switchPortal(before, active)
-    return toResult(before, wanted, await read(before), answer)
+    return toResult(requester, before, wanted, await read(before), answer)
   }
 
   async function switchPortal(webhook: Webhook, active: boolean): Promise<void> {
@@ -268,8 +256,10 @@ function createWebhooks(requester: Requester, { service, path, list }: Place): W
     isDone: (webhooks: readonly Webhook[]) => boolean,
     changeOne: (webhook: Webhook) => Promise<void>,
   ): Promise<void> {
-    if (isPortal) for (const webhook of await listAll()) await changeOne(webhook)
-    else await requester.change(`${await path()}/${operation}`, {}, async () => isDone(await listAll()))
+    const webhooks = await listAll()
+    if (isPortal) for (const webhook of webhooks) await changeOne(webhook)
+    else if (webhooks.length > 0)
+      await requester.change(`${await path()}/${operation}`, {}, async () => isDone(await listAll()))
   }
 
   const switchAll = (active: boolean): Promise<void> =>
@@ -278,60 +268,6 @@ function createWebhooks(requester: Requester, { service, path, list }: Place): W
       (webhooks) => webhooks.every((webhook) => webhook.active === active),
       (webhook) => switchPortal(webhook, active),
     )
-
-  function compare(wanted: Values, after: Webhook): Comparison {
-    const stored = valuesOf(after)
-    const adjusted: Difference[] = []
-    const different: Difference[] = []
-    for (const member of members) {
-      if (wanted[member] === undefined || stored[member] === undefined) continue
-      const relation = relate(member, wanted[member], stored[member])
-      if (relation === 'same') continue
-      const [requested, found] = [wanted[member], stored[member]].map((value) =>
-        showValue(member, value),
-      ) as [string, string]
-      const list = relation === 'adjusted' ? adjusted : different
-      list.push({ member, requested, stored: found })
-    }
-    return { adjusted, different, notCompared: members.filter((member) => stored[member] === undefined) }
-  }
-
-  /**
-   * @param before undefined for a new webhook
-   * @param answer of the change
-   * @throws {WebhookError} `admin_not_applied`, `admin_conflict`
-   */
-  function toResult(
-    before: Webhook | undefined,
-    wanted: Values,
-    after: Webhook,
-    answer?: unknown,
-  ): ChangeResult {
-    const { different, ...others } = compare(wanted, after)
-    const [old, stored] = [before ? valuesOf(before) : {}, valuesOf(after)]
-    const isOther = (member: Member): boolean => relate(member, old[member], stored[member]) !== 'same'
-    const changed = members.filter((member) => stored[member] !== undefined && isOther(member))
-    const details = { result: { webhook: after, changed, ...others }, different }
-    const names = different.map(({ member }) => member).join(', ')
-    const written = isObject(answer) ? toDate(answer.modified ?? answer.lastUpdatedTime) : undefined
-    // Without the time of the edit, a value that is neither the old nor the requested one is that of somebody else.
-    const isLater = written
-      ? after.modified !== undefined && after.modified > written
-      : different.some(({ member }) => isOther(member))
-    if (before && isLater)
-      throw requester.error('admin_conflict', {
-        message: `somebody else changed the webhook right after this edit${names && `; not as requested: ${names}`}`,
-        hint: 'Read the webhook, and edit it again if you still want to.',
-        ...details,
-      })
-    if (different.length > 0)
-      throw requester.error('admin_not_applied', {
-        message: `the service did not store as requested: ${names}`,
-        hint: 'The service may ignore these members, or allow other values only.',
-        ...details,
-      })
-    return details.result
-  }
 
   return {
     list,
@@ -357,14 +293,6 @@ function createWebhooks(requester: Requester, { service, path, list }: Place): W
 
 const isEmpty = (value: unknown): boolean =>
   value === '' || value === undefined || (isObject(value) && Object.keys(value).length === 0)
-
-function isSame(seen: Webhook, now: Webhook): boolean {
-  const [before, after] = [valuesOf(seen), valuesOf(now)]
-  return (
-    seen.modified?.getTime() === now.modified?.getTime() &&
-    membersOf(now.product, now.service).every((name) => relate(name, before[name], after[name]) === 'same')
-  )
-}
 
 /** Reads the recorded deliveries, in any of the three forms (docs/senders.md, "Administration"). */
 function toNotifications(requester: Requester, answer: unknown): Notification[] {

@@ -1,0 +1,89 @@
+import { isObject } from '../shared/json.ts'
+import { membersOf, relate, showValue, toDate, type Values, valuesOf } from './members.ts'
+import type { Requester } from './request.ts'
+import type { ChangeResult, Difference, Member, Webhook } from './types.ts'
+
+interface Comparison {
+  adjusted: Difference[]
+  different: Difference[]
+  notCompared: Member[]
+}
+
+/** Compares what is stored with what was wanted. Members without a wanted value can have any. */
+function compare(wanted: Values, after: Webhook): Comparison {
+  const stored = valuesOf(after)
+  const found: Comparison = { adjusted: [], different: [], notCompared: [] }
+  for (const member of membersOf(after.product, after.service)) {
+    if (stored[member] === undefined) found.notCompared.push(member)
+    else if (wanted[member] !== undefined) {
+      const relation = relate(member, wanted[member], stored[member])
+      const [requested = '', shown = ''] = [wanted, stored].map((values) => showValue(member, values[member]))
+      if (relation !== 'same') found[relation].push({ member, requested, stored: shown })
+    }
+  }
+  return found
+}
+
+/** Compares what both show: a list can show less than the webhook itself. */
+export function isSame(seen: Webhook, now: Webhook): boolean {
+  const { different, adjusted } = compare(valuesOf(seen), now)
+  const [before, after] = [seen.modified ?? now.modified, now.modified ?? seen.modified]
+  return different.length + adjusted.length === 0 && before?.getTime() === after?.getTime()
+}
+
+/**
+ * True if an edit whose answer was lost was made: the webhook is as wanted, and a member or the time of the last change
+ * shows that it was written. The time is needed if only members changed that the service does not show.
+ */
+export function isEdited(before: Webhook, wanted: Values, after: Webhook): boolean {
+  const isLater =
+    before.modified !== undefined && after.modified !== undefined && after.modified > before.modified
+  return (
+    compare(wanted, after).different.length === 0 && (isLater || compare(wanted, before).different.length > 0)
+  )
+}
+
+/**
+ * Judges a change from what was read before and after it.
+ *
+ * @param before undefined for a new webhook
+ * @param answer of the change
+ * @throws {WebhookError} `admin_not_applied`, `admin_conflict`
+ */
+export function toResult(
+  requester: Requester,
+  before: Webhook | undefined,
+  wanted: Values,
+  after: Webhook,
+  answer?: unknown,
+): ChangeResult {
+  const { different, adjusted, notCompared } = compare(wanted, after)
+  const [old, stored] = [before ? valuesOf(before) : {}, valuesOf(after)]
+  const isOther = (member: Member): boolean => relate(member, old[member], stored[member]) !== 'same'
+  const changed = membersOf(after.product, after.service).filter(
+    (member) => stored[member] !== undefined && isOther(member),
+  )
+  const result = { webhook: after, changed, adjusted, notCompared }
+  const names = different.map(({ member }) => member).join(', ')
+  const written = isObject(answer) ? toDate(answer.modified ?? answer.lastUpdatedTime) : undefined
+  // Without the time of the edit, a value that is neither the old nor the requested one is that of somebody else.
+  const isForeign = written
+    ? after.modified !== undefined && after.modified > written
+    : different.some(({ member }) => isOther(member))
+  // A key that is not shown may be another one.
+  if (before && isForeign && (names || after.key === undefined))
+    throw requester.error('admin_conflict', {
+      message: `somebody else changed the webhook right after this edit${names && `; not as requested: ${names}`}`,
+      hint: 'Read the webhook, and edit it again if you still want to.',
+      result,
+      different,
+    })
+  if (names)
+    throw requester.error('admin_not_applied', {
+      message: `the service did not store as requested: ${names}`,
+      hint: 'The service may ignore these members, or allow other values only.',
+      result,
+      different,
+    })
+  return result
+}
