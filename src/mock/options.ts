@@ -108,13 +108,13 @@ export interface ProductOptions {
    */
   errorFormat?: 'messages' | 'error' | undefined
   /**
-   * How answers of the administration show the keys of webhooks: as they are; not at all (hosted: as an empty text); or as
-   * `********` if there is one. With the last two, an edit with an empty key removes the key. Default `'shown'`.
+   * How answers of the administration show the keys of webhooks: as they are; not at all (hosted: as an empty text); or
+   * as `********` if there is one. With the last two, an edit with an empty key removes the key. Default `'shown'`.
    */
   keys?: 'shown' | 'hidden' | 'masked' | undefined
   /**
-   * Whether a POST request of the administration needs its token in the form, so that a token in a header counts as none.
-   * Default false, but true for `'enterprise'` below `/admin`.
+   * Whether a POST request of the administration needs its token in the form, so that a token in a header counts as
+   * none. Default false, but true for `'enterprise'` below `/admin`.
    */
   tokenInForm?: boolean | undefined
   /**

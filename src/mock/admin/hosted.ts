@@ -7,12 +7,12 @@ import type { Call, ServiceOperation, SiteOperation, WebhookOperation } from './
 
 // Hosted feature services write webhooks in their own words (docs/senders.md, "Hosted feature services").
 
-/** Hosted services name every change type in one word in answers, and accept it in requests. */
+/** The wildcard as hosted services write it. */
 export const HOSTED_WILDCARD = 'All'
 
 const hashOf = (text: string): Buffer => createHash('sha256').update(text).digest()
 
-/** A number that belongs to a text for good, also in another process: webhooks and services have numeric ids. */
+/** Returns the numeric id of a webhook or service. It depends on the text alone, so a restart does not change it. */
 const numberFor = (text: string): number => hashOf(text).readUIntBE(0, 6)
 
 /** Finds a webhook by the number in its member `id`. */
@@ -86,7 +86,7 @@ function toHostedFailures(body: object, { context }: Call, webhookId: string): o
   ]
 }
 
-/** The response to the last attempt of a delivery that failed at this time; empty if the attempt log no longer contains it. */
+/** The response to the last attempt of a delivery that failed at this time; empty if the attempt log has lost it. */
 function responseBefore(time: number, attempts: readonly Attempt[]): string {
   const attempt = attempts.findLast(({ sentAt }) => sentAt <= time)
   return attempt?.error ?? attempt?.answer?.body ?? ''

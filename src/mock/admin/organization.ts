@@ -5,6 +5,7 @@ import { readAll } from '../http/request.ts'
 import type { Webhook } from '../state/webhooks.ts'
 import { itemIdOf, toHosted, toHostedWebhook } from './hosted.ts'
 import {
+  type Call,
   CHANGE,
   type Context,
   READ,
@@ -77,7 +78,7 @@ const listOrganization: SiteOperation = {
   },
 }
 
-/** The settings of hosted services, and the settings of the mock that they stand for. */
+/** Settings of hosted services with the corresponding settings of the mock. */
 const SETTINGS: readonly [
   name: string,
   member: keyof DeliverySettings,
@@ -120,8 +121,11 @@ const REASSIGN = {
 
 const OWNER_FROM = required('ownerFrom', 'The present owner.')
 
-function reassignAll({ state }: Context, webhooks: readonly Readonly<Webhook>[], from: unknown, to: string) {
-  for (const { id, ownerId } of webhooks) if (ownerId === from) state.webhooks.reassign(id, to)
+/** Makes the caller the owner of those of the webhooks that belong to `ownerFrom`. */
+function reassignFrom({ context, user, parameters }: Call, webhooks: readonly Readonly<Webhook>[]): object {
+  const { ownerFrom } = readAll(parameters, [OWNER_FROM])
+  for (const { id, ownerId } of webhooks)
+    if (ownerId === ownerFrom) context.state.webhooks.reassign(id, user.username)
   return SUCCESS
 }
 
@@ -134,10 +138,7 @@ export const ORGANIZATION_OPERATIONS: readonly SiteOperation[] = [
     scope: 'site',
     summary: 'Become the owner of all webhooks of a user.',
     parameters: [OWNER_FROM],
-    run({ context, user, parameters }) {
-      const { ownerFrom } = readAll(parameters, [OWNER_FROM])
-      return reassignAll(context, listHosted(context), ownerFrom, user.username)
-    },
+    run: (call) => reassignFrom(call, listHosted(call.context)),
   }),
 ]
 
@@ -147,10 +148,7 @@ export const REASSIGN_SERVICE: ServiceOperation = {
   scope: 'service',
   summary: 'Become the owner of the webhooks that a user has in a service.',
   parameters: [OWNER_FROM],
-  run({ context, user, parameters, service }) {
-    const { ownerFrom } = readAll(parameters, [OWNER_FROM])
-    return reassignAll(context, context.state.webhooks.list(service), ownerFrom, user.username)
-  },
+  run: (call) => reassignFrom(call, call.context.state.webhooks.list(call.service)),
 }
 
 export const REASSIGN_WEBHOOK: WebhookOperation = {

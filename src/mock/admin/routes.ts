@@ -85,13 +85,14 @@ export async function runOperation(
   const call = { ...anonymous, user }
   if (operation.scope === 'site') return operation.run(call)
   const { services, webhooks } = call.context.state
-  const { webhookId = '', serviceName, ...others } = names
+  const { webhookId = '', serviceName, service: serverService, portalId } = names
   const { path = '', serviceType } = addressed ?? {}
-  const isOfAnyService = operation.scope === 'webhook' && serviceName === undefined && isEmpty(others)
+  // The paths of hosted services name a webhook with its service, or alone.
+  const isHosted = serverService === undefined && portalId === undefined
+  const isAlone = isHosted && serviceName === undefined
   const service = serviceType === 'Portal' ? services.portal() : services.find(path)
-  if (!service && !isOfAnyService) throw new AdminError(404, 'the service does not exist')
+  if (!service && !isAlone) throw new AdminError(404, 'the service does not exist')
   if (operation.scope === 'service') return operation.run({ ...call, service: service as Service })
-  const isHosted = isOfAnyService || serviceName !== undefined
   const webhook =
     webhooks.get(webhookId) ?? (isHosted ? findByNumber(webhooks.list(service), webhookId) : undefined)
   const isAddressed = service
@@ -100,8 +101,6 @@ export async function runOperation(
   if (!webhook || !isAddressed) throw new AdminError(404, 'the webhook does not exist')
   return operation.run({ ...call, webhook })
 }
-
-const isEmpty = (names: PathNames): boolean => Object.keys(names).length === 0
 
 /** Values of parameters, by name. Absent and empty ones are left out. */
 export type Values = Readonly<Record<string, string | undefined>>

@@ -53,13 +53,14 @@ export interface FaultSeed {
   webhookId?: string | undefined
   /**
    * How often the fault occurs, 1 to 1,000,000: the number of deliveries; of jobs for `job_failed`,
-   * `completed_with_errors` and `never_done`; of requests for the other faults of change extractions
-   * and of the administration. Default: until the fault is removed.
+   * `completed_with_errors` and `never_done`; of requests for the other faults of change extractions and
+   * of the administration. Default: until the fault is removed.
    */
   times?: number | undefined
   /**
    * Delay in milliseconds, 0 to 86,400,000: of the delivery for `reordered` (default 10,000) and `delayed` (default
-   * 5,000), of the response for `admin_slow` (default 5,000), and after each byte for `slow_drip` (default 100). Other faults ignore it.
+   * 5,000), of the response for `admin_slow` (default 5,000), and after each byte for `slow_drip` (default 100). Other
+   * faults ignore it.
    */
   delay?: number | undefined
   /**
