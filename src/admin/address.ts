@@ -18,13 +18,8 @@ const SUFFIXES: Readonly<Record<Product, string>> = {
   portal: '/sharing/rest',
 }
 
-/** The first of these words in a path ends the address of a server or portal, and says which product it is. */
-const MARK = /\/(sharing|home|portaladmin|rest\/admin|rest|admin|manager|services)(?:\/.*)?$/i
-
-/** The base address of the specification can contain the other words. */
-const SERVICES = /\/services(?:\/.*)?$/i
-
-const SERVICE = /\/services\/(?:([^/]+)\/)?([^/]+)[./](FeatureServer|GPServer)(?:\/|$)/i
+/** The first of these words in a path ends the address of a server or portal. */
+const MARKS = ['sharing', 'home', 'portaladmin', 'admin', 'manager', 'rest', 'services']
 
 /**
  * Finds out the address of the administration. Ignores the query of the URL, which people copy with it.
@@ -37,24 +32,35 @@ export function readAddress(option: string, text: unknown, given?: Product): Add
     throw configInvalid(`${option} must be a URL that begins with http:// or https://`)
   if (url.username !== '' || url.password !== '')
     throw configInvalid(`${option} must not contain a user name`, 'Sign in with signIn() instead.')
-  const path = url.pathname.replace(/\/+$/, '')
-  const mark = MARK.exec(path)
-  const product = given ?? productOf(url, mark?.[1]?.toLowerCase())
-  const prefix = product === 'service' ? path.replace(SERVICES, '') : path.slice(0, mark?.index)
-  const [, folder, name, type = ''] = SERVICE.exec(path) ?? []
-  const service =
-    name && decode(`${folder ? `${folder}/` : ''}${name}.${/^f/i.test(type) ? 'FeatureServer' : 'GPServer'}`)
-  return { product, base: url.origin + prefix + SUFFIXES[product], service }
+  const segments = url.pathname.split('/').filter((segment) => segment !== '')
+  const words = segments.map((segment) => segment.toLowerCase())
+  const at = words.findIndex((word) => MARKS.includes(word))
+  const product = given ?? productOf(url.hostname, words, at)
+  // The base address of the specification can contain the other words.
+  const end = product === 'service' ? words.indexOf('services') : at
+  const prefix = (end < 0 ? segments : segments.slice(0, end)).map((segment) => `/${segment}`).join('')
+  return { product, base: url.origin + prefix + SUFFIXES[product], service: serviceIn(url.pathname) }
 }
 
 /** Services of ArcGIS Online are on hosts such as services1.arcgis.com; its other hosts are portals. */
-function productOf({ hostname, pathname }: URL, mark: string | undefined): Product {
+function productOf(hostname: string, words: readonly string[], at: number): Product {
   const isOnline = /(?:^|\.)arcgis\.com$/i.test(hostname)
   const server: Product = !isOnline ? 'enterprise' : /^services/i.test(hostname) ? 'online' : 'portal'
-  if (mark === undefined) return pathname === '/' && !isOnline ? 'service' : server
-  if (mark === 'rest/admin') return 'online'
+  const mark = words[at]
+  if (mark === undefined) return words.length === 0 && !isOnline ? 'service' : server
   if (mark === 'services') return 'service'
-  return /^(?:admin|manager|rest)$/.test(mark) ? server : 'portal'
+  if (mark === 'rest' && words[at + 1] === 'admin') return 'online'
+  return ['sharing', 'home', 'portaladmin'].includes(mark) ? 'portal' : server
+}
+
+/** Finds the service in the path of its administration or of its REST address: `[folder/]<name>.<type>`. */
+export function serviceIn(path: string): string | undefined {
+  const segments = path.split('/').map(decode)
+  const at = segments.findIndex((segment) => segment.toLowerCase() === 'services')
+  if (at < 0) return undefined
+  const names = segments.slice(at + 1, at + 4).join('/')
+  const [, name, type = ''] = /^((?:[^/]+\/)?[^/]+)[./](FeatureServer|GPServer)(?:\/|$)/i.exec(names) ?? []
+  return name && `${name}.${/^f/i.test(type) ? 'FeatureServer' : 'GPServer'}`
 }
 
 function decode(text: string): string {
@@ -76,8 +82,8 @@ export interface ServiceParts {
 export function parseService(text: unknown): ServiceParts {
   const [, folder = '', name = '', type] =
     /^(?:([^/]+)\/)?([^/]+)\.(FeatureServer|GPServer)$/.exec(String(text)) ?? []
-  // The parser of URLs would resolve the folders `.` and `..`.
-  if (!type || /^\.{1,2}$/.test(folder))
+  // The parser of URLs would resolve the path segments `.` and `..`.
+  if (!type || [folder, name].some((segment) => /^\.{1,2}$/.test(segment)))
     throw configInvalid(
       'the name of a service must be written like Parcels.FeatureServer or folder/Analysis.GPServer',
     )
