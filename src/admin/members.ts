@@ -2,6 +2,7 @@ import { WILDCARD } from '../payload/events.ts'
 import { isObject, type Json } from '../shared/json.ts'
 import { HIDDEN } from '../shared/redact.ts'
 import { maskUrl } from '../shared/url-secrets.ts'
+import { serviceIn } from './address.ts'
 import type { Deactivation, Member, Product, Schedule, Webhook, WebhookChanges } from './types.ts'
 
 /** Values of members of a webhook, by name. */
@@ -106,8 +107,7 @@ export function showWebhook({ raw: _, ...webhook }: Webhook, showsUrl = false): 
 function serviceOf({ folderName, serviceName, serviceType, serviceUrl }: Json): string | undefined {
   if (typeof serviceName === 'string' && typeof serviceType === 'string')
     return `${folderName && folderName !== '/' ? `${folderName}/` : ''}${serviceName}.${serviceType}`
-  const [, path, type] = /\/services\/(.+)\/(FeatureServer|GPServer)\/?$/i.exec(String(serviceUrl)) ?? []
-  return path && `${path}.${type}`
+  return URL.canParse(String(serviceUrl)) ? serviceIn(new URL(String(serviceUrl)).pathname) : undefined
 }
 
 function toText(value: unknown): string | undefined {

@@ -275,12 +275,11 @@ function meaningOf(code: number | undefined, isHttp: boolean): [code: AdminError
 }
 
 /** The first words of an HTML page or of another text, without markup. */
-const toWords = (text: string): string =>
-  text
-    .slice(0, 20_000)
-    .replace(/<[^>]*>/g, ' ')
-    .replace(/\s+/g, ' ')
-    .trim() || 'nothing'
+function toWords(text: string): string {
+  const [start = '', ...parts] = text.slice(0, 20_000).split('<')
+  const words = [start, ...parts.map((part) => part.slice(part.indexOf('>') + 1))].join(' ')
+  return words.replace(/\s+/g, ' ').trim() || 'nothing'
+}
 
 /** The error for a source that gives no token. */
 export function toTokenError(error: unknown): Error {
