@@ -6,6 +6,11 @@ export interface Address {
   product: Product
   /** Without a slash at the end. */
   base: string
+  /**
+   * The URL that token sources get. The credentials of `@esri/arcgis-rest-request` know the addresses of services and of
+   * portals, but not those of the administration.
+   */
+  tokenUrl: string
   /** The service that the given URL names, written `[folder/]<name>.<type>`. */
   service?: string | undefined
 }
@@ -39,7 +44,10 @@ export function readAddress(option: string, text: unknown, given?: Product): Add
   // The base address of the specification can contain the other words.
   const end = product === 'service' ? words.indexOf('services') : at
   const prefix = (end < 0 ? segments : segments.slice(0, end)).map((segment) => `/${segment}`).join('')
-  return { product, base: url.origin + prefix + SUFFIXES[product], service: serviceIn(url.pathname) }
+  const root = url.origin + prefix
+  const base = root + SUFFIXES[product]
+  const tokenUrl = product === 'portal' ? base : `${root}/rest/services`
+  return { product, base, tokenUrl, service: serviceIn(url.pathname) }
 }
 
 /** Services of ArcGIS Online are on hosts such as services1.arcgis.com; its other hosts are portals. */

@@ -45,6 +45,7 @@ export class Requester {
   readonly address: Address
   readonly timeout: number
   readonly #tokens: Tokens
+  readonly #tokenUrl: URL
   readonly #referer: string | undefined
   readonly #fetch: Fetch
   readonly #secrets = new Set<string>()
@@ -58,6 +59,7 @@ export class Requester {
     this.address = address
     this.timeout = connection.timeout
     this.#tokens = connection.tokens
+    this.#tokenUrl = new URL(address.tokenUrl)
     this.#referer = connection.referer
     this.#fetch = connection.fetch ?? ((url, init) => fetch(url, init))
   }
@@ -154,12 +156,12 @@ export class Requester {
     if (!isPost) url.search = String(new URLSearchParams(all))
     const signal = AbortSignal.timeout(this.timeout)
     try {
-      const token = await this.#tokens.get(url, signal)
+      const token = await this.#tokens.get(this.#tokenUrl, signal)
       const request = toRequest(isPost ? all : undefined, token, this.#referer)
       const found = await this.#exchange(url, { ...request, signal }, isChange)
       if (!(found instanceof AdminError)) return found
       const isRejected = found.serviceCode === 498 || (found.serviceCode === 499 && isPost)
-      if (!isRejected || isRenewed || !(await this.#tokens.renew(url, token, signal))) throw found
+      if (!isRejected || isRenewed || !(await this.#tokens.renew(this.#tokenUrl, token, signal))) throw found
     } catch (error) {
       throw error instanceof LostAnswer ? error : this.#toUnavailable(error, url, signal)
     }

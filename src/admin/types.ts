@@ -16,9 +16,9 @@ export interface AdminOptions {
    */
   url: string
   /**
-   * A token; a function that returns one for the URL of a request; or what {@link signIn} or `@esri/arcgis-rest-request`
-   * returns. It is sent only to the origins of `url` and `portal`. Omit it for services without tokens; `undefined` throws
-   * `config_invalid`, and is a type error with `exactOptionalPropertyTypes`.
+   * A token; a function that returns one for the URL of a server or portal; or what {@link signIn} or
+   * `@esri/arcgis-rest-request` returns. It is sent only to the origins of `url` and `portal`. Omit it for services
+   * without tokens; `undefined` throws `config_invalid`, and is a type error with `exactOptionalPropertyTypes`.
    */
   token?: TokenSource
   /** Default: by `url`. */
