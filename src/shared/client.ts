@@ -30,8 +30,12 @@ export function toRequest(
 /** Characters outside of ASCII are not valid in a header, and a user name would be a secret. */
 function isReferer(value: unknown): boolean {
   const isAscii = typeof value === 'string' && /^[!-~]+$/.test(value)
-  return isAscii && /^(?:https?:\/\/)?(?:\[[\da-f:.]+\]|[^/?#@:[\]]+)(?::\d+)?(?:[/?#]|$)/i.test(value)
+  const isUrl = isAscii && /^(?:https?:\/\/)?(?:\[[\da-f:.]+\]|[^/?#@:[\]]+)(?::\d+)?(?:[/?#]|$)/i.test(value)
+  return isUrl || value === VENDOR_REFERER
 }
+
+/** To this referer, `@esri/arcgis-rest-request` on Node binds the tokens of users. */
+const VENDOR_REFERER = '@esri/arcgis-rest-js'
 
 /** The rule of the option `referer`. */
 export const REFERER: Rule = /* @__PURE__ */ must(

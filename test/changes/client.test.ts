@@ -62,12 +62,15 @@ describe('options', () => {
     )
   })
 
-  it.each(['https://maps.example.com/app?a=b@c', 'http://[::1]:8080', 'maps.example.com:8443', 'http'])(
-    'referer may be %s',
-    (referer) => {
-      expect(() => createChanges({ origins: ORIGINS, referer })).not.toThrow()
-    },
-  )
+  it.each([
+    'https://maps.example.com/app?a=b@c',
+    'http://[::1]:8080',
+    'maps.example.com:8443',
+    'http',
+    '@esri/arcgis-rest-js',
+  ])('referer may be %s', (referer) => {
+    expect(() => createChanges({ origins: ORIGINS, referer })).not.toThrow()
+  })
 
   it('origins may end with a slash, have a port, and be this machine', () => {
     const origins = [
