@@ -3,7 +3,7 @@ import { transform } from 'esbuild'
 import { afterAll, expect, it } from 'vitest'
 import { createFolder } from './helpers/folder.ts'
 import { startNode } from './helpers/process.ts'
-import { blocks, blocksIn, examples, isEndless, root } from './helpers/readme.ts'
+import { blocks, blocksIn, examples, isEndless, nodeArguments, root } from './helpers/readme.ts'
 
 const folder = createFolder()
 afterAll(folder.remove)
@@ -37,8 +37,9 @@ const programs = [...blocks.filter((code) => !isTest(code)), ...examples.filter(
 // Most of them are servers, which never end. Each one has to reach its last line without an error, and is then killed.
 it.concurrent.each(programs.map(titled))('%s\n… runs', async (_, code) => {
   const { code: script } = await transform(isolate(code), { loader: 'ts', format: 'esm', target: 'node20' })
-  const run = startNode(['--input-type=module', '--eval', `${script}\nconsole.log('the last line')`], {
+  const run = startNode(nodeArguments(`${script}\nconsole.log('the last line')`), {
     SIGNATURE_KEY: 'parcels2026',
+    PASSWORD: 'pw-kim',
   })
   try {
     await run.printed(/the last line/)

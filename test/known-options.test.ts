@@ -1,5 +1,6 @@
 import type { Server } from 'node:http'
 import { closeOnSignal, createReceiver, explain, type Observer, parsePayload, sign, verify } from 'geohook'
+import { createAdmin, signIn } from 'geohook/admin'
 import { createChanges, createSnapshots } from 'geohook/changes'
 import { checkReceiver } from 'geohook/check'
 import { webhook as express } from 'geohook/express'
@@ -58,6 +59,8 @@ const bags: [string, string, (options: never) => unknown, object, object][] = [
     { url: 'http://127.0.0.1:9/', signatureKey: KEY },
   ],
   ['createChanges', 'timeout', createChanges, { timeOut: 1 }, { origins }],
+  ['createAdmin', 'product', createAdmin, { prodct: 'online' }, { url: origins[0] }],
+  ['signIn', 'username', signIn, { usernam: 'kim' }, { portal: origins[0] }],
   [
     'createRequestLog',
     'maxBytes',
@@ -124,6 +127,7 @@ describe('an environment variable that is not set', () => {
     ['createReceiver', 'signatureKey', (signatureKey) => createReceiver({ signatureKey })],
     ['createReceiver, in a list', 'signatureKey', (key) => createReceiver({ signatureKey: [KEY, key] })],
     ['createChanges', 'token', (token) => createChanges({ token, origins })],
+    ['createAdmin', 'token', (token) => createAdmin({ token, url: 'https://gis.example.com' })],
     ['createSigner', 'signatureKey', (signatureKey) => createSigner({ signatureKey })],
     ['createSqliteInbox', 'path', (path) => createSqliteInbox({ path })],
     ['createPostgresInbox', 'connectionString', (value) => createPostgresInbox({ connectionString: value })],

@@ -4,7 +4,7 @@ import { createReceiver, type ErrorCode, type ReceiverOptions, WebhookError } fr
 import { beforeAll, describe, expect, it } from 'vitest'
 import { whyNoSqlite } from './helpers/drivers.ts'
 import { type Started, startNode } from './helpers/process.ts'
-import { blocks, examples, isEndless, root } from './helpers/readme.ts'
+import { blocks, examples, isEndless, nodeArguments, root } from './helpers/readme.ts'
 
 const reference = readFileSync(`${root}docs/reference.md`, 'utf8')
 
@@ -36,13 +36,13 @@ describe('the README and the docs', () => {
   // Starts all examples before the first test, so that they run concurrently. One of them waits for retries.
   beforeAll(() => {
     runs = finiteExamples.map((code) =>
-      startNode(['--input-type=module', '--eval', toScript(code).replace('listen(4000)', 'listen()')]),
+      startNode(nodeArguments(toScript(code).replace('listen(4000)', 'listen()'))),
     )
   })
 
   it('have a working example of explain', async () => {
     const explaining = blocks.find((code) => code.includes('await explain')) ?? ''
-    const run = startNode(['--input-type=module', '--eval', explaining])
+    const run = startNode(nodeArguments(explaining))
     expect(await run.exited).toBe(0)
     expect(run.output).toBe("0\n[ 'FeaturesCreated' ]\nbody_trailing_newline\n")
   })
@@ -89,7 +89,7 @@ describe('the README and the docs', () => {
       if (error.code !== 'body_aborted')
         expect(`${error.code} ${error.status}`).toBe(`${error.code} ${Number.parseInt(status, 10)}`)
     }
-    // Codes of geohook/changes are never the outcome of a request, and are in docs/changes.md.
+    // Codes of geohook/changes and geohook/admin are never the outcome of a request, and are in docs of their own.
     const [, source = ''] = readFileSync(`${root}src/errors.ts`, 'utf8').split('type ErrorCode =')
     const codes = [...source.matchAll(/^ {2}\| '(\w+)'$/gm)].map(([, code]) => `\`${code}\``)
     expect(documented.map(([, , code]) => code).sort()).toEqual(

@@ -20,7 +20,7 @@ export interface AdminErrorDetails {
  * ```ts
  * import { AdminError, createAdmin } from 'geohook/admin'
  *
- * const admin = createAdmin({ url: 'https://gis.example.com/server', token: 'a token' })
+ * const admin = createAdmin({ url: 'https://gis.example.com/server', token: 'a-token' })
  * try {
  *   await admin.service('Parcels.FeatureServer').edit('edits', { active: true })
  * } catch (error) {

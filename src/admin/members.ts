@@ -90,9 +90,19 @@ function hideSecrets(webhook: Webhook): Webhook {
 }
 
 /**
- * Returns a webhook as it may be printed.
+ * Returns a webhook as it may be printed: without `raw`, with `***` in place of the key and of the secret parts of the
+ * payload URL.
  *
- * @param showsUrl whether the payload URL is shown whole
+ * @param showsUrl whether the payload URL is shown whole. Default false
+ *
+ * @example
+ * ```ts
+ * import { createAdmin, showWebhook } from 'geohook/admin'
+ *
+ * const admin = createAdmin({ url: 'https://gis.example.com/server', token: 'a-token' })
+ * const webhook = await admin.service('Parcels.FeatureServer').get('edits')
+ * console.log(showWebhook(webhook, true))
+ * ```
  */
 export function showWebhook({ raw: _, ...webhook }: Webhook, showsUrl = false): Json {
   const { hookUrl, key } = webhook

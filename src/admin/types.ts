@@ -180,7 +180,9 @@ export interface EditOptions {
  * something also throw `admin_unknown` (the answer was lost, and it could not be found out whether the change was made).
  */
 export interface Webhooks {
+  /** Lists them all; of a portal, page by page. */
   list(): AsyncIterable<Webhook>
+  /** Reads one webhook. */
   get(idOrName: string): Promise<Webhook>
   /**
    * Creates a webhook. Without `changeTypes`, every event triggers it. The service decides about other members left out.
@@ -197,13 +199,25 @@ export interface Webhooks {
    *   show the key and `key` is not given
    */
   edit(idOrName: string, changes: WebhookChanges, options?: EditOptions): Promise<ChangeResult>
+  /** Deletes a webhook for good. */
   delete(idOrName: string): Promise<void>
-  /** @param options the key, if the service does not show it. See {@link edit} */
+  /**
+   * Switches a webhook on. Except at a portal, this is an {@link edit}.
+   *
+   * @param options the key, if the service does not show it
+   */
   activate(idOrName: string, options?: { key?: string }): Promise<ChangeResult>
-  /** @param options the key, if the service does not show it. See {@link edit} */
+  /**
+   * Switches a webhook off. Except at a portal, this is an {@link edit}.
+   *
+   * @param options the key, if the service does not show it
+   */
   deactivate(idOrName: string, options?: { key?: string }): Promise<ChangeResult>
+  /** Deletes all webhooks of the service or portal for good. */
   deleteAll(): Promise<void>
+  /** Switches all webhooks of the service or portal on. */
   activateAll(): Promise<void>
+  /** Switches all webhooks of the service or portal off. */
   deactivateAll(): Promise<void>
   /** Lists the failed deliveries of a webhook that the service has recorded; of a portal, all of them. */
   failures(idOrName: string): Promise<Notification[]>

@@ -9,6 +9,7 @@ import {
   type ReceiverOptions,
   service,
 } from 'geohook'
+import type { AdminCode } from 'geohook/admin'
 import type { ChangesCode } from 'geohook/changes'
 import type { InboxCode } from 'geohook/inbox'
 import { KEY, payloadOf, signatureOf } from './deliver.ts'
@@ -111,7 +112,7 @@ const refused = (status: number, options: Play): Case => ({ kind: 'refused', sta
 
 /** A case for each outcome. The type enforces that every error code of a request has one. */
 export const OUTCOMES: Record<
-  Exclude<ErrorCode, ChangesCode | InboxCode | 'config_invalid'> | Outcome['kind'],
+  Exclude<ErrorCode, AdminCode | ChangesCode | InboxCode | 'config_invalid'> | Outcome['kind'],
   Case
 > = {
   handled: { kind: 'handled', status: 200, play: play({}) },

@@ -20,5 +20,12 @@ export const blocksIn = (language: string): readonly string[] =>
     .map(([, , code]) => code as string)
 /** The TypeScript code blocks. Each one is a complete program. */
 export const blocks: readonly string[] = blocksIn('ts')
+/** Arguments of Node for a program. Examples that administer services get a mock service at their addresses. */
+export const nodeArguments = (code: string): readonly string[] => [
+  ...(code.includes('geohook/admin') ? ['--import', `${root}test/helpers/example-services.mjs`] : []),
+  '--input-type=module',
+  '--eval',
+  code,
+]
 /** Doc examples that never end, such as servers. */
 export const isEndless = (code: string): boolean => /\.listen\((?!4000)|\.work\(|new Redis\(/.test(code)

@@ -50,6 +50,7 @@ it('explain is loaded only when it is called', async () => {
 
 it.each([
   ['createChanges', 'changes.js', 19.7],
+  ['createAdmin', 'admin.js', 15.5],
   ['packDelivery', 'inbox.js', 4],
   ['unpackDelivery', 'inbox.js', 4],
 ])('%s of %s is under %s KB, and needs no built-in module', async (name, file, size) => {
@@ -71,8 +72,8 @@ it.each([
   expect(gzipSync(outputFiles[0]?.contents ?? '', { level: 9 }).length).toBeLessThan(size * 1024)
 })
 
-it('geohook/changes imports no built-in modules and no packages', async () => {
-  const { externals } = await bundle('changes.js')
+it.each(['changes.js', 'admin.js'])('%s imports no built-in modules and no packages', async (file) => {
+  const { externals } = await bundle(file)
   expect(externals).toEqual([])
 })
 

@@ -1,4 +1,5 @@
 import type { ErrorCode } from 'geohook'
+import type { AdminCode } from 'geohook/admin'
 import type { ChangesCode } from 'geohook/changes'
 import type { InboxCode } from 'geohook/inbox'
 import { BYTES } from './bytes.ts'
@@ -12,7 +13,10 @@ import { UPLOADS } from './uploads.ts'
 export const CASES: readonly ContractCase[] = [...OUTCOMES, ...SIGNATURES, ...BYTES, ...UPLOADS, ...METHODS]
 
 /** Every error code of a request. A missing code is a compile error; a code without a case fails a test. */
-export const CODES: Record<Exclude<ErrorCode, ChangesCode | InboxCode | 'config_invalid'>, true> = {
+export const CODES: Record<
+  Exclude<ErrorCode, AdminCode | ChangesCode | InboxCode | 'config_invalid'>,
+  true
+> = {
   signature_missing: true,
   signature_malformed: true,
   signature_mismatch: true,
