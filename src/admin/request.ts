@@ -192,7 +192,9 @@ export class Requester {
     const reason = isLate ? `there was no response within ${this.timeout} ms` : this.hide(reasonOf(error))
     return this.error('admin_unavailable', {
       message: `${showUrl(url)} cannot be reached, or the connection ended early: ${reason}`,
-      hint: 'Check the address, the network, and the certificate if the server has a private one.',
+      hint: isLate
+        ? 'Try again, or raise the option timeout.'
+        : 'Check the address, the network, and the certificate if the server has a private one.',
     })
   }
 
@@ -223,10 +225,13 @@ export class Requester {
     if (found) return this.#toServiceError(url, found.code || (ok ? undefined : status), found.message)
     if (!ok) return this.#toServiceError(url, status, toWords(text), true)
     if (typeof answer !== 'object' || answer === null)
-      return this.#toMalformed(url, `returned no JSON, but: ${this.hide(toWords(text))}`)
+      return this.#toMalformed(
+        url,
+        `returned ${/^\s*</.test(text) ? 'an HTML page' : 'no JSON'}: ${this.hide(toWords(text))}`,
+      )
     const { success, status: outcome } = answer as Json
     if (success === false || outcome === 'failed')
-      return this.#toServiceError(url, undefined, 'no reason given')
+      return this.#toServiceError(url, undefined, 'it gives no reason')
     try {
       requireSafe(answer)
       return answer

@@ -57,9 +57,9 @@ describe('what a service answers', () => {
       undefined,
       /an error: x/,
     ],
-    ['success: false', json({ success: false }), 'admin_refused', undefined, /success: false/],
+    ['success: false', json({ success: false }), 'admin_refused', undefined, /no reason/],
     ['a login page', page('Sign in'), 'admin_malformed', undefined, /an HTML page: Sign in/],
-    ["a web adaptor's 403", page('Forbidden', 403), 'admin_forbidden', 403, /status is 403: Forbidden/],
+    ["a web adaptor's 403", page('Forbidden', 403), 'admin_forbidden', 403, /the error 403: Forbidden/],
     ['a 403 in JSON', json({ error: { code: 403, message: 'm' } }), 'admin_forbidden', 403, /m/],
     ['a 401', page('Unauthorized', 401), 'admin_unauthorized', 401, /Unauthorized/],
     ['a 404', page('Not here', 404), 'admin_not_found', 404, /Not here/],
@@ -249,7 +249,9 @@ it.each(['hidden', 'masked'] as const)('a %s key that is not given: nothing is w
     const { mock, webhooks } = await start(product, { like: { product, keys } })
     const before = mock.snapshot()
     await expect(webhooks.edit('edits', { name: 'x' })).rejects.toMatchObject({ code: 'config_invalid' })
-    await expect(webhooks.activate('edits')).rejects.toMatchObject({ code: 'config_invalid' })
+    // A portal has operations that only switch.
+    if (product === 'portal') await webhooks.activate('edits')
+    else await expect(webhooks.activate('edits')).rejects.toMatchObject({ code: 'config_invalid' })
     expect(mock.snapshot()).toEqual(before)
     const { notCompared } = await webhooks.edit('edits', { name: 'x', key: KEY })
     expect(notCompared).toContain('key')

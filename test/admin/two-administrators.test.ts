@@ -122,14 +122,9 @@ describe.each(some)('another administrator edits $member of a webhook of $produc
 })
 
 describe.each(PRODUCTS)('%s', (product) => {
-  it('an edit that changes nothing which the client compares is seen by its time, except at a portal', async () => {
-    const started = await startWith({ product, changes: { name: 'ours' } }, afterWrite)
-    const edit = started.webhooks.edit('edits', { name: 'ours' })
-    if (product === 'portal') expect((await edit).changed).toEqual(['name'])
-    else
-      expect((await errorOf(edit)).message).toMatch(
-        /somebody else changed the webhook right after this edit \(/,
-      )
+  it('an edit of somebody else that leaves everything as requested is none of our business', async () => {
+    const { webhooks } = await startWith({ product, changes: { name: 'ours' } }, afterWrite)
+    expect((await webhooks.edit('edits', { name: 'ours' })).changed).toEqual(['name'])
   })
 
   it('a webhook that is as it was seen is edited', async () => {
