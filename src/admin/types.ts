@@ -177,7 +177,8 @@ export interface EditOptions {
  * Every method throws a `WebhookError`: `admin_unauthorized`, `admin_forbidden`, `admin_not_found`, `admin_refused` (by
  * the service), `admin_unsupported` (by the product), `admin_malformed` (not an answer of such a service) or
  * `admin_unavailable`. Those that name a webhook also throw `admin_ambiguous` (several have the name). Those that change
- * something also throw `admin_unknown` (the answer was lost, and it could not be found out whether the change was made).
+ * something also throw `admin_unknown` (the answer was lost, and it could not be found out whether the change was made;
+ * or the change was accepted, but the webhook could not be read again).
  */
 export interface Webhooks {
   /** Lists them all; of a portal, page by page. */

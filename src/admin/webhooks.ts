@@ -188,6 +188,18 @@ function createWebhooks(requester: Requester, { service, path, list }: Place): W
     return found
   }
 
+  async function readChanged(webhook: Webhook): Promise<Webhook> {
+    try {
+      return await read(webhook)
+    } catch (cause) {
+      throw requester.error('admin_unknown', {
+        message: 'the service accepted the change, but did not show the result',
+        hint: `Read the webhook to see the result. ${(cause as Error).message}`,
+        cause,
+      })
+    }
+  }
+
   async function create(given: NewWebhook): Promise<ChangeResult> {
     const wanted = readChanges(given)
     const { name, hookUrl } = wanted
@@ -203,7 +215,7 @@ function createWebhooks(requester: Requester, { service, path, list }: Place): W
     await requester.change((await path()) + (isPortal ? '/createWebhook' : '/create'), form, isMade)
     const found = onlyOne(await named(name), name)
     if (isPortal && wanted.active === false) await switchPortal(found, false)
-    return toResult(requester, undefined, wanted, await read(found))
+    return toResult(requester, undefined, wanted, await readChanged(found))
   }
 
   async function edit(
@@ -236,7 +248,7 @@ function createWebhooks(requester: Requester, { service, path, list }: Place): W
       )
     const { active } = changes
     if (isPortal && active !== undefined && active !== before.active) await switchPortal(before, active)
-    return toResult(requester, before, wanted, await read(before), answer)
+    return toResult(requester, before, wanted, await readChanged(before), answer)
   }
 
   async function switchPortal(webhook: Webhook, active: boolean): Promise<void> {
