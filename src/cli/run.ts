@@ -10,10 +10,17 @@ import { createListenCommand } from './listen/listen.ts'
 import { createMockCommand } from './mock/mock.ts'
 import { CliCommand } from './options/command.ts'
 import { createReplayCommand, createSendCommand } from './send/send.ts'
-import { createEditCommand } from './service/edit.ts'
+import { createCreateCommand, createEditCommand } from './service/edit.ts'
 import { createEditFeaturesCommand } from './service/edit-features.ts'
+import { createSettingsCommand, createTakeOverCommand } from './service/settings.ts'
 import { createAdvanceCommand, createTriggerCommand } from './service/trigger.ts'
-import { createCreateCommand, createDeleteCommand, createListCommand } from './service/webhooks.ts'
+import {
+  createActivateCommand,
+  createDeactivateCommand,
+  createDeleteCommand,
+  createFailuresCommand,
+  createListCommand,
+} from './service/webhooks.ts'
 import {
   createExplainCommand,
   createKeyCommand,
@@ -81,6 +88,11 @@ export function createProgram(io: Io): Command {
     createCreateCommand(io),
     createEditCommand(io),
     createDeleteCommand(io),
+    createActivateCommand(io),
+    createDeactivateCommand(io),
+    createFailuresCommand(io),
+    createSettingsCommand(io),
+    createTakeOverCommand(io),
     createTriggerCommand(io),
     createAdvanceCommand(io),
     createEditFeaturesCommand(io),

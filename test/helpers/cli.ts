@@ -24,7 +24,7 @@ export interface RunOptions {
   stdin?: string | Uint8Array
   /** Factor for intervals and time limits. */
   pace?: number
-  /** Prints to a terminal of this width. */
+  /** Runs in a terminal of this width. */
   columns?: number | undefined
 }
 
@@ -58,7 +58,7 @@ export function startGeohook(
   const stopping = new AbortController()
   const terminal = columns === undefined ? {} : { isTTY: true, columns }
   const exited = runCli(args, {
-    stdin: Readable.from([Buffer.from(stdin)]),
+    stdin: Object.assign(Readable.from([Buffer.from(stdin)]), terminal),
     stdout: { ...terminal, write: (text) => transcript.add('stdout', text) },
     stderr: { ...terminal, write: (text) => transcript.add('stderr', text) },
     env: { PATH: process.env.PATH, ...env },

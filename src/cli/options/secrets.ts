@@ -136,7 +136,8 @@ type AddOptions = (command: CliCommand) => unknown
 
 export const addKeyOptions: AddOptions = addSecretOptions(KEY)
 export const addKeyListOptions: AddOptions = addSecretOptions(KEY_LIST)
-export const addNewKeyOptions: AddOptions = addSecretOptions(NEW_KEY)
+export const addNewKeyOptions: AddOptions = (command) =>
+  command.with(addSecretOptions(NEW_KEY)).option('--no-key', 'the webhook has no key')
 
 export const hasKeyOption = ({ key, keyEnv, keyFile }: KeyOptions): boolean =>
   (key ?? keyEnv ?? keyFile) !== undefined
@@ -155,6 +156,23 @@ export async function requireKeys(io: Io, options: KeyOptions): Promise<string[]
   const keys = await readKeys(io, options)
   if (keys.length === 0) throw missingKey()
   return keys
+}
+
+export interface NewKeyOptions extends Omit<KeyOptions, 'key'> {
+  /** False with `--no-key`. */
+  key?: string[] | false
+}
+
+/**
+ * Reads the key of a webhook. Returns undefined without an option, and an empty text with `--no-key`.
+ *
+ * @throws {CliError} exit code 2 for an invalid key
+ */
+export async function readNewKey(io: Io, { key, ...others }: NewKeyOptions): Promise<string | undefined> {
+  if (key === false && hasKeyOption(others))
+    throw usageError('--no-key and the other key options cannot be mixed')
+  const options = key ? { ...others, key } : others
+  return hasKeyOption(options) ? requireKey(io, options) : key === false ? '' : undefined
 }
 
 /** @throws {CliError} exit code 2 unless there is exactly one key, and it is valid */

@@ -5,12 +5,12 @@ import type { Io } from '../terminal/io.ts'
 
 // Parsers for Commander's `argParser`. They throw an InvalidArgumentError that does not quote the value.
 
-/** Creates a parser for a repeatable option, which adds each value to the previous ones. */
+/** Creates a parser for a repeatable option, which adds each value to the previous ones; false stands for none. */
 export const listOf =
   <T>(parse: (value: string) => T) =>
-  (value: string, previous: readonly T[] = []): T[] => [...previous, parse(value)]
+  (value: string, previous?: readonly T[] | false): T[] => [...(previous || []), parse(value)]
 
-export const collect: (value: string, previous?: readonly string[]) => string[] = listOf(String)
+export const collect: (value: string, previous?: readonly string[] | false) => string[] = listOf(String)
 
 /** Parses an integer from `min` to `max`. */
 export const wholeNumber =

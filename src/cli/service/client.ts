@@ -1,3 +1,4 @@
+import { InvalidArgumentError } from 'commander'
 import { tryJson } from '../../shared/json.ts'
 import type { Trust } from '../../shared/tls-trust.node.ts'
 import { type CliError, failure, usageError } from '../errors.ts'
@@ -28,10 +29,25 @@ export function addClientOptions(command: CliCommand): void {
     .option('--json', 'print JSON')
 }
 
-/**
- * Client for the administration of a service, and for the control API of a mock service. Responses are not redacted,
- * because `edit` sends their values back. Printing redacts them.
- */
+/** A service, written as `[folder/]<name>.<type>` on the command line. */
+export interface ServicePath {
+  folderName: string
+  serviceName: string
+  serviceType: 'FeatureServer' | 'GPServer'
+}
+
+export function servicePath(value: string): ServicePath {
+  const [, folderName = '', serviceName = '', type] =
+    /^(?:([^/]+)\/)?([^/]+)\.(FeatureServer|GPServer)$/.exec(value) ?? []
+  if (type) return { folderName, serviceName, serviceType: type as ServicePath['serviceType'] }
+  throw new InvalidArgumentError('must be written like Parcels.FeatureServer or folder/Analysis.GPServer')
+}
+
+/** Returns the folder and the name of a service for a URL. */
+export const toUrlPath = ({ folderName, serviceName }: ServicePath): string =>
+  (folderName ? [folderName, serviceName] : [serviceName]).map(encodeURIComponent).join('/')
+
+/** Client for feature services, and for the control API of a mock service. Printing redacts responses. */
 export class ServiceClient {
   readonly #target: { url: URL; token: string | undefined; trust: Trust }
 
@@ -43,7 +59,7 @@ export class ServiceClient {
     return this.#request('GET', `${path}?${new URLSearchParams({ f: 'json', ...parameters })}`)
   }
 
-  /** Posts a form to the administration, as docs/specification.md requires. Some services read the token only from it. */
+  /** Posts a form. Some services read the token only from it. */
   postForm(path: string, form: Record<string, string> = {}): Promise<ServiceResponse> {
     const { token } = this.#target
     const body = new URLSearchParams({ ...form, ...(token ? { token } : {}), f: 'json' }).toString()

@@ -10,7 +10,7 @@ import {
   toText,
 } from '../options/secrets.ts'
 import { httpUrl } from '../options/values.ts'
-import type { Io } from '../terminal/io.ts'
+import type { Io, Progress } from '../terminal/io.ts'
 import { addClientOptions, type ClientOptions, readUrl } from './client.ts'
 
 export interface AdminCliOptions extends ClientOptions {
@@ -59,7 +59,7 @@ const LIMIT = 16 * 1024 * 1024
 export async function withAdmin<Result>(
   io: Io,
   options: AdminCliOptions,
-  call: (admin: Admin) => Promise<Result>,
+  call: (admin: Admin, progress: Progress) => Promise<Result>,
 ): Promise<Result> {
   const { product, portal, referer, showUrls } = options
   if (showUrls && io.host.stdout.isTTY !== true)
@@ -70,11 +70,12 @@ export async function withAdmin<Result>(
   const { createAdmin, signIn } = await import('../../admin/index.ts')
   try {
     const credentials = await readCredentials(io, options, url)
-    return await io.withProgress(`asking ${url.origin}`, async () => {
+    return await io.withProgress(`asking ${url.origin}`, async (progress) => {
       const token = credentials ? await signIn({ ...credentials, fetch }) : given
       const places = { url: url.href, portal: portal?.href }
       return call(
         createAdmin({ ...places, product, referer, fetch, ...(token === undefined ? {} : { token }) }),
+        progress,
       )
     })
   } catch (error) {
@@ -106,14 +107,19 @@ async function readCredentials(
 
 /** @param failure why the last request got no response */
 function toAdminError(error: unknown, failure: CliError | undefined): CliError {
-  const { code, message, serviceCode } = error as Partial<AdminError>
+  const { code = '', message = '', serviceCode, different = [] } = error as Partial<AdminError>
   if (code === 'admin_unavailable' && serviceCode === undefined && failure) return failure
   const converted = toCliError(error)
-  const hint = HINTS.get(code ?? '')
-  return hint === undefined || message === undefined
-    ? converted
-    : new CliError(converted.exitCode, converted.code, message, hint)
+  const values = different.map(
+    ({ member, requested, stored }) => `${member}: requested ${requested}, stored ${stored}. `,
+  )
+  const isKeyMissing = message.startsWith('edit: key is missing')
+  const hint = (isKeyMissing ? GIVE_KEY : HINTS.get(code)) ?? converted.hint
+  return new CliError(converted.exitCode, converted.code, converted.message, values.join('') + hint)
 }
+
+const GIVE_KEY =
+  'Give the current or a new key with --key-file or --key-env, or --no-key if the webhook has none.'
 
 const HINTS: ReadonlyMap<string, string> = new Map([
   [

@@ -6,16 +6,18 @@ import { EXIT, toCliError, usageError } from '../errors.ts'
 import { readJson, toRecord } from '../io/files.ts'
 import { CliCommand } from '../options/command.ts'
 import { collect, commaList, wholeNumber } from '../options/values.ts'
-import type { Io } from '../terminal/io.ts'
+import { type Io, toPrintable } from '../terminal/io.ts'
 import {
   addClientOptions,
   type ClientOptions,
   notAService,
   type ServiceClient,
+  type ServicePath,
   type ServiceResponse,
+  servicePath,
+  toUrlPath,
   withClient,
 } from './client.ts'
-import { type ServicePath, servicePath, toPrintable, toUrlPath } from './webhooks.ts'
 
 interface Options extends ClientOptions {
   layer: number

@@ -1,210 +1,180 @@
-import type { Command } from 'commander'
-import { failure, toCliError, usageError } from '../errors.ts'
+import { type Command, InvalidArgumentError } from 'commander'
+import type {
+  ChangeResult,
+  Deactivation,
+  Member,
+  NewWebhook,
+  Webhook,
+  WebhookChanges,
+} from '../../admin/index.ts'
+import { type Json, tryJson } from '../../shared/json.ts'
+import { usageError } from '../errors.ts'
 import { toRecord } from '../io/files.ts'
 import { CliCommand } from '../options/command.ts'
+import { addNewKeyOptions, type NewKeyOptions, readNewKey } from '../options/secrets.ts'
 import { collect, httpUrl } from '../options/values.ts'
-import type { Io } from '../terminal/io.ts'
-import { notAService, type ServiceClient, type ServiceResponse, withClient } from './client.ts'
-import {
-  addWebhookOptions,
-  findWebhook,
-  isHiddenKey,
-  listWebhooks,
-  readWebhookOptions,
-  redactKeys,
-  type ServicePath,
-  servicePath,
-  toPrintable,
-  type WebhookOptions,
-  webhooksPath,
-} from './webhooks.ts'
+import { type Io, toPrintable } from '../terminal/io.ts'
+import { type AdminCliOptions, addAdminOptions, withAdmin } from './connect.ts'
+import { place, toShown, toText, webhooksOf } from './webhooks.ts'
+
+interface WebhookOptions extends AdminCliOptions, NewKeyOptions {
+  name?: string
+  hookUrl?: string
+  changeTypes?: string[]
+  active?: 'true' | 'false'
+  contentType?: string
+  payloadFormat?: string
+  schedule?: string
+  deactivation?: Deactivation
+  properties?: string
+}
+
+/** Returns the URL as it was written, because services compare and store it like that. */
+function payloadUrl(value: string): string {
+  httpUrl(value)
+  return value
+}
+
+/** @throws {CliError} exit code 2 */
+function readObject(option: string, text: string | undefined): Json | undefined {
+  const object = text === undefined ? undefined : toRecord(tryJson(text))
+  if (text === undefined || object) return object
+  throw usageError(`${option} must be a JSON object`, 'For example \'{"state":"enabled"}\'.')
+}
+
+function deactivationPolicy(value: string): Deactivation {
+  const [, failures, days] = /^(\d{1,6})\/(\d{1,6})$/.exec(value) ?? []
+  if (failures !== undefined) return { numberOfFailures: Number(failures), daysInPast: Number(days) }
+  throw new InvalidArgumentError('must be failures/days, for example 5/5')
+}
+
+function addWebhookOptions(command: CliCommand): void {
+  const contentTypes = ['application/json', 'application/x-www-form-urlencoded']
+  command
+    .choice('--active <boolean>', 'whether events trigger it', ['true', 'false'])
+    .choice('--content-type <type>', 'content type of its deliveries', contentTypes)
+    .choice('--payload-format <name>', 'format of its payloads; pjson is indented JSON', ['json', 'pjson'])
+    .option('--schedule <json>', 'schedule as a JSON object, or some of its members')
+    .option(
+      '--deactivation <failures/days>',
+      'portal: switch it off after this number of failures in these days',
+      deactivationPolicy,
+    )
+    .option('--properties <json>', 'portal: other settings as a JSON object')
+    .with(addNewKeyOptions)
+    .with(addAdminOptions)
+}
+
+/** Converts the given options to members of a webhook. @throws {CliError} exit code 2 if one is invalid */
+async function readChanges(io: Io, options: WebhookOptions): Promise<WebhookChanges> {
+  const { name, hookUrl, changeTypes, active, contentType, payloadFormat } = options
+  const changes = {
+    name,
+    hookUrl,
+    changeTypes: changeTypes?.flatMap((names) => names.split(',')),
+    active: active && active === 'true',
+    contentType,
+    payloadFormat,
+    schedule: readObject('--schedule', options.schedule),
+    deactivation: options.deactivation,
+    properties: readObject('--properties', options.properties),
+    key: await readNewKey(io, options),
+  }
+  return Object.fromEntries(Object.entries(changes).filter(([, value]) => value !== undefined))
+}
+
+export function createCreateCommand(io: Io): Command {
+  return new CliCommand('create')
+    .summary('create a webhook')
+    .description(
+      'Creates a webhook. Without --change-types, every event triggers it. ' +
+        'Its key comes only from a key option, not from SIGNATURE_KEY.',
+    )
+    .argument('<service>', 'for example Parcels.FeatureServer, or portal', place)
+    .requiredOption('--name <text>', 'name of the webhook, unique within the service')
+    .requiredOption('--hook-url <url>', 'payload URL', payloadUrl)
+    .option(
+      '--change-types <names>',
+      'change types that trigger it, separated by commas (default: *)',
+      collect,
+    )
+    .with(addWebhookOptions)
+    .examples(
+      'geohook create Parcels.FeatureServer --name edits --hook-url http://127.0.0.1:3000/ --key-file key.txt',
+      'geohook create Analysis.GPServer --name jobs --hook-url http://127.0.0.1:3000/jobs',
+    )
+    .action(async (service: string, options: WebhookOptions) => {
+      const webhook = (await readChanges(io, options)) as NewWebhook
+      const result = await withAdmin(io, options, (admin) => webhooksOf(admin, service).create(webhook))
+      await printChange(io, 'created', result, options)
+    })
+}
 
 export function createEditCommand(io: Io): Command {
   return new CliCommand('edit')
     .summary('change a webhook')
     .description(
-      'Changes a webhook, and prints what changed. Also sends the current values of members that you do not give, ' +
+      'Changes a webhook, and prints its members. Also sends the current values of members that you do not give, ' +
         'because some services reset them. Only a key option changes the key, not SIGNATURE_KEY.',
     )
-    .argument('<service>', 'for example Parcels.FeatureServer', servicePath)
+    .argument('<service>', 'for example Parcels.FeatureServer, or portal', place)
     .argument('<webhook>', 'id or name of the webhook')
     .option('--name <text>', 'new name')
-    .option('--hook-url <url>', 'new payload URL', httpUrl)
+    .option('--hook-url <url>', 'new payload URL', payloadUrl)
     .option('--change-types <names>', 'new change types that trigger it, separated by commas', collect)
     .with(addWebhookOptions)
     .examples(
       "geohook edit Parcels.FeatureServer 'parcel edits' --hook-url http://127.0.0.1:3000/v2",
       "geohook edit Parcels.FeatureServer 'parcel edits' --key-file new-key.txt",
     )
-    .action(async (service: ServicePath, idOrName: string, options: WebhookOptions) => {
-      const changes = await readWebhookOptions(io, options)
+    .action(async (service: string, idOrName: string, options: WebhookOptions) => {
+      const changes = await readChanges(io, options)
       if (Object.keys(changes).length === 0)
         throw usageError(
           'there is nothing to change',
           'Give --name, --hook-url, --key-file or another option.',
         )
-      const edited = await withClient(io, options, (client) => edit(io, client, service, idOrName, changes))
-      const namesOf = (wanted: State): string[] =>
-        [...edited.states].flatMap(([name, state]) => (state === wanted ? [name] : []))
-      const different = namesOf('different')
-      const report = { changed: namesOf('changed'), different, unknown: namesOf('unknown') }
-      io.printResult({ ...redactKeys(edited.after), edit: report }, () => printEdited(io, edited))
-      if (different.length > 0)
-        throw failure(
-          'edit_differs',
-          `the webhook is not as requested: ${different.join(', ')}`,
-          'The service may ignore or adjust these members, or another client edited the webhook at the same time.',
-        )
+      const [before, result] = await withAdmin(io, options, async (admin) => {
+        const webhooks = webhooksOf(admin, service)
+        const seen = await webhooks.get(idOrName)
+        return [seen, await webhooks.edit(seen.id, changes, { seen })] as const
+      })
+      await printChange(io, 'edited', result, options, before)
     })
 }
 
-/** The members that an edit can set (docs/specification.md, "Edit a webhook"). */
-const PARAMETERS = [
+const MEMBERS: readonly Member[] = [
   'name',
   'hookUrl',
   'changeTypes',
   'active',
   'contentType',
   'payloadFormat',
-  'scheduleInfo',
-  'signatureKey',
+  'schedule',
+  'deactivation',
+  'properties',
+  'key',
 ]
 
-/** Members to ignore: every edit changes them, or they describe the response. */
-const IGNORED: ReadonlySet<string> = new Set(['modified', 'modifiedId', 'status', 'success'])
-
-/** `different`: not as requested, or changed although no change was requested. `unknown`: not shown by the service. */
-type State = 'unchanged' | 'changed' | 'different' | 'unknown'
-
-interface Edited {
-  before: ServiceResponse
-  after: ServiceResponse
-  states: ReadonlyMap<string, State>
-}
-
-/** Sends every member that the service shows, because a service may reset those that an edit omits. */
-async function edit(
+/** @param before the webhook before an edit */
+async function printChange(
   io: Io,
-  client: ServiceClient,
-  service: ServicePath,
-  idOrName: string,
-  changes: Record<string, string>,
-): Promise<Edited> {
-  const { id } = findWebhook(await listWebhooks(io, client, service), idOrName)
-  const path = `${webhooksPath(service)}/${encodeURIComponent(id)}`
-  const before = await read(client, path, id)
-  requireShown(before, service, changes)
-  const wanted = merge(before, changes)
-  const form = Object.entries(wanted).map(([name, value]) => [name, toParameter(value)])
-  await client.postForm(`${path}/edit`, Object.fromEntries(form))
-  const after = await read(client, path, id).catch((error: unknown) => {
-    const message = `the service accepted the edit, but did not show the result: ${toCliError(error).message}`
-    throw failure('edit_unverified', message, '"geohook list" shows the webhooks.')
+  verb: string,
+  { webhook, ...result }: ChangeResult,
+  options: AdminCliOptions,
+  before?: Webhook,
+): Promise<void> {
+  const [after = {}, old] = await toShown(io, before ? [webhook, before] : [webhook], options)
+  io.printResult({ webhook: after, ...result }, () => {
+    io.print(`${io.colours.green(verb)} ${toPrintable(webhook.name)} (${toPrintable(webhook.id)})`)
+    for (const member of MEMBERS.filter((name) => name in after)) {
+      const value = after[member] === undefined ? 'not shown by the service' : toText(after[member])
+      const adjusted = result.adjusted.find((difference) => difference.member === member)
+      const notes = [
+        ...(old && result.changed.includes(member) ? [`was ${toText(old[member])}`] : []),
+        ...(adjusted ? [`requested ${toPrintable(adjusted.requested)}`] : []),
+      ]
+      io.print(`  ${member.padEnd(13)} ${value}${notes.length > 0 ? ` (${notes.join('; ')})` : ''}`)
+    }
   })
-  const names = new Set([...PARAMETERS, ...Object.keys(before), ...Object.keys(after)])
-  // Geoprocessing webhooks have no schedule.
-  if (service.serviceType === 'GPServer' && !('scheduleInfo' in changes)) names.delete('scheduleInfo')
-  const states = new Map<string, State>()
-  for (const name of names) {
-    const given = name in changes ? wanted[name] : undefined
-    if (!IGNORED.has(name)) states.set(name, compare(name, before[name], after[name], given))
-  }
-  return { before, after, states }
-}
-
-/** Reads a webhook. Some services write booleans as text or as numbers. @throws {CliError} exit code 1 */
-async function read(client: ServiceClient, path: string, id: string): Promise<ServiceResponse> {
-  const webhook = await client.get(path)
-  if (webhook.id !== id) throw notAService(`the response to ${path} is not the webhook ${id}`)
-  const active = toParameter(webhook.active).toLowerCase()
-  return /^(true|false|1|0)$/.test(active) ? { ...webhook, active: /^(true|1)$/.test(active) } : webhook
-}
-
-function compare(name: string, before: unknown, after: unknown, given: unknown): State {
-  const isSame = covers(before, after) && covers(after, before)
-  if (!PARAMETERS.includes(name)) return isSame ? 'unchanged' : 'changed'
-  if (!isShown(name, after)) return 'unknown'
-  if (given !== undefined && !covers(given, after)) return 'different'
-  if (isSame) return 'unchanged'
-  if (given !== undefined) return 'changed'
-  return isShown(name, before) ? 'different' : 'unknown'
-}
-
-const isShown = (name: string, value: unknown): boolean =>
-  name === 'signatureKey' ? !isHiddenKey(value) : value !== undefined && value !== null
-
-/** @throws {CliError} exit code 1 if the edit could erase a required member or the key */
-function requireShown(
-  webhook: ServiceResponse,
-  { serviceType }: ServicePath,
-  changes: Record<string, string>,
-): void {
-  const hidden = Object.keys(REQUIRED).filter((name) => !(name in changes) && !isShown(name, webhook[name]))
-  // Geoprocessing webhooks may have no change types.
-  const names = hidden.filter((name) => name !== 'changeTypes' || serviceType === 'FeatureServer')
-  if (names.length === 0) return
-  throw failure(
-    'member_hidden',
-    `the service does not show ${names.join(', ')}, which the edit could erase`,
-    `Give the current or a new value with ${names.map((name) => REQUIRED[name]).join(', ')}.`,
-  )
-}
-
-/** The members that every edit sends, with the options that set them. */
-const REQUIRED: Readonly<Record<string, string>> = {
-  name: '--name',
-  hookUrl: '--hook-url',
-  changeTypes: '--change-types',
-  signatureKey: '--key-file',
-}
-
-/** Merges the changes into the members that the service shows. A schedule keeps the members that are not given. */
-function merge(webhook: ServiceResponse, changes: Record<string, string>): ServiceResponse {
-  const kept = PARAMETERS.filter((name) => isShown(name, webhook[name]) && !isEmpty(webhook[name]))
-  const wanted: ServiceResponse = Object.fromEntries(kept.map((name) => [name, webhook[name]]))
-  for (const [name, text] of Object.entries(changes)) {
-    if (name === 'changeTypes') wanted[name] = JSON.parse(text)
-    else if (name === 'scheduleInfo') wanted[name] = { ...toRecord(wanted[name]), ...JSON.parse(text) }
-    else wanted[name] = text
-  }
-  return wanted
-}
-
-const isEmpty = (value: unknown): boolean => value === '' || toParameter(value) === '{}'
-
-const toParameter = (value: unknown): string =>
-  typeof value === 'object' ? JSON.stringify(value) : String(value)
-
-/** Returns true if `actual` has everything that `wanted` has. The order of a list does not matter. */
-function covers(wanted: unknown, actual: unknown): boolean {
-  const members = toRecord(wanted)
-  if (members)
-    return Object.entries(members).every(([name, value]) => covers(value, toRecord(actual)?.[name]))
-  return toComparable(wanted) === toComparable(actual)
-}
-
-const toComparable = (value: unknown): string =>
-  Array.isArray(value) ? JSON.stringify(value.map(toParameter).sort()) : toParameter(value)
-
-function printEdited(io: Io, { before, after, states }: Edited): void {
-  io.print(`${io.colours.green('edited')} ${toPrintable(after.name)} (${toPrintable(after.id)})`)
-  const [old, now] = [redactKeys(before), redactKeys(after)]
-  for (const [name, state] of states) {
-    if (state === 'unchanged' && !PARAMETERS.includes(name)) continue
-    const isKey = name === 'signatureKey'
-    const text = isKey ? toKeyText(state, after[name]) : toText(state, old[name], now[name])
-    io.print(`  ${toPrintable(isKey ? 'key' : name).padEnd(13)} ${text}`)
-  }
-}
-
-function toText(state: State, before: unknown, after: unknown): string {
-  if (state === 'unknown') return 'not shown by the service'
-  const different = state === 'different' ? '; not as requested' : ''
-  return toPrintable(after) + (state === 'unchanged' ? '' : ` (was ${toPrintable(before)}${different})`)
-}
-
-function toKeyText(state: State, key: unknown): string {
-  if (state === 'unknown') return 'not shown by the service'
-  if (state === 'different') return key === '' ? 'erased by the service' : 'not as requested'
-  return key === '' ? 'none' : state
 }

@@ -1,251 +1,232 @@
-import { type Command, InvalidArgumentError } from 'commander'
-import { tryJson } from '../../shared/json.ts'
-import { HIDDEN, isSecretMember } from '../../shared/redact.ts'
+import type { Command } from 'commander'
+import type { Admin, Webhook, Webhooks } from '../../admin/index.ts'
+import type { Json } from '../../shared/json.ts'
 import { count } from '../../shared/words.ts'
-import { CliError, failure, usageError } from '../errors.ts'
-import { toRecord } from '../io/files.ts'
+import { failure, usageError } from '../errors.ts'
 import { CliCommand } from '../options/command.ts'
-import { addNewKeyOptions, hasKeyOption, type KeyOptions, requireKey } from '../options/secrets.ts'
-import { collect, httpUrl } from '../options/values.ts'
-import { type Io, printable } from '../terminal/io.ts'
-import {
-  addClientOptions,
-  type ClientOptions,
-  notAService,
-  type ServiceClient,
-  type ServiceResponse,
-  withClient,
-} from './client.ts'
+import { addNewKeyOptions, type NewKeyOptions, readNewKey } from '../options/secrets.ts'
+import { type Io, type Progress, toPrintable } from '../terminal/io.ts'
+import { servicePath } from './client.ts'
+import { type AdminCliOptions, addAdminOptions, withAdmin } from './connect.ts'
 
-/** A service, written as `[folder/]<name>.<type>` on the command line. */
-export interface ServicePath {
-  folderName: string
-  serviceName: string
-  serviceType: 'FeatureServer' | 'GPServer'
+/** Parses the argument that says whose webhooks are meant: the name of a service, or `portal`. */
+export function place(value: string): string {
+  if (value !== 'portal') servicePath(value)
+  return value
 }
 
-export function servicePath(value: string): ServicePath {
-  const [, folderName = '', serviceName = '', type] =
-    /^(?:([^/]+)\/)?([^/]+)\.(FeatureServer|GPServer)$/.exec(value) ?? []
-  if (type) return { folderName, serviceName, serviceType: type as ServicePath['serviceType'] }
-  throw new InvalidArgumentError('must be written like Parcels.FeatureServer or folder/Analysis.GPServer')
-}
+export const webhooksOf = (admin: Admin, name: string): Webhooks =>
+  name === 'portal' ? admin.portal() : admin.service(name)
 
-/** Returns the folder and the name of a service for a URL. */
-export const toUrlPath = ({ folderName, serviceName }: ServicePath): string =>
-  (folderName ? [folderName, serviceName] : [serviceName]).map(encodeURIComponent).join('/')
-
-/** Returns the URL path of a service's webhooks (docs/specification.md, "Endpoints"). */
-export const webhooksPath = (service: ServicePath): string =>
-  `/services/${toUrlPath(service)}.${service.serviceType}/webhooks`
-
-/** A webhook in a service's list. The members below are validated; all others are passed through. */
-export interface ListedWebhook extends ServiceResponse {
-  id: string
-  name: string
-  hookUrl: string
-  changeTypes: string[]
-}
-
-export async function listWebhooks(
+/** Returns webhooks as they may be printed. From then on, all output hides their keys. */
+export async function toShown(
   io: Io,
-  client: ServiceClient,
-  service?: ServicePath,
-): Promise<ListedWebhook[]> {
-  const { webhooks } = await client.get(service ? webhooksPath(service) : '/services/webhooks')
-  if (!Array.isArray(webhooks)) throw notAService('the response has no webhooks')
-  return webhooks.flatMap((value) => {
-    const webhook = toRecord(value)
-    if (typeof webhook?.id !== 'string') return []
-    const { id, name, hookUrl, changeTypes, signatureKey } = webhook
-    if (!isHiddenKey(signatureKey)) io.keepSecret(String(signatureKey))
-    return {
-      ...webhook,
-      id,
-      name: typeof name === 'string' ? name : '',
-      hookUrl: typeof hookUrl === 'string' ? hookUrl : '',
-      changeTypes: Array.isArray(changeTypes) ? changeTypes.filter((type) => typeof type === 'string') : [],
-    }
+  webhooks: readonly Webhook[],
+  { showUrls }: AdminCliOptions,
+): Promise<Json[]> {
+  const { showWebhook } = await import('../../admin/index.ts')
+  return webhooks.map((webhook) => {
+    if (webhook.key) io.keepSecret(webhook.key)
+    return showWebhook(webhook, showUrls)
   })
 }
 
-/** Finds a webhook by its id or, if no id matches, by its name. @throws {CliError} exit code 1 */
-export function findWebhook(webhooks: readonly ListedWebhook[], idOrName: string): ListedWebhook {
-  const withId = webhooks.filter(({ id }) => id === idOrName)
-  const [found, ...others] =
-    withId.length > 0 ? withId.slice(0, 1) : webhooks.filter(({ name }) => name === idOrName)
-  if (!found)
-    throw failure('not_found', `webhook ${idOrName} not found`, '"geohook list" shows the webhooks.')
-  if (others.length === 0) return found
-  const ids = [found, ...others].map(({ id }) => id)
-  throw failure('ambiguous', `${ids.length} webhooks are named ${idOrName}`, `Give an id: ${ids.join(', ')}.`)
-}
+/** Formats the value of a member. */
+export const toText = (value: unknown): string =>
+  value === undefined ? 'not shown' : value === '' ? 'none' : toPrintable(value)
 
-/** Replaces keys and other secrets at any depth of a response with `***`. */
-export const redactKeys = (response: ServiceResponse): ServiceResponse =>
-  JSON.parse(JSON.stringify(response, (name, value) => (isSecretMember(name) && value ? HIDDEN : value)))
-
-/** Masks in place of a value, such as `****1f2e`, `s3c…1f2e`, `<hidden>` or `xxxxxxxx`. */
-const MASK = /^[^\p{L}\p{N}]+$|\*{3}|[•●]{2}|…|\.{3}|^<.*>$|^\[.*\]$|^(.)\1{3,}$/u
-const MASK_WORD = /^(?:hidden|masked|redacted|removed|protected|confidential|secret|null|none|undefined)$/i
-
-/**
- * Returns true if a service does not show a webhook's key: the member is missing, or is a mask. An empty key counts as
- * shown, because it means that the webhook has no key.
- */
-export const isHiddenKey = (key: unknown): boolean =>
-  typeof key !== 'string' || MASK.test(key) || MASK_WORD.test(key)
-
-const describeKey = (key: unknown, set: string): string =>
-  key === '' ? 'none' : isHiddenKey(key) ? 'not shown' : set
-
-export function toPrintable(value: unknown): string {
-  if (Array.isArray(value)) return value.map(toPrintable).join(',')
-  return printable(typeof value === 'object' && value !== null ? JSON.stringify(value) : String(value ?? ''))
+async function toList(webhooks: AsyncIterable<Webhook>): Promise<Webhook[]> {
+  const list: Webhook[] = []
+  for await (const webhook of webhooks) list.push(webhook)
+  return list
 }
 
 const COLUMNS = ['service', 'id', 'name', 'change types', 'active', 'key', 'hookUrl']
 
-function toRow({ folderName, serviceName, serviceType, ...webhook }: ListedWebhook): string[] {
-  const { id, name, changeTypes, active, signatureKey, hookUrl } = webhook
-  const service = `${folderName ? `${folderName}/` : ''}${serviceName}.${serviceType}`
-  const isActive = typeof active === 'boolean' ? (active ? 'yes' : 'no') : 'not shown'
-  const key = describeKey(signatureKey, HIDDEN)
-  return [service, id, name, changeTypes, isActive, key, hookUrl].map(toPrintable)
+function toRow({ service, id, name, changeTypes, active, key, hookUrl }: Json): string[] {
+  const isActive = active === undefined ? active : active ? 'yes' : 'no'
+  const start = [service || 'portal', id, name].map(toPrintable)
+  return [...start, ...[changeTypes, isActive, key, hookUrl].map(toText)]
+}
+
+interface ListOptions extends AdminCliOptions {
+  allServers?: true
+  owner?: string
 }
 
 export function createListCommand(io: Io): Command {
   return new CliCommand('list')
     .summary('list the webhooks of a service, or of all services')
-    .description('Lists webhooks. Keys are shown as ***.')
-    .argument('[service]', 'for example Parcels.FeatureServer or folder/Analysis.GPServer', servicePath)
-    .with(addClientOptions)
-    .examples('geohook list', 'geohook list Parcels.FeatureServer --json')
-    .action(async (service: ServicePath | undefined, options: ClientOptions) => {
-      const webhooks = await withClient(io, options, (client) => listWebhooks(io, client, service))
-      io.printResult(redactKeys({ webhooks }), () => {
-        if (webhooks.length === 0) io.print('there are no webhooks')
-        else io.printTable(COLUMNS, webhooks.map(toRow))
-      })
-    })
-}
-
-export interface WebhookOptions extends ClientOptions, KeyOptions {
-  name?: string
-  hookUrl?: URL
-  changeTypes?: string[]
-  active?: 'true' | 'false'
-  contentType?: string
-  payloadFormat?: string
-  schedule?: string
-}
-
-export function addWebhookOptions(command: CliCommand): void {
-  const contentTypes = ['application/json', 'application/x-www-form-urlencoded']
-  command
-    .choice('--active <boolean>', 'whether events trigger it', ['true', 'false'])
-    .choice('--content-type <type>', 'content type of its deliveries', contentTypes)
-    .choice('--payload-format <name>', 'format of its payloads; pjson is indented JSON', ['json', 'pjson'])
-    .option('--schedule <json>', 'scheduleInfo as a JSON object, or some of its members')
-    .with(addNewKeyOptions)
-    .with(addClientOptions)
-}
-
-/** Converts the given options to the form parameters of a service. @throws {CliError} exit code 2 if one is invalid */
-export async function readWebhookOptions(io: Io, options: WebhookOptions): Promise<Record<string, string>> {
-  const { name, hookUrl, changeTypes, active, contentType, payloadFormat, schedule } = options
-  if (schedule !== undefined && !toRecord(tryJson(schedule)))
-    throw usageError(
-      '--schedule must be a JSON object',
-      `For example '{"recurrenceInfo":{"interval":30,"frequency":"second"}}'.`,
-    )
-  const parameters = {
-    name,
-    hookUrl: hookUrl?.href,
-    changeTypes: changeTypes && JSON.stringify(changeTypes.flatMap((names) => names.split(','))),
-    active,
-    contentType,
-    payloadFormat,
-    scheduleInfo: schedule,
-    signatureKey: hasKeyOption(options) ? await requireKey(io, options) : undefined,
-  }
-  return Object.fromEntries(
-    Object.entries(parameters).filter((entry): entry is [string, string] => entry[1] !== undefined),
-  )
-}
-
-export function createCreateCommand(io: Io): Command {
-  return new CliCommand('create')
-    .summary('create a webhook')
     .description(
-      'Creates a webhook on a service. Without --change-types, every event triggers it. ' +
-        'Its key comes only from a key option, not from SIGNATURE_KEY.',
+      'Lists webhooks: of a service, or of the whole site, organization or portal. Keys and the secret parts of ' +
+        'payload URLs are shown as ***.',
     )
-    .argument('<service>', 'for example Parcels.FeatureServer', servicePath)
-    .requiredOption('--name <text>', 'name of the webhook, unique within the service')
-    .requiredOption('--hook-url <url>', 'payload URL', httpUrl)
+    .argument('[service]', 'for example Parcels.FeatureServer or folder/Analysis.GPServer, or portal', place)
     .option(
-      '--change-types <names>',
-      'change types that trigger it, separated by commas (default: *)',
-      collect,
+      '--all-servers',
+      'list the webhooks of the services of all servers of the portal (from version 11.3)',
     )
-    .with(addWebhookOptions)
-    .examples(
-      'geohook create Parcels.FeatureServer --name edits --hook-url http://127.0.0.1:3000/ --key-file key.txt',
-      'geohook create Analysis.GPServer --name jobs --hook-url http://127.0.0.1:3000/jobs',
-    )
-    .action(async (service: ServicePath, options: WebhookOptions) => {
-      const parameters = await readWebhookOptions(io, options)
-      const created = await withClient(io, options, (client) =>
-        client.postForm(`${webhooksPath(service)}/create`, parameters),
-      )
-      const { id, name, hookUrl, changeTypes, active, signatureKey } = created
-      io.printResult(redactKeys(created), () => {
-        io.print(`${io.colours.green('created')} ${toPrintable(name)} (${toPrintable(id)})`)
-        io.print(`  hookUrl      ${toPrintable(hookUrl)}`)
-        io.print(`  changeTypes  ${toPrintable(changeTypes)}`)
-        io.print(`  active       ${toPrintable(active)}`)
-        io.print(`  key          ${describeKey(signatureKey, 'set')}`)
+    .option('--owner <user>', 'with --all-servers, or for ArcGIS Online: list only the webhooks of this user')
+    .with(addAdminOptions)
+    .examples('geohook list', 'geohook list Parcels.FeatureServer --json')
+    .action(async (service: string | undefined, options: ListOptions) => {
+      const { allServers, owner } = options
+      if (service !== undefined && (allServers || owner !== undefined))
+        throw usageError('--all-servers and --owner cannot be used with a service')
+      const ofOwner = owner === undefined ? {} : { owner }
+      const webhooks = await withAdmin(io, options, (admin) => {
+        if (service !== undefined) return toList(webhooksOf(admin, service).list())
+        return toList(allServers ? admin.listServices(ofOwner) : admin.list(ofOwner))
+      })
+      const shown = await toShown(io, webhooks, options)
+      io.printResult({ webhooks: shown }, () => {
+        if (shown.length === 0) io.print('there are no webhooks')
+        else io.printTable(COLUMNS, shown.map(toRow))
       })
     })
 }
 
-export function createDeleteCommand(io: Io): Command {
-  return new CliCommand('delete')
-    .summary('delete webhooks')
-    .description('Deletes webhooks permanently. If one of them does not exist, none is deleted.')
-    .argument('<service>', 'for example Parcels.FeatureServer', servicePath)
+interface ManyOptions extends AdminCliOptions, NewKeyOptions {
+  all?: true
+  yes?: true
+}
+
+/** What a command does with one webhook, and with all. */
+interface Change {
+  one(webhooks: Webhooks, webhook: Webhook, key: string | undefined): Promise<unknown>
+  all(webhooks: Webhooks): Promise<void>
+}
+
+/** Creates a command that changes several webhooks. It finds all of them before it changes one. */
+function createManyCommand(io: Io, name: string, { one, all: changeAll }: Change): CliCommand {
+  const participle = name === 'delete' ? 'deleted' : `${name}d`
+  return new CliCommand(name)
+    .summary(`${name} webhooks`)
+    .argument('<service>', 'for example Parcels.FeatureServer, or portal', place)
     .argument('[webhooks...]', 'ids or names of the webhooks')
-    .option('--all', 'delete all webhooks of the service')
-    .with(addClientOptions)
+    .option('--all', `${name} all webhooks of the service`)
+    .with(addAdminOptions)
+    .action(async (service: string, names: string[], options: ManyOptions) => {
+      const { all, yes } = options
+      if (all ? names.length > 0 : names.length === 0)
+        throw usageError(`give either the webhooks to ${name} or --all`, '"geohook list" shows the webhooks.')
+      const asks = name === 'delete' && all && !yes
+      if (asks && (io.json || !io.host.stdin.isTTY))
+        throw usageError('--all deletes every webhook of the service', 'Confirm it with --yes.')
+      const key = await readNewKey(io, options)
+      if (key !== undefined && names.length !== 1)
+        throw usageError('a key belongs to one webhook', 'Give one webhook, or no key.')
+      const done: Webhook[] = []
+
+      async function change(admin: Admin, progress: Progress): Promise<void> {
+        const webhooks = webhooksOf(admin, service)
+        if (!all) {
+          const found = new Map<string, Webhook>()
+          for (const idOrName of names) {
+            const webhook = await webhooks.get(idOrName)
+            found.set(webhook.id, webhook)
+          }
+          for (const webhook of found.values()) {
+            await one(webhooks, webhook, key)
+            done.push(webhook)
+          }
+          return
+        }
+        const found = await toList(webhooks.list())
+        progress.stop()
+        if (asks && found.length > 0)
+          await confirm(io, `Delete ${count(found.length, 'webhook')} of ${service}?`)
+        if (found.length > 0) await changeAll(webhooks)
+        done.push(...found)
+      }
+
+      function print(): void {
+        if (io.json) {
+          io.printJson({ [participle]: done.map(({ id }) => id) })
+          return
+        }
+        for (const webhook of done)
+          io.print(
+            `${io.colours.green(participle)} ${toPrintable(webhook.name)} (${toPrintable(webhook.id)})`,
+          )
+        if (all) io.print(count(done.length, 'webhook'))
+      }
+
+      await withAdmin(io, options, change).catch((error: unknown) => {
+        if (done.length > 0) print()
+        throw error
+      })
+      print()
+    })
+}
+
+/** Asks on the terminal. @throws {CliError} exit code 1 unless the answer is yes */
+async function confirm({ host }: Io, question: string): Promise<void> {
+  host.stderr.write(`${toPrintable(question)} [y/N] `)
+  let answer = ''
+  for await (const chunk of host.stdin) {
+    answer += Buffer.from(chunk).toString()
+    if (answer.includes('\n')) break
+  }
+  if (!/^y(es)?\s*$/i.test(answer)) throw failure('not_confirmed', 'nothing was deleted')
+}
+
+export const createDeleteCommand = (io: Io): Command =>
+  createManyCommand(io, 'delete', {
+    one: (webhooks, { id }) => webhooks.delete(id),
+    all: (webhooks) => webhooks.deleteAll(),
+  })
+    .description(
+      'Deletes webhooks permanently. If one of them does not exist, none is deleted. --all asks on a terminal.',
+    )
+    .option('--yes', 'with --all: delete without asking; required outside a terminal and with --json')
     .examples(
       "geohook delete Parcels.FeatureServer 'parcel edits'",
-      'geohook delete Parcels.FeatureServer --all',
+      'geohook delete Parcels.FeatureServer --all --yes',
     )
-    .action(async (service: ServicePath, names: string[], options: ClientOptions & { all?: true }) => {
-      const { all } = options
-      if (all ? names.length > 0 : names.length === 0)
-        throw usageError('give either the webhooks to delete or --all', '"geohook list" shows the webhooks.')
-      const deleted = await withClient(io, options, async (client) => {
-        const webhooks = await listWebhooks(io, client, service)
-        const found = all ? webhooks : [...new Set(names.map((name) => findWebhook(webhooks, name)))]
-        if (all) await client.postForm(`${webhooksPath(service)}/deleteAll`)
-        else await deleteEach(client, webhooksPath(service), found)
-        return found
-      })
-      if (io.json) return io.printJson({ deleted: deleted.map(({ id }) => id) })
-      for (const { id, name } of deleted)
-        io.print(`${io.colours.green('deleted')} ${toPrintable(name)} (${toPrintable(id)})`)
-      if (all) io.print(count(deleted.length, 'webhook'))
-    })
-}
 
-async function deleteEach(client: ServiceClient, path: string, webhooks: ListedWebhook[]): Promise<void> {
-  for (const [index, { id }] of webhooks.entries())
-    await client.postForm(`${path}/${encodeURIComponent(id)}/delete`).catch((error: unknown) => {
-      if (index === 0 || !(error instanceof CliError)) throw error
-      const before = webhooks.slice(0, index).map(({ id }) => id)
-      const message = `${error.message}; already deleted: ${before.join(', ')}`
-      throw new CliError(error.exitCode, error.code, message, error.hint)
+export const createActivateCommand = (io: Io): Command => createSwitchCommand(io, 'activate')
+export const createDeactivateCommand = (io: Io): Command => createSwitchCommand(io, 'deactivate')
+
+const createSwitchCommand = (io: Io, name: 'activate' | 'deactivate'): Command =>
+  createManyCommand(io, name, {
+    // A service that shows the key gets it back. An option must not replace it.
+    one: (webhooks, webhook, key) =>
+      webhooks[name](webhook.id, webhook.key === undefined && key !== undefined ? { key } : {}),
+    all: (webhooks) => webhooks[`${name}All`](),
+  })
+    .description(
+      `${name === 'activate' ? 'Activates' : 'Deactivates'} webhooks, and keeps their other members. ` +
+        'If the service does not show the key of a webhook, give it; --all needs no keys.',
+    )
+    .with(addNewKeyOptions)
+    .examples(
+      `geohook ${name} Parcels.FeatureServer 'parcel edits'`,
+      `geohook ${name} Parcels.FeatureServer --all`,
+    )
+
+export function createFailuresCommand(io: Io): Command {
+  return new CliCommand('failures')
+    .summary('list the failed deliveries of a webhook')
+    .description(
+      'Lists the failed deliveries of a webhook that the service has recorded. A portal records all deliveries.',
+    )
+    .argument('<service>', 'for example Parcels.FeatureServer, or portal', place)
+    .argument('<webhook>', 'id or name of the webhook')
+    .with(addAdminOptions)
+    .examples("geohook failures Parcels.FeatureServer 'parcel edits'")
+    .action(async (service: string, idOrName: string, options: AdminCliOptions) => {
+      const notifications = await withAdmin(io, options, (admin) =>
+        webhooksOf(admin, service).failures(idOrName),
+      )
+      io.printResult({ notifications }, () => {
+        if (notifications.length === 0) return io.print('no deliveries are recorded')
+        const rows = notifications.map(({ at, isDelivered }) => [
+          at.toISOString(),
+          isDelivered ? 'yes' : 'no',
+        ])
+        const cells = notifications.map(({ response = 'not shown' }) => response)
+        io.printTable(['time', 'delivered'], rows, { head: 'response', cells })
+      })
     })
 }

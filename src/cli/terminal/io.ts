@@ -13,7 +13,7 @@ export interface Output {
 
 /** What a command line gets from its process. Another process, or a test, can give it something else. */
 export interface Host {
-  readonly stdin: AsyncIterable<Uint8Array>
+  readonly stdin: AsyncIterable<Uint8Array> & { readonly isTTY?: boolean }
   readonly stdout: Output
   readonly stderr: Output
   readonly env: Readonly<Record<string, string | undefined>>
@@ -290,6 +290,12 @@ const UNPRINTABLE = /[\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Zl}\p{Zp}]/gu
 /** Escapes unprintable characters, for example as `\u{1b}`. */
 export const printable = (text: string): string =>
   text.replace(UNPRINTABLE, (character) => `\\u{${character.codePointAt(0)?.toString(16)}}`)
+
+/** Formats a value that comes from a service. */
+export function toPrintable(value: unknown): string {
+  if (Array.isArray(value)) return value.map(toPrintable).join(',')
+  return printable(typeof value === 'object' && value !== null ? JSON.stringify(value) : String(value ?? ''))
+}
 
 /** Splits text into lines, and escapes unprintable characters except tabs. */
 export const printableLines = (text: string): string[] =>

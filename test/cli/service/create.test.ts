@@ -14,7 +14,7 @@ describe.concurrent('geohook create', () => {
       const created = await geohook(...args)
       expect(created).toMatchObject({ code: 0, stderr: '' })
       expect(created.stdout).toMatch(
-        /^created edits \([\w-]+\)\n {2}hookUrl {6}http.*\n {2}changeTypes {2}FeaturesCreated,FeaturesUpdated\n {2}active {7}true\n {2}key {10}set\n$/,
+        /^created edits \([\w-]+\)\n {2}name .*\n {2}hookUrl {7}http.*\n {2}changeTypes {3}FeaturesCreated,FeaturesUpdated\n {2}active {8}true\n(?:.*\n)* {2}key {11}\*\*\*\n$/,
       )
       expect((await geohook('trigger', PARCELS, 'FeaturesCreated')).code).toBe(0)
       const [request] = target.requests
@@ -22,7 +22,7 @@ describe.concurrent('geohook create', () => {
       // The second create fails, because names must be unique within a service.
       const again = await geohook(...args)
       expect(again).toMatchObject({ code: 1, stdout: '' })
-      expect(again.stderr).toMatch(/^error: the service answered 400 /)
+      expect(again.stderr).toMatch(/^error: the name is taken by the webhook /)
     })
     await target.close()
     expect(mock.output).not.toContain(KEY)
@@ -34,18 +34,18 @@ describe.concurrent('geohook create', () => {
       const form = ['--content-type', 'application/x-www-form-urlencoded', '--hook-url', await unusedUrl()]
       const schedule = ['--schedule', '{"recurrenceInfo":{"interval":7,"frequency":"minute"}}']
       const { stdout } = await run('create', PARCELS, ...args, ...form, ...schedule)
-      expect(JSON.parse(stdout)).toMatchObject({
+      expect(JSON.parse(stdout).webhook).toMatchObject({
         id: expect.any(String),
         name: 'n',
         changeTypes: ['*'],
         active: false,
         payloadFormat: 'pjson',
         contentType: 'application/x-www-form-urlencoded',
-        scheduleInfo: { recurrenceInfo: { interval: 7, frequency: 'minute' } },
+        schedule: { recurrenceInfo: { interval: 7, frequency: 'minute' } },
       })
       const bare = ['create', PARCELS, '--name', 'bare', '--hook-url', 'http://127.0.0.1:9/', '--url', url]
       const made = await geohook(bare, { env: { SIGNATURE_KEY: KEY } })
-      expect(made.stdout).toMatch(/\n {2}changeTypes {2}\*\n.*\n {2}key {10}none\n$/)
+      expect(made.stdout).toMatch(/\n {2}changeTypes {3}\*\n(?:.*\n)* {2}key {11}none\n$/)
     })
   })
 

@@ -13,7 +13,7 @@ const SCHEDULE = {
   name: 'nightly',
   state: 'disabled',
   startAt: 1_700_000_000_000,
-  recurrenceInfo: { interval: 7, frequency: 'minute' },
+  recurrenceInfo: { frequency: 'minute', interval: 7 },
 }
 const WEBHOOK = {
   id: 'w0',
@@ -54,8 +54,8 @@ describe.concurrent('geohook edit', () => {
             '  active        false',
             '  contentType   application/x-www-form-urlencoded',
             '  payloadFormat pjson',
-            `  scheduleInfo  ${JSON.stringify(SCHEDULE)}`,
-            '  key           unchanged\n',
+            `  schedule      ${JSON.stringify(SCHEDULE)}`,
+            '  key           ***\n',
           ].join('\n'),
         })
         expect(await read()).toEqual({ ...before, hookUrl: URL_2, modified: expect.any(Number) })
@@ -63,9 +63,10 @@ describe.concurrent('geohook edit', () => {
         const schedule = ['--schedule', '{"state":"enabled"}', '--key', 'another', '--json']
         const scheduled = await geohook('edit', PARCELS, 'w0', ...schedule)
         expect(parseStdout(scheduled)).toMatchObject({
-          signatureKey: '***',
-          scheduleInfo: { ...SCHEDULE, state: 'enabled' },
-          edit: { changed: ['scheduleInfo', 'signatureKey'], different: [], unknown: [] },
+          webhook: { key: '***', schedule: { ...SCHEDULE, state: 'enabled' } },
+          changed: ['key', 'schedule'],
+          adjusted: [],
+          notCompared: [],
         })
         expect(await read()).toMatchObject({ signatureKey: 'another', active: false, hookUrl: URL_2 })
       })
@@ -106,10 +107,10 @@ describe.concurrent('geohook edit', () => {
   ])('does not edit a webhook whose key the service does not show, without a key: %j', (shown) =>
     withService({ show: (webhook) => ({ ...webhook, signatureKey: shown }) }, async (run, forms) => {
       const refused = await run('--hook-url', URL_2, '--json')
-      expect([refused.code, refused.stdout, forms]).toEqual([1, '', []])
+      expect([refused.code, refused.stdout, forms]).toEqual([2, '', []])
       expect(JSON.parse(refused.stderr).error).toMatchObject({
-        code: 'member_hidden',
-        hint: expect.stringContaining('--key-file'),
+        code: 'config_invalid',
+        hint: expect.stringMatching(/--key-file .*--no-key/),
       })
 
       const edited = await run('--hook-url', URL_2, '--key', 'present')
@@ -117,7 +118,12 @@ describe.concurrent('geohook edit', () => {
         code: 0,
         stdout: expect.stringMatching(/\n {2}key {11}not shown by the service\n$/),
       })
-      expect(forms).toMatchObject([{ hookUrl: URL_2, signatureKey: 'present', active: 'false' }])
+      expect(await run('--hook-url', URL_2, '--no-key')).toMatchObject({ code: 0 })
+      const sent = { hookUrl: URL_2, active: 'false' }
+      expect(forms).toMatchObject([
+        { ...sent, signatureKey: 'present' },
+        { ...sent, signatureKey: '' },
+      ])
     }),
   )
 
@@ -142,8 +148,13 @@ describe.concurrent('geohook edit', () => {
   })
 
   it.each([
-    ['sends nothing', 1, /^error: the response to \S+ is not the webhook w0\n/, 0],
-    ['does not report an edit', 2, /^error: the service accepted the edit, but did not show the result: /, 1],
+    ['sends nothing', 2, /^error: the response is not .*: the webhook w0 is missing/, 0],
+    [
+      'does not report an edit',
+      3,
+      /^error: the service accepted the change, but did not show the result /,
+      1,
+    ],
   ])('%s if the service shows another webhook', (_, reads, message, count) => {
     let shown = 0
     const show = (webhook: Webhook) => (shown++ === 2 * reads - 1 ? { ...webhook, id: 'w1' } : webhook)
@@ -158,33 +169,32 @@ describe.concurrent('geohook edit', () => {
     })
   })
 
-  it('exits with 1 if the service changes other members, or ignores the requested changes', () => {
-    const edit = (webhook: Webhook): Webhook => ({
-      ...webhook,
-      hookUrl: URL_2,
-      signatureKey: '',
-      active: true,
-      lastError: 'x',
-    })
+  it.each<[string, Webhook, RegExp]>([
+    [
+      'the service ignores the requested changes',
+      {},
+      /as requested: payloadFormat .*\npayloadFormat: requested json, stored pjson\. The service may ignore/,
+    ],
+    [
+      'the service, or another client, changes other members',
+      { signatureKey: '', active: true },
+      /as requested: key, active, payloadFormat .*\nkey: requested \*{3}, stored none\. active: requested false, stored true\. pay/,
+    ],
+  ])('exits with 1 if %s', (_, changes, message) => {
+    const edit = (webhook: Webhook): Webhook => ({ ...webhook, hookUrl: URL_2, ...changes })
     return withService({ edit }, async (run) => {
       const { code, stdout, stderr } = await run('--hook-url', URL_2, '--payload-format', 'json')
-      expect(code).toBe(1)
-      expect(stderr).toContain(
-        'error: the webhook is not as requested: active, payloadFormat, signatureKey\n',
-      )
-      expect(stdout).toContain('  active        true (was false; not as requested)\n')
-      expect(stdout).toContain('  payloadFormat pjson (was pjson; not as requested)\n')
-      expect(stdout).toContain('  key           erased by the service\n')
-      expect(stdout).toContain('  lastError     x (was )\n')
+      expect([code, stdout]).toEqual([1, ''])
+      expect(stderr).toMatch(message)
     })
   })
 
   it.each([
-    ['the service does not let it read the webhook', 1, /answered 403/, 0],
-    ['the service refuses the edit with 200', 2, /"service_200"/, 1],
-    ['the edited webhook cannot be read', 3, /"edit_unverified".*answered 403/, 1],
+    ['the service does not let it read the webhook', 1, /"admin_forbidden".*error 403/, 0],
+    ['the service refuses the edit with 200', 4, /"admin_refused"/, 1],
+    ['the edited webhook cannot be read', 5, /"admin_unknown".*error 403/, 1],
   ])('exits with 1 if %s', (_, failing, message, count) => {
-    const refusal = failing === 2 ? { success: false } : { status: 'error', code: 403, messages: [] }
+    const refusal = failing === 4 ? { success: false } : { status: 'error', code: 403, messages: [] }
     let requests = 0
     const answer = () => (requests++ === failing ? refusal : undefined)
     return withService({ answer }, async (run, forms) => {
@@ -194,13 +204,41 @@ describe.concurrent('geohook edit', () => {
     })
   })
 
+  it('sends a payload URL as it is written, and masks its secret parts', () =>
+    withService({}, async (run, forms) => {
+      const written = 'HTTPS://flows.example:443?sig=Zm9vYmFy&v=2#part'
+      const { code, stdout } = await run('--hook-url', written, '--change-types', 'All')
+      expect([code, forms]).toMatchObject([0, [{ hookUrl: written, changeTypes: '["*"]' }]])
+      expect(stdout).toContain('  hookUrl       HTTPS://flows.example:443?sig=***&v=***#*** (was http')
+      expect(stdout).toContain('  changeTypes   * (was ')
+      const shown = await run('--hook-url', written, '--show-urls')
+      expect(shown).toMatchObject({ code: 2, stderr: expect.stringContaining('only on a terminal') })
+    }))
+
+  it('prints a value that the service has adjusted', () => {
+    const show = ({ scheduleInfo, ...webhook }: Webhook) => ({
+      ...webhook,
+      scheduleInfo: { ...(scheduleInfo as object), recurrenceInfo: { frequency: 'minute', interval: 30 } },
+    })
+    const raised = { ...SCHEDULE, recurrenceInfo: { frequency: 'minute', interval: 30 } }
+    const requested = { ...SCHEDULE, recurrenceInfo: { interval: 5, frequency: 'second' } }
+    return withService({ show }, async (run) => {
+      const { code, stdout } = await run('--schedule', JSON.stringify(requested))
+      expect(code).toBe(0)
+      expect(stdout).toContain(`  schedule      ${JSON.stringify(raised)} (requested {`)
+    })
+  })
+
   it('delete lists what it has deleted when the service refuses the next deletion', () => {
     const webhooks = [WEBHOOK, { ...WEBHOOK, id: 'w1' }, { ...WEBHOOK, id: 'w2' }]
-    const answers: object[] = [{ webhooks }, {}, {}, { success: false }]
-    return withService({ answer: () => answers.shift(), command: 'delete', name: 'w0' }, async (run) => {
-      const { code, stderr } = await run('w1', 'w2')
-      expect(code).toBe(1)
-      expect(stderr).toMatch(/^error: the service answered .*; already deleted: w0, w1\n/)
+    const answer = ({ url }: TargetRequest) => {
+      if (/\/w2\/delete/.test(url)) return { success: false }
+      return /\/webhooks\?/.test(url) ? { webhooks } : webhooks.find(({ id }) => url.includes(`/${id}?`))
+    }
+    return withService({ answer, command: 'delete', name: 'w0' }, async (run) => {
+      const { code, stdout, stderr } = await run('w1', 'w2', 'w1')
+      expect([code, stdout]).toEqual([1, 'deleted edits (w0)\ndeleted edits (w1)\n'])
+      expect(stderr).toMatch(/^error: \S+\/w2\/delete returned an error: /)
     })
   })
 
@@ -209,7 +247,9 @@ describe.concurrent('geohook edit', () => {
     return withService({ answer, command }, async (run, forms) => {
       const { code, stderr } = await run(...(command === 'edit' ? ['--active', 'true'] : []))
       expect([code, forms]).toEqual([1, []])
-      expect(stderr).toBe('error: 2 webhooks are named edits\nGive an id: w0, w1.\n')
+      expect(stderr).toMatch(
+        /^error: 2 webhooks of Parcels\.FeatureServer are named edits .*\nGive an id: w0, w1\.\n$/,
+      )
     })
   })
 })
@@ -220,7 +260,7 @@ interface Service {
   command?: string
   name?: string
   /** Returns the response to a request, or undefined for the default response. */
-  answer?(): unknown
+  answer?(request: TargetRequest): unknown
   /** Returns the webhook after an edit. By default, an edit sets all members that it contains. */
   edit?(webhook: Webhook): Webhook
   /** Returns the webhook as responses show it. */
@@ -235,13 +275,14 @@ async function withService(
   let webhook: Webhook = { ...WEBHOOK, color: 'green' }
   const forms: object[] = []
 
-  function respond({ method, url, body }: TargetRequest): unknown {
+  function respond(request: TargetRequest): unknown {
+    const { method, url, body } = request
     if (method === 'POST') {
       const form = Object.fromEntries(new URLSearchParams(`${body}`))
       forms.push(form)
       webhook = edit?.(webhook) ?? { ...webhook, ...parse(form) }
     }
-    return answer?.() ?? (url.includes('/webhooks?') ? { webhooks: [show(webhook)] } : show(webhook))
+    return answer?.(request) ?? (url.includes('/webhooks?') ? { webhooks: [show(webhook)] } : show(webhook))
   }
 
   const target = await startTarget((res, request) => res.end(JSON.stringify(respond(request))))

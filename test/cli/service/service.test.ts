@@ -38,21 +38,24 @@ describe.concurrent('geohook list, edit, delete and trigger', () => {
 
           const edit = ['--name', 'renamed', '--change-types', 'FeaturesUpdated']
           expect((await geohook('edit', PARCELS, 'edits 0', ...edit)).stdout).toMatch(
-            /^edited renamed \(w0\)\n {2}name {10}renamed \(was edits 0\)\n(.*\n)*.* {3}unchanged\n$/,
+            /^edited renamed \(w0\)\n {2}name {10}renamed \(was edits 0\)\n(.*\n)* {2}key {11}\*\*\*\n$/,
           )
           expect((await geohook('trigger', PARCELS, 'FeaturesCreated')).code).toBe(4)
           expect((await geohook('trigger', PARCELS, 'FeaturesUpdated')).code).toBe(0)
           await mock.printed(/edited {2}renamed of Parcels\.FeatureServer/)
 
           const changed = await geohook('edit', PARCELS, 'w0', '--key', 'another', '--json')
-          expect(parseStdout(changed)).toMatchObject({ id: 'w0', name: 'renamed', signatureKey: '***' })
+          expect(parseStdout(changed)).toMatchObject({
+            webhook: { id: 'w0', name: 'renamed', key: '***' },
+            changed: ['key'],
+          })
           // The delivery fails, because the listener does not know the new key.
           expect(await geohook('trigger', PARCELS, 'FeaturesUpdated')).toMatchObject({ code: 1 })
 
           const deleted = await geohook('delete', PARCELS, 'renamed')
           expect(deleted).toEqual({ code: 0, stdout: 'deleted renamed (w0)\n', stderr: '' })
           expect((await geohook('list', PARCELS)).stdout).toBe('there are no webhooks\n')
-          expect(parseStdout(await geohook('delete', JOBS, '--all', '--json'))).toEqual({
+          expect(parseStdout(await geohook('delete', JOBS, '--all', '--yes', '--json'))).toEqual({
             deleted: [expect.any(String)],
           })
           expect(await geohook('list', '--url', `${url}/`)).toMatchObject({ code: 0 })
@@ -71,15 +74,15 @@ describe.concurrent('geohook list, edit, delete and trigger', () => {
       const more = ['--content-type', 'application/x-www-form-urlencoded', '--schedule', schedule, '--json']
       const result = await geohook('edit', PARCELS, 'w0', ...args, ...more)
       expect(result.code).toBe(0)
-      expect(parseStdout(result)).toMatchObject({
+      expect(parseStdout(result).webhook).toMatchObject({
         name: 'edits 0',
         changeTypes: ['FeaturesCreated'],
         hookUrl: 'http://127.0.0.1:9/x',
         active: false,
         payloadFormat: 'pjson',
         contentType: 'application/x-www-form-urlencoded',
-        scheduleInfo: { recurrenceInfo: { interval: 7, frequency: 'minute' } },
-        signatureKey: '***',
+        schedule: { recurrenceInfo: { interval: 7, frequency: 'minute' } },
+        key: '***',
       })
     })
   })
@@ -88,13 +91,19 @@ describe.concurrent('geohook list, edit, delete and trigger', () => {
     const args = ['--seed', jsonFile(seedFor(await unusedUrl())), '--like', 'httpStatus=always200']
     await withMock(args, async ({ geohook }) => {
       const cases: [string[], RegExp][] = [
-        [['list', 'Nothing.FeatureServer'], /^error: the service answered 404 for \/services\/Nothing/],
-        [['edit', PARCELS, 'nothing', '--name', 'x'], /^error: webhook nothing not found\n"geohook list"/],
         [
-          ['edit', PARCELS, 'w0', '--payload-format', 'json', '--change-types', ''],
-          /^error: the service answered 400 .*changeTypes/,
+          ['list', 'Nothing.FeatureServer'],
+          /^error: http:\S+\/services\/Nothing\S+ returned the error 404: /,
         ],
-        [['delete', PARCELS, 'w0', 'nothing'], /^error: webhook nothing not found\n/],
+        [
+          ['edit', PARCELS, 'nothing', '--name', 'x'],
+          /^error: Parcels\.FeatureServer has no webhook nothing .*\n"geohook list"/,
+        ],
+        [
+          ['edit', PARCELS, 'w0', '--change-types', 'FeatureCreated'],
+          /^error: http:\S+ returned the error 400: .*changeTypes/,
+        ],
+        [['delete', PARCELS, 'w0', 'nothing'], /^error: Parcels\.FeatureServer has no webhook nothing /],
         [
           ['trigger', 'Nothing.FeatureServer', 'x', '--any'],
           /^error: the service answered 4\d\d for \/_mock\/trigger: .*no service/,
@@ -128,7 +137,7 @@ describe.concurrent('geohook list, edit, delete and trigger', () => {
     await withMock(args, async ({ url, geohook: run }) => {
       const refused = await run('list', PARCELS)
       expect(refused).toMatchObject({ code: 1, stdout: '' })
-      expect(refused.stderr).toMatch(/answered 499 .*--token-file/s)
+      expect(refused.stderr).toMatch(/the error 499: .*--token-file/s)
       const form = new URLSearchParams({ username: 'alice', password: 'wonderland', f: 'json' })
       const response = await fetch(`${url}/generateToken`, { method: 'POST', body: form })
       const { token } = (await response.json()) as { token: string }
@@ -144,9 +153,9 @@ describe.concurrent('geohook list, edit, delete and trigger', () => {
         expect(result.stdout + result.stderr).not.toContain(token)
       }
       const wrong = await run('list', PARCELS, '--token', 'secretnonsense')
-      expect(wrong.stderr).toMatch(/answered 498 /)
+      expect(wrong.stderr).toMatch(/the error 498: /)
       expect(wrong.stderr).not.toContain('secretnonsense')
-      expect(await run('delete', JOBS, '--all', '--token', token)).toMatchObject({ code: 1 })
+      expect(await run('delete', JOBS, '--all', '--yes', '--token', token)).toMatchObject({ code: 1 })
     })
   })
 })
@@ -161,6 +170,14 @@ describe.concurrent('wrong usage of the service commands exits with 2', () => {
     ],
     ['delete without names', ['delete', PARCELS], /either the webhooks to delete or --all/],
     [
+      'edit with a key and --no-key',
+      ['edit', PARCELS, 'x', '--no-key', '--key-env', 'K'],
+      /--no-key and the/,
+    ],
+    ['activate with one key for two', ['activate', PARCELS, 'x', 'y', '--key', 'k'], /a key belongs to one/],
+    ['delete --all without a terminal', ['delete', PARCELS, '--all'], /every .*\nConfirm it with --yes/],
+    ['an owner and a service', ['list', PARCELS, '--owner', 'kim'], /cannot be used with a service/],
+    [
       'delete with names and --all',
       ['delete', PARCELS, 'x', '--all'],
       /either the webhooks to delete or --all/,
@@ -168,7 +185,7 @@ describe.concurrent('wrong usage of the service commands exits with 2', () => {
     ['a service without its type', ['list', 'Parcels'], /must be written like Parcels\.FeatureServer/],
     ['an invalid layer', ['trigger', PARCELS, 'x', '--layer', '-1'], /--layer <n>: must be a whole number/],
     ['an empty token', ['list', '--token', ''], /the token in --token is empty/],
-    ['a token of two lines', ['list', '--token', 'a\r\nb: c'], /cannot be written/],
+    ['a token of two lines', ['list', '--token', 'a\r\nb: c'], /token contains blanks, line breaks/],
     ['a URL with a query', ['list', '--url', 'http://127.0.0.1:1/?a=b'], /--url has a query/],
   ])('%s', async (_, line, message) => {
     const result = await geohook(line)
