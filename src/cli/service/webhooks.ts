@@ -27,6 +27,7 @@ export async function toShown(
   const { showWebhook } = await import('../../admin/index.ts')
   return webhooks.map((webhook) => {
     if (webhook.key) io.keepSecret(webhook.key)
+    if (showUrls && webhook.hookUrl) io.showUrl(webhook.hookUrl)
     return showWebhook(webhook, showUrls)
   })
 }

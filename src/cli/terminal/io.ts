@@ -55,6 +55,7 @@ export class Io {
   json = false
   exitCode: ExitCode = EXIT.success
   readonly #secrets = new Set<Secret>()
+  readonly #shownUrls = new Set<string>()
   #redactor: Redactor | undefined
   #isStdinRead = false
 
@@ -128,12 +129,24 @@ export class Io {
     this.#redactor = undefined
   }
 
+  /** From then on, output contains a URL whole, although parts of it look like secrets. */
+  showUrl(url: string): void {
+    this.#shownUrls.add(url)
+  }
+
   get secrets(): Secret[] {
     return [...this.#secrets]
   }
 
   /** Hides the secrets in a text, like {@link Redactor.text}. */
   hide(text: string, limit?: number): string {
+    let url = ''
+    for (const shown of this.#shownUrls) if (shown.length > url.length && text.includes(shown)) url = shown
+    if (url !== '' && limit === undefined)
+      return text
+        .split(url)
+        .map((part) => this.hide(part))
+        .join(url)
     this.#redactor ??= createRedactor(this.secrets)
     return this.#redactor.text(text, limit)
   }
