@@ -5,10 +5,10 @@ import { createRedactor } from '../../shared/redact.ts'
 import { count } from '../../shared/words.ts'
 import { type CliError, EXIT, failure, usageError } from '../errors.ts'
 import { forEachConcurrently } from '../io/concurrently.ts'
+import { addStoreOptions, type StoreOptions, withInbox } from '../io/store.ts'
 import { CliCommand, toFlag } from '../options/command.ts'
 import type { Io, Progress } from '../terminal/io.ts'
 import { addFilterOptions, toFilter } from './list.ts'
-import { addStoreOptions, type StoreOptions, withInbox } from './store.ts'
 
 export function deliveryId(value: string): string {
   if (/^[\da-f]{32}$/.test(value)) return value

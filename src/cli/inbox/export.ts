@@ -3,6 +3,7 @@ import type { Command } from 'commander'
 import type { InboxItem } from '../../inbox/index.ts'
 import { usageError } from '../errors.ts'
 import { type Capture, requireFolder, saveCapture, toCaptureFile, toCaptureJson } from '../io/captures.ts'
+import { addStoreOptions, type StoreOptions, withInbox } from '../io/store.ts'
 import { type Io, printable } from '../terminal/io.ts'
 import {
   apply,
@@ -15,7 +16,6 @@ import {
   type TargetOptions,
   type Targets,
 } from './batch.ts'
-import { addStoreOptions, type StoreOptions, withInbox } from './store.ts'
 
 export function createInboxExportCommand(io: Io): Command {
   return createBatchCommand('export', RETRIED)

@@ -4,6 +4,7 @@ import type { DurableInbox, InboxEntry, InboxItem, InboxState } from '../../inbo
 import { count, toDuration } from '../../shared/words.ts'
 import { EXIT, usageError } from '../errors.ts'
 import { startServer } from '../io/server.ts'
+import { addStoreOptions, createTables, type StoreOptions, withInbox, withStore } from '../io/store.ts'
 import { CliCommand } from '../options/command.ts'
 import { addInspectorTokenOptions, readInspectorToken, type TokenOptions } from '../options/secrets.ts'
 import { commaList, duration, port, wholeNumber } from '../options/values.ts'
@@ -19,7 +20,6 @@ import {
 } from './batch.ts'
 import { createInboxExportCommand } from './export.ts'
 import { createInboxErrorsCommand, createInboxListCommand } from './list.ts'
-import { addStoreOptions, createTables, type StoreOptions, withInbox, withStore } from './store.ts'
 
 export function createInboxCommand(io: Io): Command {
   return new CliCommand('inbox')

@@ -1,10 +1,10 @@
 import type { Command } from 'commander'
 import type { DeliveryFilter, DurableInbox, InboxEntry, InboxPage, InboxState } from '../../inbox/index.ts'
 import { count, shellQuote, toFindable } from '../../shared/words.ts'
+import { addStoreOptions, type StoreOptions, withInbox } from '../io/store.ts'
 import { CliCommand } from '../options/command.ts'
 import { duration, wholeNumber } from '../options/values.ts'
 import { type Io, printable } from '../terminal/io.ts'
-import { addStoreOptions, type StoreOptions, withInbox } from './store.ts'
 
 /** Adds the options that select deliveries. `--handler` can also go with ids. */
 export const addFilterOptions = (command: CliCommand): CliCommand =>

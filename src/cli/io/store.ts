@@ -5,7 +5,6 @@ import { whyUnreachable } from '../../shared/connection-errors.ts'
 import { errorChain } from '../../shared/error-chain.ts'
 import { isSecretParameter } from '../../shared/redact.ts'
 import { CliError, EXIT, failure, toCliError, usageError } from '../errors.ts'
-import { reasonOf } from '../io/files.ts'
 import type { CliCommand } from '../options/command.ts'
 import {
   addSecretOptions,
@@ -15,6 +14,7 @@ import {
   toText,
 } from '../options/secrets.ts'
 import type { Io, Progress } from '../terminal/io.ts'
+import { reasonOf } from './files.ts'
 
 /**
  * Opens an inbox, runs a task on it, and closes it. Starts no workers.
@@ -99,13 +99,20 @@ const STORE = {
   variable: 'GEOHOOK_INBOX',
 } as const satisfies SecretKind
 
-export function addStoreOptions(command: CliCommand): void {
+/** Adds the options of commands that also work without an inbox, and have `--json` already. */
+export function addStoreAddressOptions(command: CliCommand): void {
   command
     .with(addSecretOptions(STORE))
     .option('--schema <name>', 'PostgreSQL: schema of the inbox (default: geohook)')
     .option('--queue <name>', 'PostgreSQL: queue of the inbox (default: inbox)')
-    .option('--json', 'print JSON')
 }
+
+export function addStoreOptions(command: CliCommand): void {
+  command.with(addStoreAddressOptions).option('--json', 'print JSON')
+}
+
+export const hasStore = ({ host }: Io, { store, storeEnv, storeFile }: StoreOptions): boolean =>
+  (store ?? storeEnv ?? storeFile ?? host.env[STORE.variable]) !== undefined
 
 type Engine = 'sqlite' | 'postgres'
 
