@@ -1,7 +1,7 @@
 import { CommanderError } from 'commander'
 import { WebhookError } from '../index.ts'
 
-/** Exit codes. Only `trigger` uses `noSubscription` and `inactive`, and only `check` uses `undecided`. */
+/** Exit codes. Only `trigger` uses `noSubscription` and `inactive`, only `check` `undecided`, and only `doctor` `sick`. */
 export const EXIT = {
   success: 0,
   failure: 1,
@@ -10,6 +10,7 @@ export const EXIT = {
   noSubscription: 4,
   inactive: 5,
   undecided: 4,
+  sick: 4,
 } as const
 
 export type ExitCode = (typeof EXIT)[keyof typeof EXIT]

@@ -3,7 +3,7 @@
 const [, , command = ''] = process.argv
 process.title = /^[a-z]{1,10}$/.test(command) ? `geohook ${command}` : 'geohook'
 // Hides warnings about the store: only the process that receives deliveries needs them.
-if (command === 'inbox') process.removeAllListeners('warning')
+if (command === 'inbox' || command === 'doctor') process.removeAllListeners('warning')
 
 for (const stream of [process.stdout, process.stderr]) {
   stream.on('error', (error: NodeJS.ErrnoException) => {

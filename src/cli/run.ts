@@ -10,6 +10,7 @@ import { createListenCommand } from './listen/listen.ts'
 import { createMockCommand } from './mock/mock.ts'
 import { CliCommand } from './options/command.ts'
 import { createReplayCommand, createSendCommand } from './send/send.ts'
+import { createDoctorCommand } from './service/doctor.ts'
 import { createCreateCommand, createEditCommand } from './service/edit.ts'
 import { createEditFeaturesCommand } from './service/edit-features.ts'
 import { createSettingsCommand, createTakeOverCommand } from './service/settings.ts'
@@ -40,7 +41,7 @@ Exit codes:
   1  failure: an invalid signature, a refused delivery, an error from a service
   2  wrong usage: an unknown option, a missing key, an unreadable file
   3  unreachable: connection refused, or no response in time
-  4  trigger: no webhook is subscribed; check: no must failed, but at least one is undecided
+  4  trigger: no webhook is subscribed; check: at least one is undecided; doctor: one is sick
   5  trigger only: the subscribed webhooks are inactive
 
 With --json, the result is JSON on standard output, and an error is
@@ -93,6 +94,7 @@ export function createProgram(io: Io): Command {
     createFailuresCommand(io),
     createSettingsCommand(io),
     createTakeOverCommand(io),
+    createDoctorCommand(io),
     createTriggerCommand(io),
     createAdvanceCommand(io),
     createEditFeaturesCommand(io),

@@ -1,4 +1,5 @@
-import type { Admin, AdminError, SignInOptions } from '../../admin/index.ts'
+import type { Admin, AdminError, SignIn, SignInOptions } from '../../admin/index.ts'
+import type { Trust } from '../../shared/tls-trust.node.ts'
 import { CliError, toCliError, usageError } from '../errors.ts'
 import { createFetch } from '../io/http.ts'
 import { type CliCommand, readTrust, requireOthers } from '../options/command.ts'
@@ -48,6 +49,15 @@ export function addAdminOptions(command: CliCommand): void {
     .option('--show-urls', 'show payload URLs whole, also their secret parts; only on a terminal')
 }
 
+/** What an {@link Admin} sends its requests with. */
+export interface Connection {
+  fetch: ReturnType<typeof createFetch>['fetch']
+  token: string | SignIn | undefined
+  referer: string | undefined
+  trust: Trust
+  progress: Progress
+}
+
 /** Maximum size of a response in bytes. */
 const LIMIT = 16 * 1024 * 1024
 
@@ -59,14 +69,15 @@ const LIMIT = 16 * 1024 * 1024
 export async function withAdmin<Result>(
   io: Io,
   options: AdminCliOptions,
-  call: (admin: Admin, progress: Progress) => Promise<Result>,
+  call: (admin: Admin, connection: Connection) => Promise<Result>,
 ): Promise<Result> {
   const { product, portal, referer, showUrls } = options
   if (showUrls && io.host.stdout.isTTY !== true)
     throw usageError('--show-urls works only on a terminal', 'Payload URLs can contain secrets.')
   const url = readUrl(io, options)
   const given = await readServiceToken(io, options)
-  const { fetch, failure } = createFetch(await readTrust(io, options), LIMIT)
+  const trust = await readTrust(io, options)
+  const { fetch, failure } = createFetch(trust, LIMIT)
   const { createAdmin, signIn } = await import('../../admin/index.ts')
   try {
     const credentials = await readCredentials(io, options, url)
@@ -75,7 +86,7 @@ export async function withAdmin<Result>(
       const places = { url: url.href, portal: portal?.href }
       return call(
         createAdmin({ ...places, product, referer, fetch, ...(token === undefined ? {} : { token }) }),
-        progress,
+        { fetch, token, referer: typeof token === 'object' ? token.referer : referer, trust, progress },
       )
     })
   } catch (error) {

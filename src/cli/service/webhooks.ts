@@ -5,9 +5,9 @@ import { count } from '../../shared/words.ts'
 import { failure, usageError } from '../errors.ts'
 import { CliCommand } from '../options/command.ts'
 import { addNewKeyOptions, type NewKeyOptions, readNewKey } from '../options/secrets.ts'
-import { type Io, type Progress, toPrintable } from '../terminal/io.ts'
+import { type Io, toPrintable } from '../terminal/io.ts'
 import { servicePath } from './client.ts'
-import { type AdminCliOptions, addAdminOptions, withAdmin } from './connect.ts'
+import { type AdminCliOptions, addAdminOptions, type Connection, withAdmin } from './connect.ts'
 
 /** Parses the argument that says whose webhooks are meant: the name of a service, or `portal`. */
 export function place(value: string): string {
@@ -119,7 +119,7 @@ function createManyCommand(io: Io, name: string, { one, all: changeAll }: Change
         throw usageError('a key belongs to one webhook', 'Give one webhook, or no key.')
       const done: Webhook[] = []
 
-      async function change(admin: Admin, progress: Progress): Promise<void> {
+      async function change(admin: Admin, { progress }: Connection): Promise<void> {
         const webhooks = webhooksOf(admin, service)
         if (!all) {
           const found = new Map<string, Webhook>()

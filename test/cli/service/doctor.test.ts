@@ -1,0 +1,386 @@
+import { once } from 'node:events'
+import { createServer } from 'node:net'
+import { join } from 'node:path'
+import { createReceiver } from 'geohook'
+import type { MockService, MockServiceOptions, Webhook } from 'geohook/mock'
+import { createSqliteInbox } from 'geohook/sqlite'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
+import { issue, serveSecurely } from '../../helpers/certificates.ts'
+import { createFolder, geohook, parseEvents, parseStdout, startGeohook } from '../../helpers/cli.ts'
+import { handleAll } from '../../helpers/dead-letters.ts'
+import { base64Of, deliver, KEY, payloadOf } from '../../helpers/deliver.ts'
+import { serve } from '../../helpers/served.ts'
+import { unusedUrl } from '../../helpers/target.ts'
+import { create, FEATURE, JOB, seed } from '../../mock/support.ts'
+
+const folder = createFolder()
+const DAY = 86_400_000
+const HOUR = 3_600_000
+const PAGE = '/rest/services/Parcels/FeatureServer'
+const SECRET_URL = 'http://127.0.0.1:9/hook?code=8fJk29sLq0'
+
+/** A healthy webhook: active, with a key, on a service that tracks changes. */
+const EDITS = seed(FEATURE, { changeTypes: ['*'], hookUrl: SECRET_URL, modified: Date.now() - 30 * DAY })
+const PORTAL = {
+  serviceType: 'Portal',
+  serviceName: '0123456789ABCDEF',
+  id: 'p1',
+  name: 'items',
+  changeTypes: ['*'],
+  hookUrl: SECRET_URL,
+  signatureKey: KEY,
+} as Webhook
+
+interface Served {
+  url: string
+  mock: MockService
+  /** Answers by path, in place of those of the mock. */
+  pages: Record<string, object>
+}
+
+async function start(webhooks: Webhook[], options: MockServiceOptions = {}): Promise<Served> {
+  const mock = create(webhooks, options)
+  const pages: Record<string, object> = {}
+  const { url } = await serve((req, res) => {
+    const page = pages[new URL(req.url ?? '', 'http://localhost').pathname]
+    if (!page) return mock.app(req, res)
+    req.resume()
+    res.setHeader('content-type', 'application/json')
+    res.end(JSON.stringify(page))
+  })
+  return { url, mock, pages }
+}
+
+/** Makes the mock list failed deliveries of a webhook, by their age in milliseconds. */
+function fail(mock: MockService, webhookId: string, ...ages: number[]): void {
+  const times = ages.map((age) => Date.now() - age)
+  mock.restore({ ...mock.snapshot(), failures: [{ webhookId, times }] })
+}
+
+interface Verdict {
+  name: string
+  verdict: string
+  causes: { code: string; evidence: string; fix: string }[]
+  reasons: string[]
+  notes: string[]
+}
+
+async function doctor(url: string, ...args: string[]) {
+  const result = await geohook(['doctor', '--url', url, '--json', ...args])
+  expect(result.stderr).toBe('')
+  expect(result.stdout + result.stderr).not.toContain('8fJk29sLq0')
+  const webhooks: Verdict[] = parseStdout(result).webhooks
+  const [first] = webhooks as [Verdict]
+  return { ...first, webhooks, exit: result.code, codes: first?.causes.map(({ code }) => code) }
+}
+
+const NOT_FOUND = { error: { code: 404, message: 'Service not found' } }
+
+describe('geohook doctor', () => {
+  it.each(['service', 'enterprise', 'online'] as const)('finds a webhook of %s healthy', async (product) => {
+    const { url } = await start([EDITS], { like: product })
+    expect(await doctor(url, '--product', product)).toMatchObject({ exit: 0, verdict: 'healthy', notes: [] })
+  })
+
+  it.each<[string, Partial<Webhook>, number[], string[], string | RegExp]>([
+    ['failing', {}, [2 * HOUR, HOUR], [], /^2 failed deliveries from \S+ to \S+$/],
+    ['inactive', { active: false }, [5, 4, 3, 2, 1], [], /^probably switched off by the service: 5 failed/],
+    ['inactive', { active: false }, [44 * DAY, 43 * DAY, 42 * DAY, 41 * DAY + 1, 41 * DAY], [], /: 5 failed/],
+    ['key_missing', { signatureKey: '' }, [], [], /no key/],
+    ['key_different', {}, [], ['--key', 'another'], 'its key is not the given key'],
+    [
+      'schedule_disabled',
+      { scheduleInfo: { ...FEATURE.scheduleInfo, state: 'disabled' } },
+      [],
+      [],
+      /disabled/,
+    ],
+  ])('finds %s (%j, failures %j, %j)', async (code, changes, ages, args, evidence) => {
+    const { url, mock } = await start([seed(EDITS, changes)])
+    if (ages.length > 0) fail(mock, EDITS.id, ...ages)
+    const found = await doctor(url, ...args)
+    expect(found).toMatchObject({ exit: 4, verdict: 'sick', codes: [code] })
+    expect(found.causes[0]?.evidence).toMatch(evidence)
+    expect(found.causes[0]?.fix).toMatch(/\.$/)
+  })
+
+  it.each<[string, Partial<Webhook>, number[], RegExp]>([
+    ['an inactive webhook without failures', { active: false }, [], /^inactive: switched off by an admin/],
+    [
+      'one with fewer failures than the limit',
+      { active: false },
+      [HOUR],
+      /1 failed delivery .* fewer than 5/,
+    ],
+    ['failures before the last edit', { modified: Date.now() - 60_000 }, [HOUR], /changed later/],
+  ])('says unknown for %s, and exits with 4 only with --strict', async (_, changes, ages, reason) => {
+    const { url, mock } = await start([seed(EDITS, changes)])
+    fail(mock, EDITS.id, ...ages)
+    const found = await doctor(url)
+    expect(found).toMatchObject({ exit: 0, verdict: 'unknown', causes: [] })
+    expect(found.reasons[0]).toMatch(reason)
+    expect((await doctor(url, '--strict')).exit).toBe(4)
+  })
+
+  it('ignores failures that are older than the days of the service', async () => {
+    const { url, mock } = await start([EDITS])
+    fail(mock, EDITS.id, 6 * DAY)
+    expect((await doctor(url)).verdict).toBe('healthy')
+  })
+
+  it('does not compare keys that the service hides', async () => {
+    const { url } = await start([EDITS], { like: { keys: 'hidden' } })
+    const found = await doctor(url, '--key', 'another')
+    expect(found).toMatchObject({ exit: 0, verdict: 'healthy', notes: [expect.stringContaining('not show')] })
+    expect((await doctor(url)).notes).toEqual([])
+  })
+
+  it.each<[string, string, object, RegExp]>([
+    ['tracking_off', 'sick', { capabilities: 'Query, Editing' }, /capabilities: Query, Editing/],
+    ['', 'healthy', { capabilities: 'Query, update', extractChangesCapabilities: {} }, /^$/],
+    ['', 'healthy', { capabilities: 'Create,Changetracking' }, /^$/],
+    ['', 'unknown', { capabilities: 'Query', isView: true }, /view/],
+    ['', 'unknown', { capabilities: 'Editing,ChangeTracking,Sync' }, /sync/],
+    ['', 'unknown', { capabilities: 'Query,ChangeTracking' }, /editing is off/],
+    ['', 'unknown', {}, /does not show its capabilities/],
+    ['', 'unknown', NOT_FOUND, /cannot be read/],
+  ])('finds %s (%s) from the description of a feature service %j', async (code, verdict, page, text) => {
+    const { url, pages } = await start([EDITS])
+    pages[PAGE] = page
+    const found = await doctor(url)
+    expect(found).toMatchObject({ verdict, codes: code ? [code] : [] })
+    expect(found.causes[0]?.evidence ?? found.reasons[0] ?? '').toMatch(text)
+  })
+
+  it.each([
+    ['synchronous', 'sick', 'esriExecutionTypeSynchronous'],
+    ['', 'healthy', 'esriExecutionTypeAsynchronous'],
+    ['', 'unknown', undefined],
+  ])(
+    'finds %s (%s) from the executionType of a geoprocessing service',
+    async (code, verdict, executionType) => {
+      const { url, pages } = await start([JOB], { like: 'enterprise' })
+      pages['/rest/services/Buffer/GPServer'] = { executionType }
+      expect(await doctor(url, '--product', 'enterprise')).toMatchObject({
+        verdict,
+        codes: code ? [code] : [],
+      })
+    },
+  )
+
+  it('finds leftover: the site lists a webhook whose service does not exist', async () => {
+    const { url, pages } = await start([EDITS])
+    pages['/services/Parcels.FeatureServer/webhooks'] = NOT_FOUND
+    expect(await doctor(url)).toMatchObject({ verdict: 'unknown' })
+    pages[PAGE] = NOT_FOUND
+    expect(await doctor(url)).toMatchObject({ exit: 4, codes: ['leftover'] })
+    expect(await doctor(url, 'Parcels.FeatureServer')).toMatchObject({ exit: 4, codes: ['leftover'] })
+  })
+
+  it('does not ask other servers that an organization names', async () => {
+    const { url, pages } = await start([EDITS], { like: 'online' })
+    const listed = {
+      ...EDITS,
+      id: 9,
+      serviceUrl: 'https://other.example/rest/services/Parcels/FeatureServer',
+    }
+    pages['/rest/admin/WebHooks'] = [listed]
+    const found = await doctor(url, '--product', 'online')
+    expect(found).toMatchObject({ verdict: 'unknown', reasons: [expect.stringContaining('another server')] })
+  })
+
+  it('finds failing at a portal only if the last delivery failed', async () => {
+    const { url, mock } = await start([PORTAL], { like: 'portal' })
+    const trigger = () =>
+      mock.trigger({ serviceType: 'Portal', serviceName: 'self', changeType: '/items/add' })
+    await trigger()
+    expect(await doctor(url, '--product', 'portal')).toMatchObject({ exit: 4, codes: ['failing'] })
+    const receiver = await serve((_, res) => res.end())
+    const [webhook] = mock.snapshot().webhooks
+    mock.restore({ ...mock.snapshot(), webhooks: [{ ...(webhook as Webhook), hookUrl: receiver.url }] })
+    await trigger()
+    expect(await doctor(url, '--product', 'portal')).toMatchObject({ exit: 0, verdict: 'healthy' })
+  })
+
+  it('examines all services, or the given ones, and prints masked payload URLs', async () => {
+    const { url, mock } = await start([EDITS, JOB])
+    fail(mock, EDITS.id, HOUR)
+    const { stdout, code } = await geohook(['doctor', '--url', url])
+    expect(code).toBe(4)
+    expect(stdout).toMatch(
+      /^sick {5}Parcels\.FeatureServer {2}parcel edits \(c4a7\S+\) {2}\S+\?code=\*\*\*\n/,
+    )
+    expect(stdout).toMatch(/ {2}cause {5}failing\n {2}evidence {2}1 failed.*\n {2}fix {7}.*\n/)
+    expect(stdout).toMatch(
+      /\nunknown {2}Buffer.*\n {2}reason {4}.*\n2 webhooks: 0 healthy, 1 unknown, 1 sick\n$/,
+    )
+    expect((await doctor(url, 'Buffer.GPServer')).webhooks.map(({ name }) => name)).toEqual(['jobs done'])
+    expect((await geohook(['doctor', 'Missing.FeatureServer', '--url', url])).code).toBe(1)
+    expect((await geohook(['doctor', '--url', await unusedUrl()])).code).toBe(3)
+  })
+})
+
+describe('geohook doctor finds silence', () => {
+  const edited = (time: number, member = 'dataLastEditDate') => ({
+    layers: [{ id: 0, editingInfo: { [member]: time } }],
+    tables: [],
+  })
+
+  /** Creates an inbox that handled one delivery of the service five hours ago. Returns its path. */
+  async function createInbox(url: string, name = 'Parcels'): Promise<string> {
+    const path = join(folder.path, `${name}-${new URL(url).port}.db`)
+    const clock = () => Date.now() - 5 * HOUR
+    const inbox = createSqliteInbox({ path, clock })
+    const changesUrl = `${url}/rest/services/${name}/FeatureServer/extractChanges?serverGens=[1,2]`
+    const body = JSON.stringify({ ...JSON.parse(payloadOf('FeaturesCreated')), changesUrl })
+    await deliver(createReceiver({ signatureKey: KEY, inbox, clock }), body)
+    await handleAll(inbox)
+    await inbox.close()
+    return path
+  }
+
+  it.each<[string, number, Partial<Webhook>, string]>([
+    ['sick', 2 * HOUR, {}, 'dataLastEditDate'],
+    ['healthy', 6 * HOUR, {}, 'dataLastEditDate'],
+    ['healthy', 1000, {}, 'dataLastEditDate'],
+    ['healthy', 2 * HOUR, { modified: Date.now() - HOUR }, 'dataLastEditDate'],
+    ['unknown', 2 * HOUR, {}, 'lastEditDate'],
+    ['unknown', 2 * HOUR, {}, 'other'],
+    ['unknown', 2 * HOUR, { changeTypes: ['FeaturesCreated'] }, 'dataLastEditDate'],
+  ])('says %s if features were edited %d ms ago (%j, %s)', async (verdict, age, changes, member) => {
+    const { url, pages } = await start([seed(EDITS, changes)])
+    pages[`${PAGE}/layers`] = edited(Date.now() - age, member)
+    const found = await doctor(url, '--store', await createInbox(url))
+    expect(found).toMatchObject({ verdict, codes: verdict === 'sick' ? ['silent'] : [] })
+    expect(found.reasons.join()).not.toContain('another receiver')
+  })
+
+  it('only in an inbox that belongs to the webhook', async () => {
+    const { url, pages } = await start([EDITS])
+    pages[`${PAGE}/layers`] = edited(Date.now() - 2 * HOUR)
+    const found = await doctor(url, '--store', await createInbox(url, 'Roads'))
+    expect(found.reasons).toEqual([expect.stringContaining('another receiver')])
+    const several = await start([EDITS, seed(EDITS, { id: 'w2', name: 'other' })])
+    several.pages[`${PAGE}/layers`] = edited(Date.now() - 2 * HOUR)
+    const { webhooks } = await doctor(several.url, '--store', await createInbox(several.url))
+    expect(webhooks.map(({ verdict }) => verdict)).toEqual(['unknown', 'unknown'])
+  })
+
+  it('with --watch and the numbers of a receiver, once features are edited and the numbers stay', async () => {
+    const { url, pages } = await start([EDITS])
+    const receiver = createReceiver({ signatureKey: KEY }).on('*', () => {})
+    const health = await serve(async (_, res) => void res.end(JSON.stringify(await receiver.stats())))
+    pages[`${PAGE}/layers`] = edited(Date.now() - HOUR)
+    const now = Date.now()
+    vi.useFakeTimers({ toFake: ['Date'], now })
+    onTestFinished(() => void vi.useRealTimers())
+    const args = ['doctor', '--url', url, '--watch', '--every', '5s', '--health', health.url]
+    const watching = startGeohook(args, { pace: 0.001 })
+    await watching.printed(/healthy {2}Parcels/)
+    pages[`${PAGE}/layers`] = edited(now + HOUR)
+    vi.setSystemTime(now + 2 * HOUR)
+    await watching.printed(/cause {5}silent/)
+    await deliver(receiver, payloadOf('FeaturesCreated'))
+    await watching.printed(/silent(?:.*\n)+healthy {2}Parcels/)
+    expect(await watching.stop()).toBe(0)
+  })
+})
+
+describe('geohook doctor --watch', () => {
+  it('prints only changes, and finds a webhook that was switched off together with its log', async () => {
+    const { url, mock } = await start([EDITS], { like: { product: 'online', handshake: false } })
+    fail(mock, EDITS.id, HOUR)
+    const args = ['doctor', '--url', url, '--product', 'online', '--watch', '--json']
+    const watching = startGeohook(args, { pace: 0.0001 })
+    await watching.printed(/"failing"/)
+    // After the fifth failure, the service switches it off and clears its log.
+    for (let count = 0; count < 4; count++)
+      await mock.trigger({ serviceName: 'Parcels', changeType: 'FeaturesCreated' })
+    expect(mock.snapshot()).toMatchObject({ webhooks: [{ active: false }], failures: [] })
+    await watching.printed(/"inactive"/)
+    expect(await watching.stop()).toBe(4)
+    const events = parseEvents(watching)
+    expect(events.at(-1)).toMatchObject({
+      event: 'webhook',
+      active: false,
+      causes: [
+        { code: 'inactive', evidence: expect.stringMatching(/^was active at \S+; probably switched off/) },
+      ],
+    })
+    for (const [index, event] of events.entries())
+      expect({ ...event, at: '' }).not.toEqual({ ...events[index - 1], at: '' })
+  })
+
+  it('goes on while the service is unreachable', async () => {
+    const { mock } = await start([EDITS])
+    let isDown = false
+    const { url } = await serve((req, res) => (isDown ? req.socket.destroy() : mock.app(req, res)))
+    const watching = startGeohook(['doctor', '--url', url, '--watch'], { pace: 0.0001 })
+    await watching.printed(/healthy {2}Parcels/)
+    isDown = true
+    await watching.printed(/trying again: /)
+    fail(mock, EDITS.id, HOUR)
+    isDown = false
+    await watching.printed(/sick {5}Parcels/)
+    expect(await watching.stop()).toBe(4)
+    expect(watching.output.match(/trying again/g)).toHaveLength(1)
+  })
+})
+
+describe('geohook doctor --probe', () => {
+  it('is needed for any connection to a payload URL', async () => {
+    let connections = 0
+    const target = createServer((socket) => {
+      connections++
+      socket.destroy()
+    }).listen(0, '127.0.0.1')
+    await once(target, 'listening')
+    const { port } = target.address() as { port: number }
+    const { url, mock } = await start([seed(EDITS, { hookUrl: `https://127.0.0.1:${port}/hook` })])
+    fail(mock, EDITS.id, HOUR)
+    await doctor(url, '--key', KEY)
+    expect(connections).toBe(0)
+    const found = await doctor(url, '--probe', 'tls')
+    expect([connections, found.reasons]).toEqual([1, [expect.stringContaining('opens no TLS connection')]])
+    target.close()
+  })
+
+  it.each<[string, readonly [number, number], readonly string[], boolean, string | undefined]>([
+    ['a valid certificate', [-1, 1], ['localhost'], true, undefined],
+    ['an expired one', [-9, -1], ['localhost'], true, 'CERT_HAS_EXPIRED'],
+    ['one of another host', [-1, 1], ['other.example'], true, 'ERR_TLS_CERT_ALTNAME_INVALID'],
+    ['one of an unknown CA', [-1, 1], ['localhost'], false, 'DEPTH_ZERO_SELF_SIGNED_CERT'],
+  ])('tls sends no request, and judges %s', async (_, days, dns, isTrusted, error) => {
+    const certificate = issue({ days, dns })
+    const target = await serveSecurely(certificate)
+    const { url } = await start([seed(EDITS, { hookUrl: `${target.url}/hook` })], {
+      allowHosts: ['localhost'],
+    })
+    const ca = folder.file(`${target.port}.pem`, certificate.cert)
+    const found = await doctor(url, '--probe', 'tls', ...(isTrusted ? ['--ca', ca] : []))
+    expect(found.codes).toEqual(error ? ['probe_failed'] : [])
+    if (error) expect(found.causes[0]?.evidence).toMatch(new RegExp(`^seen from this machine, .*${error}$`))
+    expect(target.requests).toBe(0)
+  })
+
+  it('handshake asks named origins only, and checks the token', async () => {
+    const asked: string[] = []
+    const target = await serve((req, res) => {
+      asked.push(`${req.method} ${req.url}`)
+      const token = new URL(req.url ?? '', 'http://localhost').searchParams.get('crc_token') ?? ''
+      res.end(JSON.stringify({ response_token: `sha256=${base64Of(token)}` }))
+    })
+    const { url } = await start([seed(EDITS, { hookUrl: `${target.url}/hook?a=%2f` })])
+    const probe = ['--probe', 'handshake', '--key', KEY, '--origin']
+    expect(await doctor(url, ...probe, 'http://127.0.0.1:9')).toMatchObject({
+      verdict: 'healthy',
+      notes: [expect.stringContaining('not probed')],
+    })
+    expect(asked).toEqual([])
+    expect(await doctor(url, ...probe, target.url)).toMatchObject({ verdict: 'healthy', notes: [] })
+    expect(asked).toEqual([expect.stringMatching(/^GET \/hook\?a=%2f&crc_token=[\da-f]{32}$/)])
+    const other = await doctor(url, '--probe', 'handshake', '--key', 'another', '--origin', target.url)
+    expect(other.codes).toEqual(['key_different', 'probe_failed'])
+    expect((await geohook(['doctor', '--url', url, '--probe', 'handshake'])).code).toBe(2)
+  })
+})
