@@ -110,7 +110,7 @@ async function watch(
   every: number,
 ): Promise<void> {
   const { signal } = io.host
-  let printed = new Map<string, string>()
+  let printed: Map<string, string> | undefined
   let isReachable = true
   while (!signal.aborted) {
     try {
@@ -121,7 +121,7 @@ async function watch(
       connection.progress.stop()
       for (const result of results) {
         const key = `${result.service} ${result.id}`
-        if (printed.get(key) === current.get(key)) continue
+        if (printed?.get(key) === current.get(key)) continue
         const at = new Date().toISOString()
         if (io.json) io.printEvent({ event: 'webhook', at, ...result })
         else printWebhook(io, result, `  ${at}`)
@@ -131,7 +131,7 @@ async function watch(
     } catch (error) {
       if (signal.aborted) return
       const { code, message } = toCliError(error)
-      if (printed.size === 0 || !/unavailable|unreachable/.test(code)) throw error
+      if (!printed || !/unavailable|unreachable/.test(code)) throw error
       if (isReachable) io.note(`trying again: ${printable(message)}`)
       isReachable = false
     }

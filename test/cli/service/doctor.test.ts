@@ -1,79 +1,17 @@
 import { once } from 'node:events'
 import { createServer } from 'node:net'
-import { join } from 'node:path'
 import { createReceiver } from 'geohook'
-import type { MockService, MockServiceOptions, Webhook } from 'geohook/mock'
-import { createSqliteInbox } from 'geohook/sqlite'
+import type { Webhook } from 'geohook/mock'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { issue, serveSecurely } from '../../helpers/certificates.ts'
-import { createFolder, geohook, parseEvents, parseStdout, startGeohook } from '../../helpers/cli.ts'
-import { handleAll } from '../../helpers/dead-letters.ts'
+import { createFolder, geohook, parseEvents, startGeohook } from '../../helpers/cli.ts'
 import { base64Of, deliver, KEY, payloadOf } from '../../helpers/deliver.ts'
 import { serve } from '../../helpers/served.ts'
 import { unusedUrl } from '../../helpers/target.ts'
-import { create, FEATURE, JOB, seed } from '../../mock/support.ts'
+import { FEATURE, JOB, seed } from '../../mock/support.ts'
+import { createInbox, DAY, doctor, EDITS, edited, fail, HOUR, PAGE, PORTAL, start } from './doctor-support.ts'
 
 const folder = createFolder()
-const DAY = 86_400_000
-const HOUR = 3_600_000
-const PAGE = '/rest/services/Parcels/FeatureServer'
-const SECRET_URL = 'http://127.0.0.1:9/hook?code=8fJk29sLq0'
-
-/** A healthy webhook: active, with a key, on a service that tracks changes. */
-const EDITS = seed(FEATURE, { changeTypes: ['*'], hookUrl: SECRET_URL, modified: Date.now() - 30 * DAY })
-const PORTAL = {
-  serviceType: 'Portal',
-  serviceName: '0123456789ABCDEF',
-  id: 'p1',
-  name: 'items',
-  changeTypes: ['*'],
-  hookUrl: SECRET_URL,
-  signatureKey: KEY,
-} as Webhook
-
-interface Served {
-  url: string
-  mock: MockService
-  /** Answers by path, in place of those of the mock. */
-  pages: Record<string, object>
-}
-
-async function start(webhooks: Webhook[], options: MockServiceOptions = {}): Promise<Served> {
-  const mock = create(webhooks, options)
-  const pages: Record<string, object> = {}
-  const { url } = await serve((req, res) => {
-    const page = pages[new URL(req.url ?? '', 'http://localhost').pathname]
-    if (!page) return mock.app(req, res)
-    req.resume()
-    res.setHeader('content-type', 'application/json')
-    res.end(JSON.stringify(page))
-  })
-  return { url, mock, pages }
-}
-
-/** Makes the mock list failed deliveries of a webhook, by their age in milliseconds. */
-function fail(mock: MockService, webhookId: string, ...ages: number[]): void {
-  const times = ages.map((age) => Date.now() - age)
-  mock.restore({ ...mock.snapshot(), failures: [{ webhookId, times }] })
-}
-
-interface Verdict {
-  name: string
-  verdict: string
-  causes: { code: string; evidence: string; fix: string }[]
-  reasons: string[]
-  notes: string[]
-}
-
-async function doctor(url: string, ...args: string[]) {
-  const result = await geohook(['doctor', '--url', url, '--json', ...args])
-  expect(result.stderr).toBe('')
-  expect(result.stdout + result.stderr).not.toContain('8fJk29sLq0')
-  const webhooks: Verdict[] = parseStdout(result).webhooks
-  const [first] = webhooks as [Verdict]
-  return { ...first, webhooks, exit: result.code, codes: first?.causes.map(({ code }) => code) }
-}
-
 const NOT_FOUND = { error: { code: 404, message: 'Service not found' } }
 
 describe('geohook doctor', () => {
@@ -221,24 +159,6 @@ describe('geohook doctor', () => {
 })
 
 describe('geohook doctor finds silence', () => {
-  const edited = (time: number, member = 'dataLastEditDate') => ({
-    layers: [{ id: 0, editingInfo: { [member]: time } }],
-    tables: [],
-  })
-
-  /** Creates an inbox that handled one delivery of the service five hours ago. Returns its path. */
-  async function createInbox(url: string, name = 'Parcels'): Promise<string> {
-    const path = join(folder.path, `${name}-${new URL(url).port}.db`)
-    const clock = () => Date.now() - 5 * HOUR
-    const inbox = createSqliteInbox({ path, clock })
-    const changesUrl = `${url}/rest/services/${name}/FeatureServer/extractChanges?serverGens=[1,2]`
-    const body = JSON.stringify({ ...JSON.parse(payloadOf('FeaturesCreated')), changesUrl })
-    await deliver(createReceiver({ signatureKey: KEY, inbox, clock }), body)
-    await handleAll(inbox)
-    await inbox.close()
-    return path
-  }
-
   it.each<[string, number, Partial<Webhook>, string]>([
     ['sick', 2 * HOUR, {}, 'dataLastEditDate'],
     ['healthy', 6 * HOUR, {}, 'dataLastEditDate'],
@@ -250,7 +170,7 @@ describe('geohook doctor finds silence', () => {
   ])('says %s if features were edited %d ms ago (%j, %s)', async (verdict, age, changes, member) => {
     const { url, pages } = await start([seed(EDITS, changes)])
     pages[`${PAGE}/layers`] = edited(Date.now() - age, member)
-    const found = await doctor(url, '--store', await createInbox(url))
+    const found = await doctor(url, '--store', await createInbox(folder.path, url))
     expect(found).toMatchObject({ verdict, codes: verdict === 'sick' ? ['silent'] : [] })
     expect(found.reasons.join()).not.toContain('another receiver')
   })
@@ -258,11 +178,11 @@ describe('geohook doctor finds silence', () => {
   it('only in an inbox that belongs to the webhook', async () => {
     const { url, pages } = await start([EDITS])
     pages[`${PAGE}/layers`] = edited(Date.now() - 2 * HOUR)
-    const found = await doctor(url, '--store', await createInbox(url, 'Roads'))
+    const found = await doctor(url, '--store', await createInbox(folder.path, url, 'Roads'))
     expect(found.reasons).toEqual([expect.stringContaining('another receiver')])
     const several = await start([EDITS, seed(EDITS, { id: 'w2', name: 'other' })])
     several.pages[`${PAGE}/layers`] = edited(Date.now() - 2 * HOUR)
-    const { webhooks } = await doctor(several.url, '--store', await createInbox(several.url))
+    const { webhooks } = await doctor(several.url, '--store', await createInbox(folder.path, several.url))
     expect(webhooks.map(({ verdict }) => verdict)).toEqual(['unknown', 'unknown'])
   })
 
