@@ -1,0 +1,124 @@
+import type { ServerResponse } from 'node:http'
+import { inspect } from 'node:util'
+import { showWebhook, signIn, type WebhookChanges } from 'geohook/admin'
+import { expect, it } from 'vitest'
+import { serve } from '../helpers/served.ts'
+import {
+  errorOf,
+  expectNone,
+  FLOW,
+  KEY,
+  listOf,
+  PRODUCTS,
+  printed,
+  type Sent,
+  spellingsOf,
+  start,
+  stored,
+} from './support.ts'
+
+const TOKEN = 'the-t0ken/of+kim'
+const NEW_KEY = 'new "key" ünd 2026'
+const GIVEN = {
+  key: NEW_KEY,
+  hookUrl: 'https://flows.example/x/Ab1Cd2Ef3Gh4Ij5?code=New-Sècret%2B1&y=tail-secret',
+}
+const SECRETS = [
+  TOKEN,
+  KEY,
+  NEW_KEY,
+  'Zm9vYmFy_Flow-Secret',
+  'Ab1Cd2Ef3Gh4Ij5',
+  'New-Sècret%2B1',
+  'tail-secret',
+]
+
+const isWrite = ({ path }: Sent): boolean => /\/(edit|update|delete)$/.test(path)
+/** Errors of a service that quotes what it knows. */
+const ANSWERS: Record<string, (res: ServerResponse, text: string) => unknown> = {
+  'an error': (res, text) =>
+    res.end(JSON.stringify({ error: { code: 400, message: text, details: [text] } })),
+  messages: (res, text) => res.end(JSON.stringify({ status: 'error', code: 498, messages: [text] })),
+  'an HTML page': (res, text) => res.end(`<!doctype html><p>${text.replaceAll('&', '&amp;')}`),
+  'an HTTP error': (res, text) => res.writeHead(403).end(text),
+  'a redirect': (res, text) => {
+    const path = encodeURIComponent(text)
+    res.writeHead(302, { location: `https://login.example/${path}?key=${path}` }).end()
+  },
+}
+
+/** A secret as a service can quote it. */
+const quoteOf = (secret: string): string => spellingsOf(secret).join(' | ')
+
+it.each(
+  PRODUCTS.flatMap((product) => {
+    const answers = product === 'enterprise' ? Object.keys(ANSWERS) : ['an error']
+    return answers.map((answer) => [product, answer] as const)
+  }),
+)('%s: no secret that the service quotes is in %s', async (product, answer) => {
+  let secret = ''
+  const { webhooks, sent } = await start(product, {
+    admin: { token: TOKEN },
+    before(req, res) {
+      if (!isWrite(sent.at(-1) as Sent)) return false
+      req.resume().on('end', () => ANSWERS[answer]?.(res, quoteOf(secret)))
+      return true
+    },
+  })
+  for (secret of [...SECRETS, FLOW, GIVEN.hookUrl]) {
+    const error = await errorOf(webhooks.edit('edits', GIVEN))
+    expect(error.message).toContain('***')
+    expectNone(printed(error), SECRETS)
+  }
+})
+
+it.each(PRODUCTS)('%s: no secret is in an error about a change', async (product) => {
+  const member = { hookUrl: 'hookUrl', key: 'signatureKey' } as const
+  for (const [name, ignored] of Object.entries(member)) {
+    const { mock, webhooks, url } = await start(product)
+    const hookUrl = `${url}/hook?code=tail-secret`
+    mock.faults.add({ fault: 'edit_member_ignored', member: ignored })
+    const error = await errorOf(webhooks.edit('edits', { ...GIVEN, hookUrl }))
+    expect([error.code, error.different?.map(({ member }) => member)]).toEqual(['admin_not_applied', [name]])
+    expectNone(printed(error), SECRETS)
+    expectNone(printed(await errorOf(webhooks.edit(KEY, { name: 'x' }))), SECRETS)
+  }
+})
+
+it.each<WebhookChanges>([
+  { hookUrl: 'ftp://flows.example/?sig=tail-secret' },
+  { hookUrl: 'https://flows.example/?sig=tail-secret x' },
+  { key: ['tail-secret'] as unknown as string },
+  { secret: 'tail-secret' } as WebhookChanges,
+])('no secret is in an error about the changes %j', async (changes) => {
+  const { webhooks } = await start('service')
+  const error = await webhooks.edit('edits', changes).catch((reason: unknown) => reason)
+  expect(error).toMatchObject({ code: 'config_invalid' })
+  expectNone(printed(error), SECRETS)
+})
+
+it.each(PRODUCTS)('%s: a webhook is printed without its secrets', async (product) => {
+  const { webhooks } = await start(product, { webhooks: [stored(product)] })
+  const [webhook] = await listOf(webhooks.list())
+  if (!webhook) return expect.fail('no webhook')
+  const result = await webhooks.edit('edits', { name: 'renamed' })
+  for (const value of [webhook, { webhook }, [webhook], result]) {
+    expectNone(inspect(value, { depth: 9 }) + JSON.stringify(value), SECRETS)
+    expect(JSON.stringify(value)).toContain('https://flows.example:443/workflows/7f0e/run?sig=***')
+  }
+  expect(showWebhook(webhook)).toMatchObject({ key: '***' })
+  expect(showWebhook(webhook, true)).toMatchObject({ key: '***', hookUrl: FLOW })
+  expect([webhook.key, webhook.hookUrl]).toEqual([KEY, FLOW])
+})
+
+it.each([
+  { username: 'kim', password: KEY },
+  { clientId: 'app', clientSecret: KEY },
+])('no password is in an error of a sign-in with %j', async (credentials) => {
+  const broken = (res: ServerResponse) => res.socket?.end(`HTTP/1.1 ${KEY}\r\n\r\n`)
+  for (const answer of [...Object.values(ANSWERS), broken]) {
+    const { url } = await serve((req, res) => void req.resume().on('end', () => answer(res, quoteOf(KEY))))
+    const error = await errorOf(signIn({ portal: `${url}/sharing/rest`, ...credentials }))
+    expectNone(printed(error), [KEY])
+  }
+})
