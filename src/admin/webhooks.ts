@@ -293,10 +293,10 @@ function createWebhooks(requester: Requester, { service, path, list }: Place): W
     activateAll: () => switchAll(true),
     deactivateAll: () => switchAll(false),
     async failures(idOrName) {
-      const [path = ''] = await pathsOf(await find(idOrName), '/notificationStatus')
-      if (!isPortal) return toNotifications(requester, await requester.read(path))
+      const paths = await pathsOf(await find(idOrName), '/notificationStatus')
+      if (!isPortal) return toNotifications(requester, await requester.read(paths))
       const notifications: Notification[] = []
-      for await (const page of pagesOf(requester, path))
+      for await (const page of pagesOf(requester, paths))
         notifications.push(...toNotifications(requester, page))
       return notifications
     },
