@@ -81,5 +81,5 @@ function withoutUserInput(code: string, text: string): string {
 /** Returns the unknown option, or '' if it could contain a secret. For example, a key may be appended to `--key`. */
 function unknownOptionIn(text: string): string {
   const [, short, long = ''] = /^unknown option '(?:(-[^-])|(--[a-z][a-z-]*)[='])/.exec(text) ?? []
-  return short ?? (/^--(key|token|store)/.test(long) ? '' : long)
+  return short ?? (/^--(key|token|store|password|client-secret)/.test(long) ? '' : long)
 }

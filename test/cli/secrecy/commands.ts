@@ -55,6 +55,7 @@ export function commandsIn(folder: Folder): Record<string, (url: string) => stri
     explain: () => ['explain', capture],
     create: (url) => ['create', 'P.GPServer', '--name', 'n', '--hook-url', url, '--url', url],
     edit: (url) => ['edit', 'Parcels.FeatureServer', 'edits', '--url', url],
+    activate: (url) => ['activate', 'Parcels.FeatureServer', 'edits', '--url', url],
   }
 }
 

@@ -57,6 +57,7 @@ const MISPLACED: [string, string[], string][] = [
   ['the value of an unknown option', ['sign', body, `--kye=${KEY}`], 'unknown option --kye\n'],
   ['the end of an option', ['sign', body, `--key${KEY}`], 'unknown option\n'],
   ['the end of an option, in lower case', ['sign', body, '--keyparcels'], 'unknown option\n'],
+  ['the end of the option of a password', ['list', '--passwordparcels'], 'unknown option\n'],
   ['the end of a short option', ['sign', body, `-k${KEY}`], 'unknown option -k\n'],
 ]
 
