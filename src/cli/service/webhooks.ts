@@ -100,7 +100,7 @@ interface Change {
 
 /** Creates a command that changes several webhooks. It finds all of them before it changes one. */
 function createManyCommand(io: Io, name: string, { one, all: changeAll }: Change): CliCommand {
-  const participle = name === 'delete' ? 'deleted' : `${name}d`
+  const participle = `${name}d`
   return new CliCommand(name)
     .summary(`${name} webhooks`)
     .argument('<service>', 'for example Parcels.FeatureServer, or portal', place)

@@ -304,7 +304,7 @@ const UNPRINTABLE = /[\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Zl}\p{Zp}]/gu
 export const printable = (text: string): string =>
   text.replace(UNPRINTABLE, (character) => `\\u{${character.codePointAt(0)?.toString(16)}}`)
 
-/** Formats a value that comes from a service. */
+/** Formats a value of a response. */
 export function toPrintable(value: unknown): string {
   if (Array.isArray(value)) return value.map(toPrintable).join(',')
   return printable(typeof value === 'object' && value !== null ? JSON.stringify(value) : String(value ?? ''))
