@@ -180,7 +180,7 @@ export class Requester {
       found = this.#read(response, await this.#readText(response, url), url)
     } catch (error) {
       const unavailable = this.#toUnavailable(error, url, request.signal)
-      throw isChange ? new LostAnswer(unavailable) : unavailable
+      throw isChange && !NOT_SENT.test(reasonOf(error)) ? new LostAnswer(unavailable) : unavailable
     }
     if (isChange && found instanceof AdminError && isUncertain(found)) throw new LostAnswer(found)
     return found
@@ -257,6 +257,9 @@ async function atFirst<Answer>(paths: Paths, send: (path: string) => Promise<Ans
     throw error
   })
 }
+
+/** The reasons of a failed connection over which nothing was sent. */
+const NOT_SENT = /^(?:ECONNREFUSED|ENOTFOUND|EAI_AGAIN)$/
 
 /** True if a change may have been made: something else answered, or the service failed while it was at work. */
 const isUncertain = ({ code, serviceCode = 0 }: AdminError): boolean =>

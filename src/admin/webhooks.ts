@@ -268,10 +268,8 @@ function createWebhooks(requester: Requester, { service, path, list }: Place): W
     isDone: (webhooks: readonly Webhook[]) => boolean,
     changeOne: (webhook: Webhook) => Promise<void>,
   ): Promise<void> {
-    const webhooks = await listAll()
-    if (isPortal) for (const webhook of webhooks) await changeOne(webhook)
-    else if (webhooks.length > 0)
-      await requester.change(`${await path()}/${operation}`, {}, async () => isDone(await listAll()))
+    if (isPortal) for (const webhook of await listAll()) await changeOne(webhook)
+    else await requester.change(`${await path()}/${operation}`, {}, async () => isDone(await listAll()))
   }
 
   const switchAll = (active: boolean): Promise<void> =>
