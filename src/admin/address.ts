@@ -1,4 +1,5 @@
 import { configInvalid } from '../errors.ts'
+import { isSecure } from '../shared/loopback.ts'
 import type { Product } from './types.ts'
 
 /** Where requests are sent. */
@@ -48,6 +49,15 @@ export function readAddress(option: string, text: unknown, given?: Product): Add
   const base = root + SUFFIXES[product]
   const tokenUrl = product === 'portal' ? base : `${root}/rest/services`
   return { product, base, tokenUrl, service: serviceIn(url.pathname) }
+}
+
+/** @throws {WebhookError} `config_invalid` for http to another machine */
+export function requireSecure({ base }: Address, secret: 'password' | 'token'): void {
+  if (!isSecure(new URL(base)))
+    throw configInvalid(
+      `the address ${base} is not https`,
+      `The ${secret} would be readable on the network. Only localhost, 127.0.0.1 and [::1] may use http.`,
+    )
 }
 
 /** Services of ArcGIS Online are on hosts such as services1.arcgis.com; its other hosts are portals. */

@@ -10,9 +10,8 @@ import {
 } from '../options.ts'
 import { REFERER } from '../shared/client.ts'
 import { isObject } from '../shared/json.ts'
-import { isSecure } from '../shared/loopback.ts'
 import { readToken } from '../shared/tokens.ts'
-import { type Address, readAddress } from './address.ts'
+import { type Address, readAddress, requireSecure } from './address.ts'
 import { Requester, toTokenError } from './request.ts'
 import { editSettings, readSettings } from './settings.ts'
 import type { Admin, AdminOptions, ServiceWebhook, Webhook } from './types.ts'
@@ -57,11 +56,7 @@ function create(options: AdminOptions): Admin {
   const connection = { tokens: readToken(token, toTokenError), referer: referer ?? signedIn, fetch, timeout }
 
   function connect(address: Address): Requester {
-    if (token !== undefined && !isSecure(new URL(address.base)))
-      throw configInvalid(
-        `the address ${address.base} is not https`,
-        'The token would be readable on the network. Only localhost, 127.0.0.1 and [::1] may use http.',
-      )
+    if (token !== undefined) requireSecure(address, 'token')
     return new Requester(address, connection)
   }
 

@@ -9,10 +9,8 @@ import {
 } from '../options.ts'
 import { type Fetch, REFERER } from '../shared/client.ts'
 import { isObject } from '../shared/json.ts'
-import { isSecure } from '../shared/loopback.ts'
 import { type Credentials, readToken } from '../shared/tokens.ts'
-import { readAddress } from './address.ts'
-import { toNumber } from './members.ts'
+import { readAddress, requireSecure } from './address.ts'
 import { Requester, toTokenError } from './request.ts'
 
 /** Options of {@link signIn}. */
@@ -28,7 +26,7 @@ export interface SignInOptions {
   /** Of an application (OAuth 2.0). */
   clientId?: string | undefined
   clientSecret?: string | undefined
-  /** Lifetime of a token in minutes, 1 to 20,160. Default 60. Then a new one is requested. */
+  /** Lifetime of a token in minutes, 1 to 20,160. Default 60. */
   expiration?: number | undefined
   /** The referer to which tokens of a user are bound: an http or https URL, or a host. Default `'geohook'`. */
   referer?: string | undefined
@@ -38,7 +36,7 @@ export interface SignInOptions {
   fetch?: Fetch | undefined
 }
 
-/** A token source that signs in again before its token expires, or if a service rejects it. */
+/** A token source that signs in again if a service rejects its token, for example because it has expired. */
 export interface SignIn extends Credentials {
   refreshCredentials(): Promise<unknown>
   /** The referer to which the tokens are bound. */
@@ -57,9 +55,6 @@ const NAMES: OptionNames<SignInOptions> = {
   fetch: isFunction,
 }
 
-/** A token is replaced this number of milliseconds before it expires. */
-const MARGIN = 60_000
-
 /**
  * Signs in a user or an application, and returns what `createAdmin` and `createChanges` accept as `token`.
  *
@@ -76,53 +71,36 @@ const MARGIN = 60_000
  */
 export async function signIn(options: SignInOptions): Promise<SignIn> {
   const given = checkOptions(options, NAMES)
-  const { portal, username, password, clientId, clientSecret, expiration = 60, referer = 'geohook' } = given
-  const [isUser, isApp] = [username ?? password, clientId ?? clientSecret].map((value) => value !== undefined)
-  if (isUser === isApp || (isUser && !(username && password)) || (isApp && !(clientId && clientSecret)))
+  const { portal, username, password, clientId, clientSecret, referer = 'geohook' } = given
+  const isApp = clientId !== undefined || clientSecret !== undefined
+  const isUser = username !== undefined || password !== undefined
+  const [name, secret] = isApp ? [clientId, clientSecret] : [username, password]
+  if (isApp === isUser || name === undefined || secret === undefined)
     throw configInvalid('signIn needs username and password, or clientId and clientSecret')
-  const isServer = /\/admin\/?$/i.test(portal)
-  const address = readAddress('portal', portal, isServer ? 'enterprise' : 'portal')
-  if (!isSecure(new URL(address.base)))
-    throw configInvalid(
-      `the address ${address.base} is not https`,
-      'The password would be readable on the network.',
-    )
-  const { fetch, timeout = 60_000 } = given
-  const requester = new Requester(address, {
-    tokens: readToken(undefined, toTokenError),
-    referer,
-    fetch,
-    timeout,
-  })
-  requester.keepSecrets(password ?? clientSecret, undefined)
-  const lifetime = { expiration: String(expiration) }
-  const path = isApp ? '/oauth2/token' : '/generateToken'
-  const fields: Record<string, string> = isApp
-    ? {
-        client_id: String(clientId),
-        client_secret: String(clientSecret),
-        grant_type: 'client_credentials',
-        ...lifetime,
-      }
-    : { username: String(username), password: String(password), client: 'referer', referer, ...lifetime }
+  const address = readAddress('portal', portal, /\/admin\/?$/i.test(portal) ? 'enterprise' : 'portal')
+  requireSecure(address, 'password')
+  const { fetch, timeout = 60_000, expiration = 60 } = given
+  const tokens = readToken(undefined, toTokenError)
+  const requester = new Requester(address, { tokens, referer, fetch, timeout })
+  requester.keepSecrets(secret, undefined)
+  const credentials = isApp
+    ? { client_id: name, client_secret: secret, grant_type: 'client_credentials' }
+    : { username: name, password: secret, client: 'referer', referer }
 
-  let current = { token: '', expires: 0 }
-
-  async function renew(): Promise<string> {
-    const answer = await requester.post(path, fields)
-    const { token, access_token: accessToken, expires, expires_in: seconds } = isObject(answer) ? answer : {}
-    const found = token ?? accessToken
-    if (typeof found !== 'string' || found === '')
-      throw requester.error('admin_malformed', { message: 'the response contains no token' })
-    const end = toNumber(expires) ?? Date.now() + (toNumber(seconds) ?? expiration * 60) * 1000
-    current = { token: found, expires: end }
-    return found
+  async function request(): Promise<string> {
+    const path = isApp ? '/oauth2/token' : '/generateToken'
+    const answer = await requester.post(path, { ...credentials, expiration: String(expiration) })
+    const token = isObject(answer) ? (answer.token ?? answer.access_token) : undefined
+    if (typeof token === 'string' && token !== '') return token
+    throw requester.error('admin_malformed', { message: 'the response contains no token' })
   }
 
-  await renew()
+  let token = await request()
   return {
     referer,
-    getToken: async () => (Date.now() < current.expires - MARGIN ? current.token : renew()),
-    refreshCredentials: renew,
+    getToken: async () => token,
+    async refreshCredentials() {
+      token = await request()
+    },
   }
 }
