@@ -33,6 +33,8 @@ export interface Examined {
 
 /** Maximum number of webhooks of a service that are examined at the same time. */
 const CONCURRENCY = 4
+/** The last time of a Date. */
+const MAX_TIME = 8.64e15
 /** Maximum milliseconds for a request. */
 const TIMEOUT = 60_000
 
@@ -58,7 +60,11 @@ export async function examine(room: Examination, services: readonly string[]): P
       const traffic: Traffic | undefined = arrivals && edits && { ...arrivals.of(name), ...edits }
       const read = { now, webhook, siblings: webhooks, settings, deliveries, service, keys, traffic }
       const findings = judge({ ...read, listing, seen: past })
-      if (active) seen.set(`${name} ${id}`, { at: new Date(now), failures: countedFailures(read).length })
+      if (active) {
+        const latest = countedFailures(read).length
+        const failures = Math.max(latest, past?.latest ?? 0)
+        seen.set(`${name} ${id}`, { at: new Date(now), latest, failures })
+      }
       await probe(room, webhook, findings)
       examined[index] = { webhook, findings }
     })
@@ -166,7 +172,8 @@ async function readEdits(
   const infos = [layers, tables].flat().flatMap((layer) => {
     return isObject(layer) && isObject(layer.editingInfo) ? [layer.editingInfo] : []
   })
-  const newest = (name: string): number => Math.max(0, ...infos.map((info) => Number(info[name]) || 0))
+  const newest = (name: string): number =>
+    Math.max(0, ...infos.map((info) => Number(info[name])).filter((time) => time <= MAX_TIME))
   const exact = newest('dataLastEditDate')
   const time = exact || newest('lastEditDate')
   return { edited: time > 0 ? new Date(time) : undefined, isExact: exact > 0 }

@@ -21,11 +21,7 @@ export async function probeTls(url: URL, trust: Trust, found: Findings): Promise
   try {
     const error = await certificateErrorOf(url, trust)
     if (error !== undefined)
-      found.add(
-        'probe_failed',
-        `${FROM_HERE}, the certificate of ${url.host} is not valid: ${error}`,
-        'Replace the certificate; if the service trusts a private CA, give that one with --ca.',
-      )
+      found.add('certificate', `${FROM_HERE}, the certificate of ${url.host} is not valid: ${error}`)
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException
     found.reasons.push(`${FROM_HERE}, ${url.host} opens no TLS connection: ${code ?? message}`)
@@ -69,8 +65,7 @@ export async function probeHandshake(
   if (ok && response.ok) return
   const what = signature === '' ? 'no response_token' : ok ? 'the right token' : 'a token of another key'
   found.add(
-    'probe_failed',
+    'handshake',
     `${FROM_HERE}, ${url.host} responds to the handshake with status ${response.status} and ${what}`,
-    'Let the receiver answer handshakes with the key of the webhook: see docs/senders.md, "Handshake".',
   )
 }

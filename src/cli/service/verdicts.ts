@@ -2,7 +2,22 @@ import type { AdminSettings, Notification, Schedule, Webhook } from '../../admin
 import type { Json } from '../../shared/json.ts'
 import { count } from '../../shared/words.ts'
 
-/** What makes a webhook sick, with how it was found out and what to do. */
+/** What makes a webhook sick, and what to do. */
+const FIXES = {
+  inactive: 'Repair the receiver, then activate the webhook.',
+  failing:
+    'Check that the service reaches the payload URL, and that the receiver returns 200: its log says why not.',
+  key_missing: 'Give the webhook a key.',
+  key_different: 'Give the receiver the key of the webhook, or the webhook the key of the receiver.',
+  schedule_disabled: 'Enable the schedule of the webhook.',
+  tracking_off: 'Switch change tracking on for the service; in ArcGIS Enterprise, without sync.',
+  synchronous: 'Publish the service with asynchronous execution.',
+  leftover: 'Delete the webhook, or publish the service again.',
+  silent: 'Check that the service reaches the payload URL. The log of the service can say more.',
+  certificate: 'Replace the certificate. If the service trusts a private CA, give its certificate with --ca.',
+  handshake: 'Let the receiver answer handshakes with the key of the webhook (docs/senders.md, "Handshake").',
+}
+
 export interface Cause {
   code: string
   evidence: string
@@ -12,7 +27,7 @@ export interface Cause {
 /** What is known about a webhook. */
 export class Findings {
   readonly causes: Cause[] = []
-  /** Why nobody can tell whether it is healthy. */
+  /** Why it is not known whether the webhook is healthy. */
   readonly reasons: string[] = []
   readonly notes: string[] = []
 
@@ -20,14 +35,17 @@ export class Findings {
     return this.causes.length > 0 ? 'sick' : this.reasons.length > 0 ? 'unknown' : 'healthy'
   }
 
-  add(code: string, evidence: string, fix: string): void {
-    this.causes.push({ code, evidence, fix })
+  add(cause: keyof typeof FIXES, evidence: string): void {
+    const code = /^(?:certificate|handshake)$/.test(cause) ? 'probe_failed' : cause
+    this.causes.push({ code, evidence, fix: FIXES[cause] })
   }
 }
 
-/** When an earlier look found a webhook active, and the number of failures that were listed then. */
+/** When an earlier examination found a webhook active, and the number of failures that were listed. */
 export interface Seen {
   at: Date
+  latest: number
+  /** The larger number of the last two examinations: the service can clear its log while the last one reads it. */
   failures: number
 }
 
@@ -85,12 +103,7 @@ function checkListing({ webhook, service, listing }: Evidence, found: Findings):
   if (listing === 'elsewhere') found.reasons.push('its service is on another server, which was not asked')
   else if (listing === 'refused') found.reasons.push('its service refuses to list its webhooks')
   else if (service) found.reasons.push('its service exists, but answers 404 to the request for its webhooks')
-  else
-    found.add(
-      'leftover',
-      `the site lists the webhook, but its service ${webhook.service} does not exist`,
-      'Delete the webhook, or publish the service again.',
-    )
+  else found.add('leftover', `the site lists the webhook, but its service ${webhook.service} does not exist`)
 }
 
 const DAY = 86_400_000
@@ -128,24 +141,18 @@ function checkDeliveries(evidence: Evidence, found: Findings): void {
   if (active && last) {
     if (modified && modified > last.at)
       found.reasons.push(`${describe(failed)}; it was changed later, so they may be those of its old values`)
-    else
-      found.add(
-        'failing',
-        describe(failed),
-        'Check that the service reaches the payload URL, and that the receiver returns 200: its log names the reason.',
-      )
+    else found.add('failing', describe(failed))
   }
   if (active !== false) return
   const wasActive = seen ? `was active at ${seen.at.toISOString()}; ` : ''
   const { numberOfFailures: limit = 1 } = policyOf(webhook, settings)
-  const fix = 'Repair the receiver, then activate the webhook.'
   if (failed.length >= limit)
-    found.add('inactive', `${wasActive}probably switched off by the service: ${describe(failed)}`, fix)
-  else if (seen && seen.failures > 0)
+    found.add('inactive', `${wasActive}probably switched off by the service: ${describe(failed)}`)
+  // A service that keeps its log would still list them.
+  else if (seen && seen.failures > 0 && !last)
     found.add(
       'inactive',
       `${wasActive}probably switched off by the service: it listed ${failures(seen.failures)} then`,
-      fix,
     )
   else
     found.reasons.push(
@@ -165,18 +172,16 @@ function describe(failed: readonly Notification[]): string {
 
 function checkMembers({ webhook, keys }: Evidence, found: Findings): void {
   const { key } = webhook
-  if (key === '')
-    found.add('key_missing', 'it has no key, so its deliveries are not signed', 'Give it a key with "edit".')
+  if (key === '') found.add('key_missing', 'it has no key, so its deliveries are not signed')
   else if (key === undefined && keys.length > 0)
     found.notes.push('its key was not compared, because the service does not show it')
   else if (key !== undefined && keys.length > 0 && !keys.includes(key))
     found.add(
       'key_different',
       `its key is ${keys.length === 1 ? 'not the given key' : `none of the ${keys.length} given keys`}`,
-      'Give the receiver the key of the webhook, or the webhook that of the receiver.',
     )
   if (scheduleOf(webhook)?.state === 'disabled' && webhook.active)
-    found.add('schedule_disabled', 'it is active, but its schedule is disabled', 'Enable the schedule.')
+    found.add('schedule_disabled', 'it is active, but its schedule is disabled')
 }
 
 const scheduleOf = (webhook: Webhook): Schedule | undefined =>
@@ -190,11 +195,7 @@ function checkService({ webhook, service }: Evidence, found: Findings): void {
 
 function checkJobs({ executionType }: Json, found: Findings): void {
   if (executionType === 'esriExecutionTypeSynchronous')
-    found.add(
-      'synchronous',
-      'its service runs jobs synchronously, and then sends no events',
-      'Publish the service with asynchronous execution.',
-    )
+    found.add('synchronous', 'its service runs jobs synchronously, and then sends no events')
   else if (executionType !== 'esriExecutionTypeAsynchronous')
     found.reasons.push('its service does not show whether it is asynchronous')
 }
@@ -209,15 +210,12 @@ function checkTracking({ product }: Webhook, service: Json, found: Findings): vo
     found.reasons.push('its service does not show its capabilities')
     return
   }
+  const shown = `its capabilities: ${capabilities.slice(0, 200)}`
   const names = capabilities.split(',').map((name) => name.trim().toLowerCase())
   if (!names.includes('changetracking') && extractChangesCapabilities === undefined)
-    found.add(
-      'tracking_off',
-      `its service does not track changes; its capabilities: ${capabilities}`,
-      `Switch change tracking on for the service${product === 'online' ? '' : ', without sync'}.`,
-    )
+    found.add('tracking_off', `its service does not track changes; ${shown}`)
   else if (!names.some((name) => /^(?:editing|create|update|delete)$/.test(name)))
-    found.reasons.push(`editing is off in its service; its capabilities: ${capabilities}`)
+    found.reasons.push(`editing is off in its service; ${shown}`)
   else if (product !== 'online' && names.includes('sync'))
     found.reasons.push('its service has sync, with which the vendor does not allow webhooks')
 }
@@ -269,10 +267,5 @@ function checkTraffic(
       'the service has several webhooks, and the inbox may be that of another',
   ].filter((doubt) => doubt !== false)
   if (doubts.length > 0) found.reasons.push(`${evidence}; ${doubts.join('; ')}`)
-  else
-    found.add(
-      'silent',
-      evidence,
-      'Check that the service reaches the payload URL. The log of the service says more.',
-    )
+  else found.add('silent', evidence)
 }

@@ -231,7 +231,18 @@ describe('geohook doctor --watch', () => {
       expect({ ...event, at: '' }).not.toEqual({ ...events[index - 1], at: '' })
   })
 
-  it('goes on while the service is unreachable', async () => {
+  it('does not blame a service that still lists too few failures', async () => {
+    const { url, mock } = await start([EDITS])
+    fail(mock, EDITS.id, HOUR)
+    const watching = startGeohook(['doctor', '--url', url, '--watch'], { pace: 0.0001 })
+    await watching.printed(/failing/)
+    const [webhook] = mock.snapshot().webhooks
+    mock.restore({ ...mock.snapshot(), webhooks: [{ ...(webhook as Webhook), active: false }] })
+    await watching.printed(/unknown {2}.*\n {2}reason {4}was active at \S+; inactive: .* fewer than 5/)
+    expect(await watching.stop()).toBe(0)
+  })
+
+  it('continues while the service is unreachable', async () => {
     const { mock } = await start([EDITS])
     let isDown = false
     const { url } = await serve((req, res) => (isDown ? req.socket.destroy() : mock.app(req, res)))
