@@ -10,9 +10,10 @@ const SERVICE = 'Parcels.FeatureServer'
 async function startStub(
   answer: (res: ServerResponse, url: string) => void,
   product: Product = 'enterprise',
+  timeout = 10_000,
 ): Promise<Webhooks> {
   const { url } = await serve((req, res) => void req.resume().on('end', () => answer(res, req.url ?? '')))
-  return createAdmin({ url, product, timeout: 1000 }).service(SERVICE)
+  return createAdmin({ url, product, timeout }).service(SERVICE)
 }
 
 const get = (webhooks: Webhooks) => errorOf(webhooks.get('edits'))
@@ -119,7 +120,7 @@ describe('what a service answers', () => {
   })
 
   it('reports a server that gives no answer in time', async () => {
-    const error = await get(await startStub(() => {}))
+    const error = await get(await startStub(() => {}, 'enterprise', 1000))
     expect([error.code, error.hint]).toEqual(['admin_unavailable', expect.stringMatching(/option timeout/)])
     expect(error.message).toMatch(/no response within 1000 ms/)
   })

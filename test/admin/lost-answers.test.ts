@@ -100,7 +100,7 @@ const timeOut = (res: ServerResponse): void => void res.writeHead(504).end('<h1>
 async function startWith(product: Product, answer: Answer): Promise<Started & { changes: () => Sent[] }> {
   const changes = () => started.sent.filter(isChange)
   const started: Started = await start(product, {
-    admin: { timeout: 1000 },
+    admin: { timeout: 5000 },
     before: (req, res) => {
       const last = started.sent.at(-1) as Sent
       return isChange(last) && changes().length === 1 && answer(req, res)
