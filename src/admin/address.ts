@@ -65,6 +65,7 @@ function productOf(hostname: string, words: readonly string[], at: number): Prod
   const isOnline = /(?:^|\.)arcgis\.com$/i.test(hostname)
   const server: Product = !isOnline ? 'enterprise' : /^services/i.test(hostname) ? 'online' : 'portal'
   const mark = words[at]
+  if (mark === undefined && words.at(-1) === 'portal') return 'portal'
   if (mark === undefined) return words.length === 0 && !isOnline ? 'service' : server
   if (mark === 'services') return 'service'
   if (mark === 'rest' && words[at + 1] === 'admin') return 'online'

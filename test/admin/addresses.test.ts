@@ -51,6 +51,7 @@ it.each<[url: string, product: Product, base: string, service?: string]>([
   [`${HOSTED}/rest/admin/WebHooks`, 'online', `${HOSTED}/rest/admin`],
   ['https://org.maps.arcgis.com', 'portal', 'https://org.maps.arcgis.com/sharing/rest'],
   ['https://www.arcgis.com/home/organization.html', 'portal', 'https://www.arcgis.com/sharing/rest'],
+  ['https://gis.example.com/portal', 'portal', 'https://gis.example.com/portal/sharing/rest'],
   ['https://gis.example.com/portal/home', 'portal', 'https://gis.example.com/portal/sharing/rest'],
   ['https://gis.example.com/portal/portaladmin', 'portal', 'https://gis.example.com/portal/sharing/rest'],
   ['https://gis.example.com/portal/sharing/rest/x', 'portal', 'https://gis.example.com/portal/sharing/rest'],
