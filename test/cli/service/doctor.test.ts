@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { createServer } from 'node:net'
 import { createReceiver } from 'geohook'
-import type { Webhook } from 'geohook/mock'
+import type { ScheduleInfo, Webhook } from 'geohook/mock'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { issue, serveSecurely } from '../../helpers/certificates.ts'
 import { createFolder, geohook, parseEvents, startGeohook } from '../../helpers/cli.ts'
@@ -12,6 +12,10 @@ import { FEATURE, JOB, seed } from '../../mock/support.ts'
 import { createInbox, DAY, doctor, EDITS, edited, fail, HOUR, PAGE, PORTAL, start } from './doctor-support.ts'
 
 const folder = createFolder()
+const DISABLED: Webhook['scheduleInfo'] = {
+  ...(FEATURE.scheduleInfo as ScheduleInfo),
+  state: 'disabled',
+}
 const NOT_FOUND = { error: { code: 404, message: 'Service not found' } }
 
 describe('geohook doctor', () => {
@@ -26,13 +30,7 @@ describe('geohook doctor', () => {
     ['inactive', { active: false }, [44 * DAY, 43 * DAY, 42 * DAY, 41 * DAY + 1, 41 * DAY], [], /: 5 failed/],
     ['key_missing', { signatureKey: '' }, [], [], /no key/],
     ['key_different', {}, [], ['--key', 'another'], 'its key is not the given key'],
-    [
-      'schedule_disabled',
-      { scheduleInfo: { ...FEATURE.scheduleInfo, state: 'disabled' } },
-      [],
-      [],
-      /disabled/,
-    ],
+    ['schedule_disabled', { scheduleInfo: DISABLED }, [], [], /disabled/],
   ])('finds %s (%j, failures %j, %j)', async (code, changes, ages, args, evidence) => {
     const { url, mock } = await start([seed(EDITS, changes)])
     if (ages.length > 0) fail(mock, EDITS.id, ...ages)
