@@ -102,7 +102,7 @@ export function parseService(text: unknown): ServiceParts {
   const [, folder = '', name = '', type] =
     /^(?:([^/]+)\/)?([^/]+)\.(FeatureServer|GPServer)$/.exec(String(text)) ?? []
   // The parser of URLs would resolve the path segments `.` and `..`.
-  if (!type || [folder, name].some((segment) => /^\.{1,2}$/.test(segment)))
+  if (!type || [folder, name].some((segment) => /^\.{1,2}$|\p{Cs}/u.test(segment)))
     throw configInvalid(
       'the name of a service must be written like Parcels.FeatureServer or folder/Analysis.GPServer',
     )

@@ -15,7 +15,14 @@ import { type Address, readAddress, requireSecure } from './address.ts'
 import { Requester, toTokenError } from './request.ts'
 import { editSettings, readSettings } from './settings.ts'
 import type { Admin, AdminOptions, ServiceWebhook, Webhook } from './types.ts'
-import { pathOfPortal, toWebhooks, webhooksOfPortal, webhooksOfService } from './webhooks.ts'
+import {
+  MAX_PAGES,
+  malformed,
+  pathOfPortal,
+  toWebhooks,
+  webhooksOfPortal,
+  webhooksOfService,
+} from './webhooks.ts'
 
 const NAMES: OptionNames<AdminOptions> = {
   url: true,
@@ -78,7 +85,8 @@ function create(options: AdminOptions): Admin {
     product: found,
     url: base,
     serviceInUrl,
-    list({ owner } = {}) {
+    list(options = {}) {
+      const { owner } = checkOptions(options, { owner: isFilledText })
       if (owner !== undefined && found !== 'online')
         throw server.error('admin_unsupported', {
           message: 'this product cannot list the webhooks of an owner',
@@ -86,15 +94,16 @@ function create(options: AdminOptions): Admin {
       if (found === 'portal') return webhooksOfPortal(server).list()
       return found === 'online' ? listOrganization(server, owner) : listSite(server)
     },
-    listServices: ({ owner } = {}) => listServices(requirePortal(), owner),
+    listServices: (options = {}) =>
+      listServices(requirePortal(), checkOptions(options, { owner: isFilledText }).owner),
     service(name = serviceInUrl) {
       if (name === undefined) throw configInvalid('service(): the name of a service is missing')
       return webhooksOfService(server, name)
     },
     portal: () => webhooksOfPortal(requirePortal()),
     settings: () => readSettings(server),
-    editSettings: (changes) => editSettings(server, changes),
-    takeOver: ({ from }) => takeOver(server, from),
+    editSettings: (changes) => server.oneByOne(() => editSettings(server, changes)),
+    takeOver: (options) => server.oneByOne(async () => takeOver(server, options?.from)),
   }
 }
 
@@ -107,7 +116,8 @@ const PAGE = 100
 
 /** If there are more webhooks, the answer is an array of one object with the list, otherwise the list. */
 async function* listOrganization(requester: Requester, owner?: string): AsyncGenerator<Webhook> {
-  for (let offset = 0; ; ) {
+  for (let offset = 0, pages = 0; ; pages++) {
+    if (pages === MAX_PAGES) throw malformed(requester, 'the end of the list')
     const paging = { resultOffset: String(offset), resultRecordCount: String(PAGE) }
     const answer = await requester.read(
       '/WebHooks',
@@ -120,7 +130,8 @@ async function* listOrganization(requester: Requester, owner?: string): AsyncGen
     offset += webhooks.length
     // The documentation spells it in two ways.
     const hasMore = String(page?.exceededTransferLimit ?? page?.exceedTransferLimit) === 'true'
-    if (!hasMore || webhooks.length === 0) return
+    if (!hasMore) return
+    if (webhooks.length === 0) throw malformed(requester, 'the rest of the list')
   }
 }
 
@@ -137,8 +148,13 @@ async function takeOver(requester: Requester, from: string): Promise<void> {
       message: 'this product cannot change the owner of webhooks',
     })
   if (isFilledText(from)) throw configInvalid(`takeOver: from ${isFilledText(from)}`)
-  await requester.change('/WebHooks/reassignOwner', { ownerFrom: from }, async () => {
-    for await (const { owner } of listOrganization(requester, from)) if (owner === from) return false
-    return true
-  })
+  await requester.change(
+    '/WebHooks/reassignOwner',
+    { ownerFrom: from },
+    async () => {
+      for await (const { owner } of listOrganization(requester, from)) if (owner === from) return false
+      return true
+    },
+    true,
+  )
 }

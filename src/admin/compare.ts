@@ -9,14 +9,20 @@ interface Comparison {
   notCompared: Member[]
 }
 
-/** Compares what is stored with what was wanted. Members without a wanted value can have any. */
-function compare(wanted: Values, after: Webhook): Comparison {
+/**
+ * Compares what is stored with what was wanted. Members without a wanted value can have any.
+ *
+ * @param old values before the change. A service that keeps them has adjusted nothing
+ */
+function compare(wanted: Values, after: Webhook, old: Values = {}): Comparison {
   const stored = valuesOf(after)
   const found: Comparison = { adjusted: [], different: [], notCompared: [] }
   for (const member of membersOf(after.product, after.service)) {
     if (stored[member] === undefined) found.notCompared.push(member)
     else if (wanted[member] !== undefined) {
-      const relation = relate(member, wanted[member], stored[member])
+      const related = relate(member, wanted[member], stored[member])
+      const isKept = related === 'adjusted' && relate(member, old[member], stored[member]) === 'same'
+      const relation = isKept ? 'different' : related
       const [requested = '', shown = ''] = [wanted, stored].map((values) => showValue(member, values[member]))
       if (relation !== 'same') found[relation].push({ member, requested, stored: shown })
     }
@@ -31,16 +37,10 @@ export function isSame(seen: Webhook, now: Webhook): boolean {
   return different.length + adjusted.length === 0 && before?.getTime() === after?.getTime()
 }
 
-/**
- * True if an edit whose answer was lost was made: the webhook is as wanted, and a member or the time of the last change
- * shows that it was written. The time is needed if only members changed that the service does not show.
- */
-export function isEdited(before: Webhook, wanted: Values, after: Webhook): boolean {
-  const isLater =
-    before.modified !== undefined && after.modified !== undefined && after.modified > before.modified
-  return (
-    compare(wanted, after).different.length === 0 && (isLater || compare(wanted, before).different.length > 0)
-  )
+/** True if an edit whose answer was lost was made: the service shows each of the changed members, as they were wanted. */
+export function isEdited(names: readonly string[], wanted: Values, after: Webhook): boolean {
+  const { different, notCompared } = compare(wanted, after)
+  return different.length === 0 && !notCompared.some((member) => names.includes(member))
 }
 
 /**
@@ -57,8 +57,8 @@ export function toResult(
   after: Webhook,
   answer?: unknown,
 ): ChangeResult {
-  const { different, adjusted, notCompared } = compare(wanted, after)
   const [old, stored] = [before ? valuesOf(before) : {}, valuesOf(after)]
+  const { different, adjusted, notCompared } = compare(wanted, after, old)
   const isOther = (member: Member): boolean => relate(member, old[member], stored[member]) !== 'same'
   const changed = membersOf(after.product, after.service).filter(
     (member) => stored[member] !== undefined && isOther(member),

@@ -1,6 +1,6 @@
 import { WILDCARD } from '../payload/events.ts'
-import { isObject, type Json } from '../shared/json.ts'
-import { HIDDEN } from '../shared/redact.ts'
+import { isObject, type Json, tryJson } from '../shared/json.ts'
+import { HIDDEN, isSecretMember } from '../shared/redact.ts'
 import { maskUrl } from '../shared/url-secrets.ts'
 import { serviceIn } from './address.ts'
 import type { Deactivation, Member, Product, Schedule, Webhook, WebhookChanges } from './types.ts'
@@ -55,8 +55,11 @@ const READERS: Readonly<Record<Member, (value: unknown, product: Product) => unk
   // Whether an empty key of ArcGIS Online means that there is none is not documented (docs/senders.md).
   key: (value, product) => (isHiddenKey(value) || (value === '' && product === 'online') ? undefined : value),
   schedule: (value) => readSchedule(value),
-  deactivation: (value) => readDeactivation(isObject(value) ? value.deactivationPolicy : undefined),
-  properties: (value) => (isObject(value) ? (isObject(value.properties) ? value.properties : {}) : undefined),
+  deactivation: (value) => readDeactivation(readConfig(value)?.deactivationPolicy),
+  properties: (value) => {
+    const config = readConfig(value)
+    return config && (isObject(config.properties) ? config.properties : {})
+  },
 }
 
 /** Reads an answer. @param service to which the webhook belongs, if the answer does not say it */
@@ -108,9 +111,20 @@ export function showWebhook({ raw: _, ...webhook }: Webhook, showsUrl = false): 
   const { hookUrl, key } = webhook
   return {
     ...webhook,
+    ...('properties' in webhook ? { properties: hideMembers(webhook.properties) } : {}),
     hookUrl: hookUrl === undefined || showsUrl ? hookUrl : maskUrl(hookUrl),
     key: key ? HIDDEN : key,
   }
+}
+
+/** Hides members at any depth whose names are those of secrets. */
+function hideMembers(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(hideMembers)
+  if (!isObject(value)) return value
+  const members = Object.entries(value)
+  return Object.fromEntries(
+    members.map(([name, member]) => [name, isSecretMember(name) && member ? HIDDEN : hideMembers(member)]),
+  )
 }
 
 /** Service answers name the service in three members, those of ArcGIS Online by its address. */
@@ -127,7 +141,7 @@ function toText(value: unknown): string | undefined {
 /** Some services write booleans and numbers as text. */
 function toBoolean(value: unknown): boolean | undefined {
   const text = String(value).toLowerCase()
-  return text === 'true' ? true : text === 'false' ? false : undefined
+  return /^(?:true|1)$/.test(text) ? true : /^(?:false|0)$/.test(text) ? false : undefined
 }
 
 export const toNumber = (value: unknown): number | undefined =>
@@ -146,24 +160,30 @@ export function toDate(value: unknown): Date | undefined {
 const toIso = (text: string): string =>
   /^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(\.\d+)?$/.test(text) ? `${text.replace(' ', 'T')}Z` : text
 
-function readChangeTypes(value: unknown): string[] | undefined {
-  const names = typeof value === 'string' ? value.split(',') : value
+/** Reads change types in the common form: without duplicates, and `*` alone if it is one of them. */
+export function readChangeTypes(value: unknown): string[] | undefined {
+  const text = typeof value === 'string' ? value.trim() : ''
+  const names = text === '' ? value : text.startsWith('[') ? tryJson(text) : text.split(',')
   if (!Array.isArray(names) || !names.every((name) => typeof name === 'string')) return undefined
-  return [...new Set(names.map((name) => toChangeType(name.trim())))]
+  const types = [...new Set(names.map((name) => name.trim()))]
+  // The products write the subscription to every event in three ways.
+  return types.some((name) => /^(?:\*|all|\/)$/i.test(name)) ? [WILDCARD] : types
 }
 
-/** The products write the subscription to every event in three ways. */
-export const toChangeType = (name: string): string => (/^(?:\*|all|\/)$/i.test(name) ? WILDCARD : name)
-
+/** Values in another form stay as they are, so that an edit sends them back. */
 function readSchedule(value: unknown): Schedule | undefined {
   if (!isObject(value)) return undefined
   const { startAt, recurrenceInfo, ...others } = value
-  const { interval, ...recurrence } = isObject(recurrenceInfo) ? recurrenceInfo : {}
-  return {
-    ...others,
-    ...(startAt === undefined ? {} : { startAt: toNumber(startAt) }),
-    ...(isObject(recurrenceInfo) ? { recurrenceInfo: { ...recurrence, interval: toNumber(interval) } } : {}),
-  } as Schedule
+  const start = startAt === undefined ? {} : { startAt: toNumber(startAt) ?? startAt }
+  if (!isObject(recurrenceInfo)) return { ...others, ...start } as Schedule
+  const interval = toNumber(recurrenceInfo.interval) ?? recurrenceInfo.interval
+  return { ...others, ...start, recurrenceInfo: { ...recurrenceInfo, interval } } as Schedule
+}
+
+/** `config` of a portal's webhook, an object or JSON as text. */
+function readConfig(value: unknown): Json | undefined {
+  const config = typeof value === 'string' ? tryJson(value) : value
+  return isObject(config) ? config : undefined
 }
 
 function readDeactivation(value: unknown): Deactivation | undefined {
@@ -175,8 +195,10 @@ function readDeactivation(value: unknown): Deactivation | undefined {
 }
 
 /** Masks in place of a value, such as `****1f2e`, `s3c…1f2e`, `<hidden>` or `xxxxxxxx`. */
-const MASK = /^[^\p{L}\p{N}]+$|\*{3}|[•●]{2}|…|\.{3}|^<.*>$|^\[.*\]$|^(.)\1{3,}$/u
-const MASK_WORD = /^(?:hidden|masked|redacted|removed|protected|confidential|secret|null|none|undefined)$/i
+const MASK =
+  /^[^\p{L}\p{N}]+$|\*{2}|[•●]{2}|…|\.{3}|^<.*>$|^\[.*\]$|^\(.*\)$|^(.)\1{3,}$|^[x#*_-]{4}|[x#*_-]{4}$/iu
+const MASK_WORD =
+  /^(?:hidden|masked|redacted|removed|protected|confidential|encrypted|secret|not shown|null|none|undefined)$/i
 
 /**
  * Returns true if a service does not show a webhook's key: the member is missing, or is a mask. An empty key counts as
@@ -213,7 +235,7 @@ function toPortalForm(form: Record<string, string>, values: Values, raw: Json): 
     ? { changes: 'allChanges' }
     : { changes: 'manualChanges', events: (changeTypes ?? []).join(',') }
   const config = {
-    ...(isObject(raw.config) ? raw.config : {}),
+    ...readConfig(raw.config),
     ...(deactivation && { deactivationPolicy: deactivation }),
     ...(properties && { properties }),
   }
@@ -224,11 +246,18 @@ function toPortalForm(form: Record<string, string>, values: Values, raw: Json): 
   }
 }
 
+const withoutUndefined = <Given extends object>(given: Given): Given =>
+  Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)) as Given
+
 /** Lays changes over values. A schedule keeps the members that are not given. */
 export function layOver(values: Values, changes: WebhookChanges): Values {
-  const given = Object.fromEntries(Object.entries(changes).filter(([, value]) => value !== undefined))
-  const { schedule } = changes
-  return { ...values, ...given, ...(schedule && { schedule: { ...values.schedule, ...schedule } }) }
+  const given = withoutUndefined(changes)
+  if (!changes.schedule) return { ...values, ...given }
+  const { recurrenceInfo, ...others } = withoutUndefined(changes.schedule)
+  const { recurrenceInfo: before, ...kept } = values.schedule ?? {}
+  const recurrence = { ...before, ...withoutUndefined(recurrenceInfo ?? {}) } as Schedule['recurrenceInfo']
+  const schedule = { ...kept, ...others, ...(before || recurrenceInfo ? { recurrenceInfo: recurrence } : {}) }
+  return { ...values, ...given, schedule: schedule as Schedule }
 }
 
 /** How a stored value relates to the wanted one. `adjusted`: another form of it. */
@@ -284,5 +313,5 @@ function sorted(value: unknown): unknown {
 export function showValue(member: Member, value: unknown): string {
   if (value === undefined) return 'not shown'
   if (member === 'key') return value === '' ? 'none' : HIDDEN
-  return member === 'hookUrl' ? maskUrl(String(value)) : toParameter(value)
+  return member === 'hookUrl' ? maskUrl(String(value)) : toParameter(hideMembers(value))
 }

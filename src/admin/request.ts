@@ -1,5 +1,6 @@
 import { withCauses } from '#runtime'
 import {
+  abortable,
   backoff,
   discard,
   type Fetch,
@@ -8,7 +9,6 @@ import {
   reasonOf,
   showUrl,
   toRequest,
-  wait,
 } from '../shared/client.ts'
 import { isObject, type Json, requireSafe, tryJson } from '../shared/json.ts'
 import { createRedactor, type Redactor } from '../shared/redact.ts'
@@ -50,6 +50,7 @@ export class Requester {
   readonly #fetch: Fetch
   readonly #secrets = new Set<string>()
   #redactor: Redactor | undefined
+  #last: Promise<unknown> = Promise.resolve()
   #lastToken: string | undefined
 
   constructor(
@@ -86,17 +87,37 @@ export class Requester {
    *
    * @param paths as in {@link read}
    * @param isMade reads whether the change was made
+   * @param isVerified whether to read it too if the answer does not say that it was made
    * @returns the answer, unless it was lost
-   * @throws {WebhookError} also `admin_unknown`
+   * @throws {WebhookError} also `admin_unknown`, and `admin_not_applied` for a change that is verified
    */
-  async change(paths: Paths, fields: Fields, isMade: () => Promise<boolean>): Promise<unknown> {
+  async change(
+    paths: Paths,
+    fields: Fields,
+    isMade: () => Promise<boolean>,
+    isVerified = false,
+  ): Promise<unknown> {
+    let answer: unknown
     try {
-      return await atFirst(paths, (path) => this.#send(path, fields, true, true))
+      answer = await atFirst(paths, (path) => this.#send(path, fields, true, true))
     } catch (lost) {
       if (!(lost instanceof LostAnswer)) throw lost
-      await this.#readBack(lost.error, isMade)
-      return undefined
+      const { error } = lost
+      // Waiting does not turn a login page into the answer of a service.
+      if (await this.#becomes(isMade, error.code === 'admin_unavailable' ? this.timeout : 0)) return undefined
+      if (error.code !== 'admin_unavailable') throw error
+      throw this.error('admin_unknown', {
+        message: 'the answer to the change was lost, and the service does not show the change',
+        hint: 'Read the webhook before you try again: the service may still make the change.',
+        cause: error,
+      })
     }
+    if (isVerified && !isSuccess(answer) && !(await this.#becomes(isMade, READ_AGAIN.max)))
+      throw this.error('admin_not_applied', {
+        message: 'the service accepted the change, but does not show it',
+        hint: 'List the webhooks to see what it did.',
+      })
+    return answer
   }
 
   /** Sends one POST, for example to sign in. */
@@ -104,18 +125,21 @@ export class Requester {
     return this.#send(path, fields, true)
   }
 
-  async #readBack(cause: AdminError, isMade: () => Promise<boolean>): Promise<void> {
-    const signal = AbortSignal.timeout(this.timeout)
-    for (let repetition = 0; !(await isMade().catch(() => false)); repetition++) {
-      // Waiting does not turn a login page into the answer of a service.
-      if (cause.code === 'admin_malformed') throw cause
-      await wait(backoff(READ_AGAIN, repetition), signal).catch(() => {
-        throw this.error('admin_unknown', {
-          message: 'the answer to the change was lost, and the service does not show the change',
-          hint: 'Read the webhook before you try again: the service may still make the change.',
-          cause,
-        })
-      })
+  /** Runs changes one after another: two edits at once would overwrite each other. */
+  readonly oneByOne = <Result>(run: () => Promise<Result>): Promise<Result> => {
+    const result = this.#last.then(run)
+    this.#last = result.catch(() => {})
+    return result
+  }
+
+  /** Reads until something is true, or the time in milliseconds has passed. Reads at least once. */
+  async #becomes(isTrue: () => Promise<boolean>, time: number): Promise<boolean> {
+    const end = performance.now() + time
+    for (let repetition = 0; ; repetition++) {
+      if (await isTrue().catch(() => false)) return true
+      const pause = backoff(READ_AGAIN, repetition)
+      if (performance.now() + pause > end) return false
+      await new Promise((resolve) => setTimeout(resolve, pause))
     }
   }
 
@@ -144,51 +168,45 @@ export class Requester {
     return new AdminError(code, { ...details, message: `${message} (${product} at ${base})` })
   }
 
-  async #send(
-    path: string,
-    fields: Fields,
-    isPost: boolean,
-    isChange = false,
-    isRenewed = false,
-  ): Promise<unknown> {
+  /** @throws {LostAnswer} if a change may have been made nevertheless */
+  async #send(path: string, fields: Fields, isPost: boolean, isChange = false): Promise<unknown> {
     const url = new URL(this.address.base + path)
     const all = { ...fields, f: 'json' }
     if (!isPost) url.search = String(new URLSearchParams(all))
-    const signal = AbortSignal.timeout(this.timeout)
-    try {
+    const controller = new AbortController()
+    const { signal } = controller
+    // Unlike that of AbortSignal.timeout(), this timer keeps the process alive.
+    const timer = setTimeout(() => controller.abort(), this.timeout)
+    let isSent = false
+
+    const exchange = async (isRenewed: boolean): Promise<unknown> => {
       const token = await this.#tokens.get(this.#tokenUrl, signal)
       const request = toRequest(isPost ? all : undefined, token, this.#referer)
-      const found = await this.#exchange(url, { ...request, signal }, isChange)
+      isSent = true
+      const response = await this.#fetch(url, { ...request, redirect: 'manual', signal })
+      const found = this.#read(response, await this.#readText(response, url), url)
       if (!(found instanceof AdminError)) return found
       const isRejected = found.serviceCode === 498 || (found.serviceCode === 499 && isPost)
-      if (!isRejected || isRenewed || !(await this.#tokens.renew(this.#tokenUrl, token, signal))) throw found
-    } catch (error) {
-      throw error instanceof LostAnswer ? error : this.#toUnavailable(error, url, signal)
+      if (!isRejected || isRenewed) throw found
+      isSent = false
+      if (!(await this.#tokens.renew(this.#tokenUrl, token, signal))) throw found
+      return exchange(true)
     }
-    return this.#send(path, fields, isPost, isChange, true)
-  }
 
-  /**
-   * Sends one request. Returns the answer, or the error in it.
-   *
-   * @throws {LostAnswer} if a change may have been made nevertheless
-   */
-  async #exchange(url: URL, request: RequestInit, isChange: boolean): Promise<unknown> {
-    let found: unknown
     try {
-      const response = await this.#fetch(url, { ...request, redirect: 'manual' })
-      found = this.#read(response, await this.#readText(response, url), url)
+      // A fetch function of the user may ignore the signal.
+      return await abortable(exchange(false), signal)
     } catch (error) {
-      const unavailable = this.#toUnavailable(error, url, request.signal)
-      throw isChange && !NOT_SENT.test(reasonOf(error)) ? new LostAnswer(unavailable) : unavailable
+      const failed = error instanceof AdminError ? error : this.#toUnavailable(error, url, signal)
+      const isLost = error instanceof AdminError ? isUncertain(error) : !NOT_SENT.test(reasonOf(error))
+      throw isChange && isSent && isLost ? new LostAnswer(failed) : failed
+    } finally {
+      clearTimeout(timer)
     }
-    if (isChange && found instanceof AdminError && isUncertain(found)) throw new LostAnswer(found)
-    return found
   }
 
-  #toUnavailable(error: unknown, url: URL, signal: AbortSignal | null | undefined): AdminError {
-    if (error instanceof AdminError) return error
-    const isLate = signal?.aborted === true
+  #toUnavailable(error: unknown, url: URL, signal: AbortSignal): AdminError {
+    const isLate = signal.aborted
     const reason = isLate ? `there was no response within ${this.timeout} ms` : this.hide(reasonOf(error))
     return this.error('admin_unavailable', {
       message: `${showUrl(url)} cannot be reached, or the connection ended early: ${reason}`,
@@ -202,7 +220,7 @@ export class Requester {
   async #readText(response: Response, url: URL): Promise<string> {
     const { status, headers } = response
     if (status >= 300 && status < 400) {
-      await discard(response)
+      void discard(response)
       const location = headers.get('location') ?? ''
       const target = URL.canParse(location, url.href) ? showUrl(new URL(location, url)) : 'nowhere'
       throw this.#toMalformed(url, `redirects to ${this.hide(target)}`)
@@ -221,16 +239,16 @@ export class Requester {
   /** Reads an answer, or the error in it. Most errors have the HTTP status 200; some are HTML pages. */
   #read({ ok, status }: Response, text: string, url: URL): unknown {
     const answer = tryJson(text)
-    const found = isObject(answer) ? findError(answer, false) : undefined
+    const only = onlyObject(answer)
+    const found = findError(only, false)
     if (found) return this.#toServiceError(url, found.code || (ok ? undefined : status), found.message)
     if (!ok) return this.#toServiceError(url, status, toWords(text), true)
-    if (typeof answer !== 'object' || answer === null)
-      return this.#toMalformed(
-        url,
-        `returned ${/^\s*</.test(text) ? 'an HTML page' : 'no JSON'}: ${this.hide(toWords(text))}`,
-      )
-    const { success, status: outcome } = answer as Json
-    if (success === false || outcome === 'failed')
+    if (typeof answer !== 'object' || answer === null) {
+      const kind = /^\s*</.test(text) ? 'an HTML page' : 'no JSON'
+      return this.#toMalformed(url, `returned ${kind}: ${this.hide(toWords(text))}`)
+    }
+    const { success, status: outcome } = only
+    if (/^false$/i.test(String(success)) || /^(?:failed|failure|error)$/i.test(String(outcome)))
       return this.#toServiceError(url, undefined, 'it gives no reason')
     try {
       requireSafe(answer)
@@ -261,9 +279,20 @@ async function atFirst<Answer>(paths: Paths, send: (path: string) => Promise<Ans
 /** The reasons of a failed connection over which nothing was sent. */
 const NOT_SENT = /^(?:ECONNREFUSED|ENOTFOUND|EAI_AGAIN)$/
 
+/** Services of ArcGIS Online write one object as an array. */
+function onlyObject(answer: unknown): Json {
+  const only: unknown = Array.isArray(answer) && answer.length === 1 ? answer[0] : answer
+  return isObject(only) ? only : {}
+}
+
+function isSuccess(answer: unknown): boolean {
+  const { success, status } = onlyObject(answer)
+  return String(success) === 'true' || status === 'success'
+}
+
 /** True if a change may have been made: something else answered, or the service failed while it was at work. */
 const isUncertain = ({ code, serviceCode = 0 }: AdminError): boolean =>
-  code === 'admin_malformed' || (code === 'admin_unavailable' && [500, 502, 504].includes(serviceCode))
+  code === 'admin_malformed' || (serviceCode >= 500 && serviceCode < 600 && serviceCode !== 503)
 
 function meaningOf(code: number | undefined, isHttp: boolean): [code: AdminError['code'], hint: string] {
   if (code === 499) return ['admin_unauthorized', 'Pass a token, or the result of signIn().']
@@ -296,7 +325,7 @@ export function toTokenError(error: unknown): Error {
   if (error instanceof AdminError) return error
   const reason = error instanceof Error ? String(error.message) : 'the token source failed'
   return new AdminError('admin_unauthorized', {
-    message: `no token: ${withCauses(error, reason)}`,
+    message: `no token: ${createRedactor([]).text(withCauses(error, reason), MAX_TEXT)}`,
     hint: 'Check the function or the credentials that are passed as token.',
   })
 }

@@ -67,6 +67,7 @@ async function pathOf(requester: Requester): Promise<string> {
 
 /** @throws {WebhookError} also `admin_unsupported`, `admin_not_applied`, `config_invalid` */
 export async function editSettings(requester: Requester, changes: AdminSettings): Promise<AdminSettings> {
+  if (!isObject(changes)) throw configInvalid('the settings must be an object')
   checkOptions(changes, RULES, 'setting')
   const names = NAMES[requester.address.product]
   const given = Object.entries(changes).filter(([, value]) => value !== undefined) as [
@@ -83,7 +84,7 @@ export async function editSettings(requester: Requester, changes: AdminSettings)
     given.filter(([name, value]) => settings[name] !== value).map(([name]) => name)
   // Some products take a setting that is left out for its default.
   const before = await readSettings(requester)
-  const all = Object.entries({ ...before, ...changes } satisfies Json)
+  const all = Object.entries({ ...before, ...Object.fromEntries(given) } satisfies Json)
   const form = Object.fromEntries(
     all.map(([name, value]) => [names[name as keyof AdminSettings] ?? name, String(value)]),
   )

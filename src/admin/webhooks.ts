@@ -1,15 +1,15 @@
 import { configInvalid } from '../errors.ts'
-import { checkOptions, isBoolean, isFilledText, isText, must, type OptionNames } from '../options.ts'
+import { checkOptions, isFilledText, isText, must, requireValue } from '../options.ts'
 import { isObject, type Json } from '../shared/json.ts'
 import { parseService } from './address.ts'
+import { readChanges } from './changes.ts'
 import { isEdited, isSame, toResult } from './compare.ts'
 import type { AdminError } from './errors.ts'
-import { layOver, membersOf, readWebhook, toChangeType, toDate, toForm, valuesOf } from './members.ts'
+import { layOver, readWebhook, toDate, toForm, valuesOf } from './members.ts'
 import type { Requester } from './request.ts'
 import type {
   ChangeResult,
   EditOptions,
-  Member,
   NewWebhook,
   Notification,
   Product,
@@ -47,7 +47,12 @@ export function webhooksOfService(requester: Requester, service: string): Webhoo
 /** The webhooks of a portal. */
 export function webhooksOfPortal(requester: Requester): Webhooks {
   let found: Promise<string> | undefined
-  const path = (): Promise<string> => (found ??= pathOfPortal(requester))
+  // A request that failed is repeated.
+  const path = (): Promise<string> =>
+    (found ??= pathOfPortal(requester).catch((error: unknown) => {
+      found = undefined
+      throw error
+    }))
   async function* list(): AsyncGenerator<Webhook> {
     for await (const page of pagesOf(requester, await path())) yield* toWebhooks(requester, page, '')
   }
@@ -56,13 +61,17 @@ export function webhooksOfPortal(requester: Requester): Webhooks {
 
 export async function pathOfPortal(requester: Requester): Promise<string> {
   const portal = await requester.read('/portals/self')
-  if (!isObject(portal) || typeof portal.id !== 'string') throw malformed(requester, 'the id of the portal')
-  return `/portals/${encodeURIComponent(portal.id)}/webhooks`
+  if (!isObject(portal) || !isId(portal.id)) throw malformed(requester, 'the id of the portal')
+  return `/portals/${encodeURIComponent(String(portal.id))}/webhooks`
 }
+
+/** Maximum number of pages of a list. */
+export const MAX_PAGES = 1_000
 
 /** Reads all pages of a portal's list. Some versions have one page, without the members of paging. */
 async function* pagesOf(requester: Requester, paths: string | readonly string[]): AsyncGenerator<Json> {
-  for (let start = 1; start > 0; ) {
+  for (let start = 1, pages = 0; start > 0; pages++) {
+    if (pages === MAX_PAGES) throw malformed(requester, 'the end of the list')
     const page = await requester.read(paths, { start: String(start), num: '100' })
     if (!isObject(page)) throw malformed(requester, 'a page of the list')
     yield page
@@ -84,63 +93,26 @@ export function toWebhooks(
 }
 
 function toWebhook(requester: Requester, item: unknown, service: string, product: Product): Webhook {
-  if (!isObject(item) || (item.id ?? item.globalId) === undefined) throw malformed(requester, 'a webhook')
-  const webhook = readWebhook(item, product, service)
-  requester.keepSecrets(webhook.key, webhook.hookUrl)
-  return webhook
+  const { id, globalId } = isObject(item) ? item : {}
+  if (!isObject(item) || !isId(id ?? globalId) || (globalId !== undefined && !isId(globalId)))
+    throw malformed(requester, 'a webhook')
+  return readWebhook(item, product, service)
 }
 
-const malformed = (requester: Requester, what: string): AdminError =>
+/** True for ids that stay a segment of a path when they are encoded. */
+const isId = (id: unknown): boolean =>
+  Number.isSafeInteger(id) || (typeof id === 'string' && /^(?!\.{1,2}$)[^\p{Cc}\p{Cs}]{1,256}$/u.test(id))
+
+export const malformed = (requester: Requester, what: string): AdminError =>
   requester.error('admin_malformed', {
     message: `the response is not that of a webhook service: ${what} is missing or has another form`,
     hint: 'Check that it is the address of the administration.',
   })
 
-const RULES: OptionNames<WebhookChanges> = {
-  name: isFilledText,
-  hookUrl: must(
-    'be an http or https URL without white space',
-    (url) => /^https?:\/\/[^\s\p{Cc}]+$/iu.test(String(url)) && URL.canParse(String(url)),
-  ),
-  changeTypes: must(
-    'be a list of names, at least one',
-    (names) =>
-      Array.isArray(names) &&
-      names.length > 0 &&
-      Array.from(names, String).every((name) => /^[^\s,[\]]+$/.test(name)),
-  ),
-  key: isText,
-  active: isBoolean,
-  contentType: isFilledText,
-  payloadFormat: isFilledText,
-  schedule: must('be an object', isObject),
-  deactivation: must(
-    'be an object with the numbers numberOfFailures and daysInPast',
-    (value) => isObject(value) && [value.numberOfFailures, value.daysInPast].every(Number.isInteger),
-  ),
-  properties: must('be an object', isObject),
-}
-
 function createWebhooks(requester: Requester, { service, path, list }: Place): Webhooks {
   const { product } = requester.address
   const isPortal = product === 'portal'
-  const members = membersOf(product, service)
   const place = service || 'the portal'
-
-  /** @throws {WebhookError} `config_invalid`, `admin_unsupported` */
-  function readChanges<Changes extends WebhookChanges>(changes: Changes): Changes {
-    checkOptions<WebhookChanges>(changes, RULES, 'member')
-    const given = Object.entries(changes).filter(([, value]) => value !== undefined)
-    const absent = given.map(([name]) => name).filter((name) => !members.includes(name as Member))
-    if (absent.length > 0)
-      throw requester.error('admin_unsupported', {
-        message: `webhooks of ${place} have no ${absent.join(', ')}`,
-      })
-    requester.keepSecrets(changes.key, changes.hookUrl)
-    const { changeTypes } = changes
-    const names = changeTypes && { changeTypes: [...new Set(changeTypes.map(toChangeType))] }
-    return { ...(Object.fromEntries(given) as Changes), ...names }
-  }
 
   async function listAll(): Promise<Webhook[]> {
     const webhooks: Webhook[] = []
@@ -161,10 +133,15 @@ function createWebhooks(requester: Requester, { service, path, list }: Place): W
     })
   }
 
+  /** @throws {WebhookError} `config_invalid`, for example for an unset variable, `admin_not_found`, `admin_ambiguous` */
   async function find(idOrName: string): Promise<Webhook> {
+    requireValue('the id or name of the webhook', idOrName, isFilledText)
     const webhooks = await listAll()
     const withId = webhooks.filter(({ id, raw }) => id === idOrName || raw.globalId === idOrName)
-    return onlyOne(withId.length > 0 ? withId : webhooks.filter(({ name }) => name === idOrName), idOrName)
+    const all = withId.length > 0 ? withId : webhooks.filter(({ name }) => name === idOrName)
+    const found = onlyOne(all, idOrName)
+    requester.keepSecrets(found.key, found.hookUrl)
+    return found
   }
 
   /**
@@ -185,23 +162,12 @@ function createWebhooks(requester: Requester, { service, path, list }: Place): W
     const answer = await requester.read(await pathsOf(webhook))
     const found = toWebhook(requester, Array.isArray(answer) ? answer[0] : answer, service, product)
     if (found.id !== webhook.id) throw malformed(requester, `the webhook ${webhook.id}`)
+    requester.keepSecrets(found.key, found.hookUrl)
     return found
   }
 
-  async function readChanged(webhook: Webhook): Promise<Webhook> {
-    try {
-      return await read(webhook)
-    } catch (cause) {
-      throw requester.error('admin_unknown', {
-        message: 'the service accepted the change, but did not show the result',
-        hint: `Read the webhook to see the result. ${(cause as Error).message}`,
-        cause,
-      })
-    }
-  }
-
   async function create(given: NewWebhook): Promise<ChangeResult> {
-    const wanted = readChanges(given)
+    const wanted = readChanges(requester, service, given)
     const { name, hookUrl } = wanted
     if (name === undefined || hookUrl === undefined) throw configInvalid('create: name or hookUrl is missing')
     const [taken] = await named(name)
@@ -212,54 +178,88 @@ function createWebhooks(requester: Requester, { service, path, list }: Place): W
       })
     const form = toForm(product, isPortal ? { changeTypes: ['*'], ...wanted } : wanted)
     const isMade = async (): Promise<boolean> => (await named(name)).length > 0
-    await requester.change((await path()) + (isPortal ? '/createWebhook' : '/create'), form, isMade)
-    const found = onlyOne(await named(name), name)
-    if (isPortal && wanted.active === false) await switchPortal(found, false)
-    return toResult(requester, undefined, wanted, await readChanged(found))
+    const answer = await requester.change(
+      (await path()) + (isPortal ? '/createWebhook' : '/create'),
+      form,
+      isMade,
+    )
+    return afterwards(async () => {
+      const { id, globalId } = isObject(answer) ? answer : {}
+      const created = (await listAll()).filter((webhook) =>
+        id === undefined && globalId === undefined
+          ? webhook.name === name
+          : [String(id), globalId].includes(webhook.id) || webhook.raw.globalId === (globalId ?? id),
+      )
+      const found = onlyOne(created, name)
+      if (isPortal && wanted.active === false) await switchPortal(found, false)
+      return toResult(requester, undefined, wanted, await read(found))
+    })
   }
 
   async function edit(
     idOrName: string,
     given: WebhookChanges,
-    { seen }: EditOptions = {},
+    options: EditOptions = {},
   ): Promise<ChangeResult> {
-    const changes = readChanges(given)
+    const changes = readChanges(requester, service, given)
+    const { seen } = checkOptions<EditOptions>(options, { seen: must('be a webhook that was read', isRead) })
     const before = await read(await find(idOrName))
     if (seen && !isSame(seen, before))
       throw requester.error('admin_conflict', {
         message: 'somebody has changed the webhook since you have seen it; nothing was written',
         hint: 'Read it again, and decide whether you still want the edit.',
       })
-    const isEdit = !isPortal || Object.keys(changes).some((name) => name !== 'active')
-    if (isEdit && before.key === undefined && changes.key === undefined)
-      throw configInvalid(
-        'edit: key is missing, and the service does not show it, so the edit could erase it; nothing was written',
-        'Give the current or a new key, or an empty one if the webhook has none.',
-      )
+    // A portal switches a webhook with an operation of its own, which sends no other member.
+    const isUpdate = !isPortal || Object.keys(changes).some((name) => name !== 'active')
+    for (const name of isPortal ? (['key'] as const) : (['key', 'active'] as const))
+      if (isUpdate && before[name] === undefined && changes[name] === undefined)
+        throw configInvalid(
+          `edit: ${name} is missing, and the service does not show it, so the edit could erase it; nothing was written`,
+          name === 'key'
+            ? 'Give the current or a new key, or an empty one if the webhook has none.'
+            : undefined,
+        )
     const wanted = layOver(valuesOf(before), changes)
     const sent = Object.entries(wanted).filter(([name, value]) => name in changes || !isEmpty(value))
+    const names = Object.keys(changes).filter((name) => !isPortal || name !== 'active')
     let answer: unknown
-    if (isEdit)
+    if (isUpdate)
       answer = await requester.change(
         await pathsOf(before, isPortal ? '/update' : '/edit'),
         toForm(product, Object.fromEntries(sent), before.raw),
-        async () =>
-          isEdited(before, isPortal ? { ...wanted, active: undefined } : wanted, await read(before)),
+        async () => isEdited(names, isPortal ? { ...wanted, active: undefined } : wanted, await read(before)),
       )
-    const { active } = changes
-    if (isPortal && active !== undefined && active !== before.active) await switchPortal(before, active)
-    return toResult(requester, before, wanted, await readChanged(before), answer)
+    return afterwards(async () => {
+      const { active } = changes
+      if (isPortal && active !== undefined && active !== before.active) await switchPortal(before, active)
+      return toResult(requester, before, wanted, await read(before), answer)
+    })
+  }
+
+  /** Runs what follows a change that was made: its errors say that it was made. */
+  async function afterwards<Result>(run: () => Promise<Result>): Promise<Result> {
+    try {
+      return await run()
+    } catch (cause) {
+      const { code, message } = cause as AdminError
+      if (/^admin_(?:not_applied|conflict|ambiguous|unknown)$/.test(code)) throw cause
+      throw requester.error('admin_unknown', {
+        message: 'the service accepted the change, but did not show the result',
+        hint: `Read the webhook to see the result. ${message}`,
+        cause,
+      })
+    }
   }
 
   async function switchPortal(webhook: Webhook, active: boolean): Promise<void> {
     const operation = active ? '/activate' : '/deactivate'
     const isMade = async (): Promise<boolean> => (await read(webhook)).active === active
-    await requester.change(await pathsOf(webhook, operation), {}, isMade)
+    await requester.change(await pathsOf(webhook, operation), {}, isMade, true)
   }
 
   async function remove(webhook: Webhook): Promise<void> {
     const isMade = async (): Promise<boolean> => !(await listAll()).some(({ id }) => id === webhook.id)
-    await requester.change(await pathsOf(webhook, '/delete'), {}, isMade)
+    await requester.change(await pathsOf(webhook, '/delete'), {}, isMade, true)
   }
 
   /** Changes all webhooks: with one operation, or one after another at a portal, which has no such operation. */
@@ -269,7 +269,7 @@ function createWebhooks(requester: Requester, { service, path, list }: Place): W
     changeOne: (webhook: Webhook) => Promise<void>,
   ): Promise<void> {
     if (isPortal) for (const webhook of await listAll()) await changeOne(webhook)
-    else await requester.change(`${await path()}/${operation}`, {}, async () => isDone(await listAll()))
+    else await requester.change(`${await path()}/${operation}`, {}, async () => isDone(await listAll()), true)
   }
 
   const switchAll = (active: boolean): Promise<void> =>
@@ -279,17 +279,27 @@ function createWebhooks(requester: Requester, { service, path, list }: Place): W
       (webhook) => switchPortal(webhook, active),
     )
 
+  async function switchOne(
+    idOrName: string,
+    active: boolean,
+    options: { key?: string } = {},
+  ): Promise<ChangeResult> {
+    checkOptions(options, { key: isText })
+    return edit(idOrName, { ...options, active })
+  }
+
+  const { oneByOne } = requester
   return {
     list,
     get: async (idOrName) => read(await find(idOrName)),
-    create,
-    edit,
-    delete: async (idOrName) => remove(await find(idOrName)),
-    activate: (idOrName, options) => edit(idOrName, { ...options, active: true }),
-    deactivate: (idOrName, options) => edit(idOrName, { ...options, active: false }),
-    deleteAll: () => changeAll('deleteAll', (webhooks) => webhooks.length === 0, remove),
-    activateAll: () => switchAll(true),
-    deactivateAll: () => switchAll(false),
+    create: (webhook) => oneByOne(() => create(webhook)),
+    edit: (idOrName, changes, options) => oneByOne(() => edit(idOrName, changes, options)),
+    delete: (idOrName) => oneByOne(async () => remove(await find(idOrName))),
+    activate: (idOrName, options) => oneByOne(() => switchOne(idOrName, true, options)),
+    deactivate: (idOrName, options) => oneByOne(() => switchOne(idOrName, false, options)),
+    deleteAll: () => oneByOne(() => changeAll('deleteAll', (webhooks) => webhooks.length === 0, remove)),
+    activateAll: () => oneByOne(() => switchAll(true)),
+    deactivateAll: () => oneByOne(() => switchAll(false)),
     async failures(idOrName) {
       const paths = await pathsOf(await find(idOrName), '/notificationStatus')
       if (!isPortal) return toNotifications(requester, await requester.read(paths))
@@ -301,6 +311,10 @@ function createWebhooks(requester: Requester, { service, path, list }: Place): W
   }
 }
 
+/** True for webhooks from `list` or `get`. Those from JSON lack what JSON hides. */
+const isRead = (seen: unknown): boolean =>
+  isObject(seen) && isObject(seen.raw) && (seen.modified === undefined || seen.modified instanceof Date)
+
 const isEmpty = (value: unknown): boolean =>
   value === '' || value === undefined || (isObject(value) && Object.keys(value).length === 0)
 
@@ -311,11 +325,11 @@ function toNotifications(requester: Requester, answer: unknown): Notification[] 
   if (!Array.isArray(list)) throw malformed(requester, 'the list of deliveries')
   return list
     .filter(isObject)
-    .flatMap(({ invoked, isInvoked, invokedTimestamp, serverResponse, responseText }) => {
+    .map(({ invoked, isInvoked, invokedTimestamp, serverResponse, responseText }) => {
       const at = toDate(invokedTimestamp)
       const response = serverResponse ?? responseText
       const isDelivered = String(invoked ?? isInvoked).toLowerCase() === 'true'
-      if (!at) return []
+      if (!at) throw malformed(requester, 'the time of a delivery')
       return {
         at,
         isDelivered,
