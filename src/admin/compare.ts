@@ -1,5 +1,5 @@
 import { isObject } from '../shared/json.ts'
-import { membersOf, relate, showValue, toDate, type Values, valuesOf } from './members.ts'
+import { membersOf, relate, secondsOf, showValue, toDate, type Values, valuesOf } from './members.ts'
 import type { Requester } from './request.ts'
 import type { ChangeResult, Difference, Member, Webhook } from './types.ts'
 
@@ -21,13 +21,28 @@ function compare(wanted: Values, after: Webhook, old: Values = {}): Comparison {
     if (stored[member] === undefined) found.notCompared.push(member)
     else if (wanted[member] !== undefined) {
       const related = relate(member, wanted[member], stored[member])
-      const isKept = related === 'adjusted' && relate(member, old[member], stored[member]) === 'same'
-      const relation = isKept ? 'different' : related
+      const relation = related === 'adjusted' && isIgnored(wanted, stored, old) ? 'different' : related
       const [requested = '', shown = ''] = [wanted, stored].map((values) => showValue(member, values[member]))
       if (relation !== 'same') found[relation].push({ member, requested, stored: shown })
     }
   }
   return found
+}
+
+/** The longest minimum of an interval that is known, in seconds. */
+const MINIMUM = 60
+
+/** True if a service has kept an old time or interval. It may have raised a short one to the same minimum again. */
+function isIgnored(
+  { schedule: wanted }: Values,
+  { schedule: stored }: Values,
+  { schedule: old }: Values,
+): boolean {
+  if (!wanted || !stored || !old) return false
+  const [seconds, before, now] = [wanted, old, stored].map(({ recurrenceInfo }) => secondsOf(recurrenceInfo))
+  const isStart =
+    wanted.startAt !== undefined && wanted.startAt !== stored.startAt && old.startAt === stored.startAt
+  return isStart || (seconds !== now && before === now && Number(now) > MINIMUM)
 }
 
 /** Compares what both show: a list can show less than the webhook itself. */

@@ -292,7 +292,7 @@ const SECONDS = {
   year: 31_536_000,
 }
 
-const secondsOf = (recurrence: Schedule['recurrenceInfo']): number =>
+export const secondsOf = (recurrence: Schedule['recurrenceInfo']): number =>
   (recurrence?.interval ?? 0) * (SECONDS[recurrence?.frequency ?? 'second'] ?? 1)
 
 const toComparable = (member: Member, value: unknown): string =>

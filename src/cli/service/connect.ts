@@ -124,15 +124,15 @@ function toAdminError(error: unknown, failure: CliError | undefined): CliError {
   const values = different.map(
     ({ member, requested, stored }) => `${member}: requested ${requested}, stored ${stored}. `,
   )
-  const isKeyMissing = message.startsWith('edit: key is missing')
-  const hint = (isKeyMissing ? GIVE_KEY : HINTS.get(code)) ?? converted.hint
+  const [, missing = code] = /^edit: (key|active) is missing/.exec(message) ?? []
+  const hint = HINTS.get(missing) ?? converted.hint
   return new CliError(converted.exitCode, converted.code, converted.message, values.join('') + hint)
 }
 
-const GIVE_KEY =
-  'Give the current or a new key with --key-file or --key-env, or --no-key if the webhook has none.'
-
+/** By code, or by the member that the service does not show. */
 const HINTS: ReadonlyMap<string, string> = new Map([
+  ['key', 'Give the current or a new key with --key-file or --key-env, or --no-key if the webhook has none.'],
+  ['active', 'Give it with --active.'],
   [
     'admin_unauthorized',
     'Give a valid token with --token-file or --token-env, or sign in with --portal, --username and --password-file.',

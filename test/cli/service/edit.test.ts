@@ -130,7 +130,12 @@ describe.concurrent('geohook edit', () => {
   it('edits a webhook without a key, and says which members the service does not show', () => {
     const show = ({ active: _, ...webhook }: Webhook) => ({ ...webhook, signatureKey: '' })
     return withService({ show }, async (run) => {
-      const { stdout } = await run('--hook-url', URL_2)
+      const refused = await run('--hook-url', URL_2)
+      expect(refused).toMatchObject({
+        code: 2,
+        stderr: expect.stringMatching(/active is missing.*\n.*--active/),
+      })
+      const { stdout } = await run('--hook-url', URL_2, '--active', 'true')
       expect(stdout).toMatch(/\n {2}active {8}not shown by the service\n(?:.*\n)* {2}key {11}none\n$/)
     })
   })
@@ -218,9 +223,9 @@ describe.concurrent('geohook edit', () => {
   it('prints a value that the service has adjusted', () => {
     const show = ({ scheduleInfo, ...webhook }: Webhook) => ({
       ...webhook,
-      scheduleInfo: { ...(scheduleInfo as object), recurrenceInfo: { frequency: 'minute', interval: 30 } },
+      scheduleInfo: { ...(scheduleInfo as object), recurrenceInfo: { frequency: 'second', interval: 60 } },
     })
-    const raised = { ...SCHEDULE, recurrenceInfo: { frequency: 'minute', interval: 30 } }
+    const raised = { ...SCHEDULE, recurrenceInfo: { frequency: 'second', interval: 60 } }
     const requested = { ...SCHEDULE, recurrenceInfo: { interval: 5, frequency: 'second' } }
     return withService({ show }, async (run) => {
       const { code, stdout } = await run('--schedule', JSON.stringify(requested))
@@ -232,7 +237,7 @@ describe.concurrent('geohook edit', () => {
   it('delete lists what it has deleted when the service refuses the next deletion', () => {
     const webhooks = [WEBHOOK, { ...WEBHOOK, id: 'w1' }, { ...WEBHOOK, id: 'w2' }]
     const answer = ({ url }: TargetRequest) => {
-      if (/\/w2\/delete/.test(url)) return { success: false }
+      if (/\/delete/.test(url)) return { success: !/\/w2/.test(url) }
       return /\/webhooks\?/.test(url) ? { webhooks } : webhooks.find(({ id }) => url.includes(`/${id}?`))
     }
     return withService({ answer, command: 'delete', name: 'w0' }, async (run) => {
