@@ -4,13 +4,19 @@ import { setTimeout } from 'node:timers/promises'
 import type { Start as StartChanges, Used } from '../changes/contract/subject.ts'
 import type { Entry } from '../contract/log.ts'
 import type { Start } from '../contract/subject.ts'
+import type { Administered } from './app/admin.ts'
 import type { Runtime } from './runtimes.ts'
 
 /** Starts receivers in a process of another runtime, and reads their logs over HTTP. */
 export async function startRemote(
   { name, bin, args, reports, app, host = {} }: Runtime,
   folder: string,
-): Promise<{ start: Start; use: StartChanges; stop(): Promise<void> }> {
+): Promise<{
+  start: Start
+  use: StartChanges
+  administer(url: string): Promise<Administered>
+  stop(): Promise<void>
+}> {
   const program = join(import.meta.dirname, 'node_modules', bin)
   const child = spawn(program, [...args, join(folder, app)], {
     cwd: folder,
@@ -37,6 +43,10 @@ export async function startRemote(
     async use(use) {
       const response = await fetch(`${origin}/changes`, { method: 'POST', body: JSON.stringify(use) })
       return (await response.json()) as Used
+    },
+    async administer(url) {
+      const response = await fetch(`${origin}/admin`, { method: 'POST', body: JSON.stringify(url) })
+      return (await response.json()) as Administered
     },
     async stop() {
       const closed = new Promise((resolve) => child.once('close', resolve))
