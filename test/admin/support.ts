@@ -87,6 +87,7 @@ export interface Started {
   admin: Admin
   webhooks: Webhooks
   sent: Sent[]
+  close(): Promise<void>
 }
 
 export interface StartOptions extends MockServiceOptions {
@@ -106,13 +107,14 @@ export async function start(
 ): Promise<Started> {
   const like = { product, handshake: false, ...toProduct(others.like) }
   const mock = create([...(webhooks as Stored[])], { clock: createManualClock(NOW), ...others, like })
-  const { url } = await serve(async (req, res) => {
-    if (req.url?.startsWith('/hook')) res.writeHead(req.url.includes('500') ? 500 : 200).end('no room')
+  const { url, close } = await serve(async (req, res) => {
+    if (req.url?.startsWith('/hook'))
+      res.writeHead(req.url.startsWith('/hook/500') ? 500 : 200).end('no room')
     else if (!(await before?.(req, res))) mock.app(req, res)
   })
   const sent: Sent[] = []
   const admin = createAdmin({ url, product, timeout: 5000, fetch: record(sent), ...options })
-  return { mock, url, admin, webhooks: webhooksOf(admin), sent }
+  return { mock, url, admin, webhooks: webhooksOf(admin), sent, close }
 }
 
 /** A `fetch` that records the requests. */

@@ -1,0 +1,330 @@
+import { inspect } from 'node:util'
+import fc from 'fast-check'
+import {
+  AdminError,
+  type ChangeResult,
+  type Member,
+  type NewWebhook,
+  type WebhookChanges,
+  type Webhooks,
+} from 'geohook/admin'
+import type { FaultSeed, Webhook as Stored } from 'geohook/mock'
+import { expect, it } from 'vitest'
+import { compare, hiddenMembers, type Setting, valuesOf, wantedAfter } from './model.ts'
+import { expectNone, PRODUCTS, type Product, printed, type Started, start, stored } from './support.ts'
+
+/**
+ * The seed of this run, shown in the title. To repeat a failure:
+ * `SEED=… npm run test:long -- test/admin/histories.long.ts`. `RUNS` is the number of histories.
+ */
+const seed = Number(process.env.SEED ?? Date.now() % 2 ** 31)
+const numRuns = Number(process.env.RUNS ?? 100)
+
+/** Characters with a meaning in forms, URLs, JSON, HTML or SQL, and some outside of ASCII. */
+const text = (minLength: number, maxLength: number) =>
+  fc
+    .string({ unit: fc.constantFrom(...`abcXYZ 0189&=+%;,"'\\/<>?#{}[]-_éß漢😀`), minLength, maxLength })
+    .map((value) => value.trim())
+
+const secret = fc
+  .string({ unit: fc.constantFrom(...'abcdefGHIJKL0123456789-_'), minLength: 12, maxLength: 40 })
+  .map((value) => `S3${value}`)
+/** With a start and an end that no mask of a key has. A portal sends its key as a header. */
+const keyOf = (product: Product) =>
+  fc.oneof(
+    { weight: 1, arbitrary: fc.constant('') },
+    {
+      weight: 4,
+      arbitrary: text(4, 40)
+        .map((value) => (product === 'portal' ? value.replace(/[^ -~]/gu, '~') : value))
+        .map((value) => `Key7 ${value} end`),
+    },
+  )
+const path = fc.constantFrom('', '/', '/a//b', '/%7Ea/./%2f', '/workflows/7f0e')
+/** The address of the server stands for `@`, because a portal asks a new payload URL whether it responds. */
+const hookUrl = fc
+  .tuple(fc.constantFrom('http://@', 'HTTP://@'), path, secret, secret)
+  .map(([start, middle, one, other]) => `${start}/hook${middle}?api-version=1&code=${one}&sig=%2B${other}`)
+
+const subset = (names: readonly string[]) =>
+  fc.oneof(fc.constant(['*']), fc.subarray([...names], { minLength: 1 }))
+const featureTypes = subset(['FeaturesCreated', 'FeaturesUpdated', 'FeaturesDeleted', 'AttachmentsCreated'])
+const portalTypes = subset(['/items', '/items/add', '/groups', '/users/disable'])
+const contentType = fc.constantFrom('application/json', 'application/x-www-form-urlencoded')
+const payloadFormat = fc.constantFrom('json', 'pjson')
+const frequency = fc.constantFrom('second', 'minute', 'hour', 'day', 'week', 'month', 'year')
+const scheduleMembers = {
+  name: text(0, 20),
+  state: fc.constantFrom('enabled', 'disabled'),
+  startAt: fc.integer({ min: 0, max: 2 ** 45 }),
+  recurrenceInfo: fc.record({ interval: fc.integer({ min: 1, max: 90 }), frequency }),
+}
+const number = fc.integer({ min: 1, max: 100 })
+const deactivation = fc.record({ numberOfFailures: number, daysInPast: number })
+const properties = fc.dictionary(fc.constantFrom('notebook', 'a', 'b'), fc.oneof(text(0, 9), fc.boolean()))
+
+const name = text(1, 40).map((value) => `n ${value}`.trim())
+const asObject = <T>(members: { [name in keyof T]: fc.Arbitrary<T[name]> }) => fc.record(members)
+
+const changesOf = ({ product, serviceType }: Pick<Setting, 'product' | 'serviceType'>) => {
+  const shared = { name, hookUrl, key: keyOf(product), active: fc.boolean() }
+  const onServer = { ...shared, contentType, payloadFormat }
+  const members =
+    product === 'portal'
+      ? { ...shared, changeTypes: portalTypes, deactivation, properties }
+      : serviceType === 'GPServer'
+        ? { ...onServer, changeTypes: fc.constant(['*']) }
+        : {
+            ...onServer,
+            changeTypes: featureTypes,
+            schedule: fc.record(scheduleMembers, { requiredKeys: [] }),
+          }
+  return {
+    some: fc.record(members, { requiredKeys: [] }) as fc.Arbitrary<WebhookChanges>,
+    // A portal refuses properties without a policy.
+    named: (
+      fc.record(members, { requiredKeys: ['name', 'hookUrl'] }) as unknown as fc.Arbitrary<NewWebhook>
+    ).map(({ properties, ...others }) =>
+      others.deactivation && properties ? { ...others, properties } : others,
+    ),
+    all: asObject(members) as unknown as fc.Arbitrary<Required<WebhookChanges>>,
+  }
+}
+
+const faults: fc.Arbitrary<FaultSeed[]> = fc.subarray<FaultSeed>([
+  { fault: 'interval_raised', times: 1 },
+  { fault: 'change_types_reordered', times: 2 },
+  { fault: 'wildcard_as_all', times: 3 },
+])
+/** One at a time: a client cannot find out that a change was made whose answer is lost, and which is not as requested. */
+const failure: fc.Arbitrary<FaultSeed | undefined> = fc.oneof(
+  { weight: 6, arbitrary: fc.constant(undefined) },
+  { weight: 1, arbitrary: fc.constant<FaultSeed>({ fault: 'admin_answer_lost', times: 1 }) },
+  {
+    weight: 2,
+    arbitrary: fc
+      .constantFrom(
+        ...(['name', 'changeTypes', 'signatureKey', 'hookUrl', 'active', 'contentType'] as const),
+        ...(['scheduleInfo', 'payloadFormat', 'config'] as const),
+      )
+      .map((member) => ({ fault: 'edit_member_ignored', times: 1, member }) as const),
+  },
+)
+
+const KINDS = ['edit', 'edit', 'edit', 'activate', 'deactivate', 'create', 'delete'] as const
+
+const histories = fc
+  .record({
+    product: fc.constantFrom(...PRODUCTS),
+    isJob: fc.boolean(),
+    keys: fc.constantFrom('shown', 'hidden', 'masked'),
+    omitted: fc.constantFrom('keep', 'reset'),
+  })
+  .chain(({ isJob, ...setting }) => {
+    const { product } = setting
+    const serviceType =
+      product === 'portal'
+        ? ('Portal' as const)
+        : isJob && product !== 'online'
+          ? ('GPServer' as const)
+          : ('FeatureServer' as const)
+    const { some, named, all } = changesOf({ product, serviceType })
+    const step = fc.record({
+      kind: fc.constantFrom(...KINDS),
+      changes: some,
+      created: named,
+      takesName: fc.boolean(),
+      givesKey: fc.boolean(),
+      key: keyOf(product),
+      faults,
+      failure,
+    })
+    return fc.record({
+      setting: fc.constant({ ...setting, serviceType }),
+      first: all,
+      hasSchedule: fc.boolean(),
+      steps: fc.array(step, { minLength: 1, maxLength: 6 }),
+    })
+  })
+
+type History = typeof histories extends fc.Arbitrary<infer T> ? T : never
+type Step = History['steps'][number]
+
+/** What a call of the client led to. */
+type Outcome = { result: ChangeResult | undefined } | { error: AdminError }
+
+const BYSTANDER = 'of another user'
+
+class Run {
+  readonly #started: Started
+  readonly #setting: Setting
+  readonly #secrets = new Set<string>()
+  readonly #bystander: Stored
+
+  constructor(started: Started, setting: Setting) {
+    this.#started = started
+    this.#setting = setting
+    this.#bystander = this.#stored(BYSTANDER) as Stored
+    for (const webhook of started.mock.snapshot().webhooks) this.#keep(webhook.signatureKey, webhook.hookUrl)
+  }
+
+  #stored(name: string): Stored | undefined {
+    return this.#started.mock.snapshot().webhooks.find((webhook) => webhook.name === name)
+  }
+
+  /** All webhooks but the bystander. */
+  #own(): Stored[] {
+    const webhooks = this.#started.mock.snapshot().webhooks
+    expect(
+      webhooks.find(({ id }) => id === this.#bystander.id),
+      'the other webhook',
+    ).toEqual(this.#bystander)
+    return webhooks.filter(({ id }) => id !== this.#bystander.id)
+  }
+
+  #keep(key: string | undefined, url: string | undefined): void {
+    if (key) this.#secrets.add(key)
+    for (const [, value = ''] of url?.matchAll(/(?:code=|sig=%2B)([^&]+)/g) ?? []) this.#secrets.add(value)
+  }
+
+  /** Calls the client, and checks that nothing that it returns or throws is printed with a secret. */
+  async #call(call: (webhooks: Webhooks) => Promise<unknown>): Promise<Outcome> {
+    try {
+      const { admin, webhooks } = this.#started
+      const isJob = this.#setting.serviceType === 'GPServer'
+      const result = await call(isJob ? admin.service('Parcels.GPServer') : webhooks)
+      expectNone(inspect(result, { depth: 9 }) + JSON.stringify(result), [...this.#secrets])
+      return { result: result as ChangeResult | undefined }
+    } catch (error) {
+      expectNone(printed(error), [...this.#secrets])
+      if (error instanceof AdminError || (error as AdminError).code === 'config_invalid')
+        return { error: error as AdminError }
+      throw error
+    }
+  }
+
+  async step(step: Step): Promise<void> {
+    const { mock, url } = this.#started
+    const host = new URL(url).host
+    const toUrl = <T extends WebhookChanges>(changes: T): T =>
+      changes.hookUrl === undefined ? changes : { ...changes, hookUrl: changes.hookUrl.replace('@', host) }
+    const [target] = this.#own()
+    if (step.kind === 'create' || !target) return this.#create(step, toUrl(step.created))
+    for (const fault of [...step.faults, ...(step.failure ? [step.failure] : [])]) mock.faults.add(fault)
+    if (step.kind === 'delete') await this.#delete(target, step)
+    else {
+      const key = step.givesKey ? { key: step.key } : {}
+      const changes =
+        step.kind === 'edit'
+          ? {
+              ...toUrl(step.changes),
+              ...key,
+              ...(step.takesName && step.key === '' ? { name: BYSTANDER } : {}),
+            }
+          : { active: step.kind === 'activate', ...key }
+      await this.#edit(target, changes, step.kind)
+    }
+    mock.faults.clear()
+  }
+
+  async #delete(target: Stored, { failure }: Step): Promise<void> {
+    const others = this.#own().filter(({ id }) => id !== target.id)
+    const outcome = await this.#call((webhooks) => webhooks.delete(target.name))
+    expect(outcome, `with ${failure?.fault}`).toEqual({ result: undefined })
+    expect(this.#own()).toEqual(others)
+  }
+
+  async #create({ takesName }: Step, given: NewWebhook): Promise<void> {
+    const wanted = takesName ? { ...given, name: BYSTANDER } : given
+    this.#keep(wanted.key, wanted.hookUrl)
+    const before = this.#own()
+    const isTaken = takesName || before.some(({ name }) => name === wanted.name)
+    const outcome = await this.#call((webhooks) => webhooks.create(wanted))
+    if (isTaken) {
+      expect('error' in outcome && outcome.error.code).toBe('admin_conflict')
+      return expect(this.#own()).toEqual(before)
+    }
+    const created = this.#own().find(({ name }) => name === wanted.name) as Stored
+    expect(this.#own()).toEqual([...before, created])
+    this.#check(outcome, wantedAfter({}, wanted), created)
+  }
+
+  async #edit(target: Stored, changes: WebhookChanges, kind: Step['kind']): Promise<void> {
+    this.#keep(changes.key, changes.hookUrl)
+    const setting = this.#setting
+    const all = this.#own()
+    const outcome = await this.#call((webhooks) =>
+      kind === 'edit'
+        ? webhooks.edit(target.id, changes)
+        : webhooks[kind as 'activate'](target.id, changes.key === undefined ? {} : { key: changes.key }),
+    )
+    const code = 'error' in outcome ? outcome.error.code : undefined
+    const others = [
+      changes.name === BYSTANDER,
+      all.some(({ id, name }) => id !== target.id && name === changes.name),
+    ]
+    const isSwitch = setting.product === 'portal' && Object.keys(changes).every((name) => name === 'active')
+    if (hiddenMembers(target, setting).includes('key') && changes.key === undefined && !isSwitch) {
+      expect(code).toBe('config_invalid')
+      return expect(this.#own()).toEqual(all)
+    }
+    const after = this.#own().find(({ id }) => id === target.id) as Stored
+    const isIgnored = after.name === target.name && code !== 'admin_refused'
+    if (others.includes(true) && !isIgnored) {
+      expect(code).toBe('admin_refused')
+      return expect(this.#own()).toEqual(all)
+    }
+    expect(this.#own().filter(({ id }) => id !== target.id)).toEqual(all.filter(({ id }) => id !== target.id))
+    const wanted = wantedAfter(valuesOf(target, setting), changes)
+    const result = this.#check(outcome, wanted, after)
+    const isVisible = (name: Member): boolean =>
+      ![target, after].some((webhook) => hiddenMembers(webhook, setting).includes(name))
+    const { adjusted, different } = compare(valuesOf(target, setting), valuesOf(after, setting))
+    expect(new Set(result.changed.filter(isVisible)), 'changed').toEqual(
+      new Set([...adjusted, ...different].filter(isVisible)),
+    )
+  }
+
+  /** Checks that the webhook is as wanted, or that the client names each member that is not, and no other. */
+  #check(outcome: Outcome, wanted: ReturnType<typeof wantedAfter>, after: Stored): ChangeResult {
+    const hidden = hiddenMembers(after, this.#setting)
+    const found = compare(wanted, valuesOf(after, this.#setting))
+    const visible = (names: readonly Member[]) => names.filter((name) => !hidden.includes(name)).sort()
+    const { error } = outcome as { error?: AdminError }
+    const different = visible(found.different)
+    expect([error?.code, error?.message]).toEqual(
+      different.length > 0 ? ['admin_not_applied', expect.any(String)] : [undefined, undefined],
+    )
+    expect([...(error?.different ?? [])].map(({ member }) => member).sort()).toEqual(different)
+    const result = error ? error.result : (outcome as { result?: ChangeResult }).result
+    if (!result) return expect.fail('no result')
+    expect(result.adjusted.map(({ member }) => member).sort(), 'adjusted').toEqual(visible(found.adjusted))
+    expect([...result.notCompared].sort(), 'not compared').toEqual([...hidden].sort())
+    return result
+  }
+}
+
+async function play({ setting, first, hasSchedule, steps }: History): Promise<void> {
+  const { serviceType, ...like } = setting
+  const { product, keys } = like
+  const started = await start(product, { webhooks: [], like: { ...like, window: undefined } })
+  const { changeTypes, schedule, deactivation: deactivationPolicy, properties, key, ...members } = first
+  const webhook = stored(product, {
+    serviceType,
+    ...(members as Partial<Stored>),
+    changeTypes: [...changeTypes],
+    signatureKey: key,
+    hookUrl: first.hookUrl.replace('@', new URL(started.url).host),
+    scheduleInfo: (hasSchedule && schedule ? schedule : {}) as Stored['scheduleInfo'],
+    ...(product === 'portal' ? { config: { deactivationPolicy, properties } } : {}),
+  })
+  const bystander = { ...webhook, id: 'b0', name: BYSTANDER }
+  started.mock.restore({ webhooks: [webhook, bystander] })
+  const run = new Run(started, { product, serviceType, keys })
+  for (const step of steps) await run.step(step)
+  await started.close()
+}
+
+it(`random histories of webhooks, seed ${seed}`, async () => {
+  await fc.assert(fc.asyncProperty(histories, play), { seed, numRuns })
+})
