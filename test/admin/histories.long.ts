@@ -222,7 +222,7 @@ class Run {
               ...(step.takesName && step.key === '' ? { name: BYSTANDER } : {}),
             }
           : { active: step.kind === 'activate', ...key }
-      await this.#edit(target, changes, step.kind)
+      await this.#edit(target, changes, step)
     }
     mock.faults.clear()
   }
@@ -249,7 +249,7 @@ class Run {
     this.#check(outcome, wantedAfter({}, wanted), created)
   }
 
-  async #edit(target: Stored, changes: WebhookChanges, kind: Step['kind']): Promise<void> {
+  async #edit(target: Stored, changes: WebhookChanges, { kind, failure }: Step): Promise<void> {
     this.#keep(changes.key, changes.hookUrl)
     const setting = this.#setting
     const all = this.#own()
@@ -276,6 +276,11 @@ class Run {
     }
     expect(this.#own().filter(({ id }) => id !== target.id)).toEqual(all.filter(({ id }) => id !== target.id))
     const wanted = wantedAfter(valuesOf(target, setting), changes)
+    // If the service does not store what was asked, and its answer is lost, the client cannot know that it was made.
+    if (code === 'admin_unknown' && failure?.fault === 'admin_answer_lost') {
+      const { different } = compare(wanted, valuesOf(after, setting))
+      return expect(different.length).toBeGreaterThan(0)
+    }
     const result = this.#check(outcome, wanted, after)
     const isVisible = (name: Member): boolean =>
       ![target, after].some((webhook) => hiddenMembers(webhook, setting).includes(name))
@@ -307,7 +312,11 @@ class Run {
 async function play({ setting, first, hasSchedule, steps }: History): Promise<void> {
   const { serviceType, ...like } = setting
   const { product, keys } = like
-  const started = await start(product, { webhooks: [], like: { ...like, window: undefined } })
+  const started = await start(product, {
+    webhooks: [],
+    admin: { timeout: 1000 },
+    like: { ...like, window: undefined },
+  })
   const { changeTypes, schedule, deactivation: deactivationPolicy, properties, key, ...members } = first
   const webhook = stored(product, {
     serviceType,
