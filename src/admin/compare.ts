@@ -1,5 +1,14 @@
 import { isObject } from '../shared/json.ts'
-import { membersOf, relate, secondsOf, showValue, toDate, type Values, valuesOf } from './members.ts'
+import {
+  membersOf,
+  relate,
+  secondsOf,
+  showValue,
+  toComparable,
+  toDate,
+  type Values,
+  valuesOf,
+} from './members.ts'
 import type { Requester } from './request.ts'
 import type { ChangeResult, Difference, Member, Webhook } from './types.ts'
 
@@ -74,7 +83,8 @@ export function toResult(
 ): ChangeResult {
   const [old, stored] = [before ? valuesOf(before) : {}, valuesOf(after)]
   const { different, adjusted, notCompared } = compare(wanted, after, old)
-  const isOther = (member: Member): boolean => relate(member, old[member], stored[member]) !== 'same'
+  const isOther = (member: Member): boolean =>
+    toComparable(member, old[member]) !== toComparable(member, stored[member])
   const changed = membersOf(after.product, after.service).filter(
     (member) => stored[member] !== undefined && isOther(member),
   )

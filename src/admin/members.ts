@@ -295,7 +295,7 @@ const SECONDS = {
 export const secondsOf = (recurrence: Schedule['recurrenceInfo']): number =>
   (recurrence?.interval ?? 0) * (SECONDS[recurrence?.frequency ?? 'second'] ?? 1)
 
-const toComparable = (member: Member, value: unknown): string =>
+export const toComparable = (member: Member, value: unknown): string =>
   JSON.stringify(member === 'changeTypes' && Array.isArray(value) ? [...value].sort() : sorted(value)) ?? ''
 
 /** Sorts the members of objects, because services do not keep their order. */

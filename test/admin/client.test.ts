@@ -1,4 +1,4 @@
-import type { NewWebhook, Webhook, WebhookChanges } from 'geohook/admin'
+import type { NewWebhook, Schedule, Webhook, WebhookChanges } from 'geohook/admin'
 import { describe, expect, it } from 'vitest'
 import {
   FLOW,
@@ -307,3 +307,16 @@ it('takes over the webhooks of another user in ArcGIS Online', async () => {
   await admin.takeOver({ from: 'alice' })
   expect(mock.snapshot().webhooks.map(({ ownerId }) => ownerId)).toEqual(['admin', 'carol', 'admin'])
 })
+
+it.each(['service', 'enterprise', 'online'] as const)(
+  '%s: changed names a schedule that create or an edit sets',
+  async (product) => {
+    const { webhooks } = await start(product, { webhooks: [], services: [stored(product)].map(asService) })
+    const schedule: Schedule = { recurrenceInfo: { interval: 40, frequency: 'second' } }
+    const created = await webhooks.create({ name: 'edits', hookUrl: FLOW, key: KEY, schedule })
+    expect(created.changed).toContain('schedule')
+    expect((await webhooks.edit('edits', { key: KEY, schedule })).changed).toEqual([])
+    const named = await webhooks.edit('edits', { key: KEY, schedule: { name: 'often' } })
+    expect(named.changed).toEqual(['schedule'])
+  },
+)

@@ -54,7 +54,7 @@ describe.concurrent('geohook edit', () => {
             '  active        false',
             '  contentType   application/x-www-form-urlencoded',
             '  payloadFormat pjson',
-            `  schedule      ${JSON.stringify(SCHEDULE)}`,
+            '  schedule      {"name":"nightly","state":"disabled","startAt":1700000000000,"recurrenceInfo":{"interval":7,"frequency":"minute"}}',
             '  key           ***\n',
           ].join('\n'),
         })
