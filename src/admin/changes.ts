@@ -87,7 +87,6 @@ export function readChanges<Changes extends WebhookChanges>(
   if (key === HIDDEN || hookUrl?.includes(HIDDEN))
     throw configInvalid(`key or hookUrl contains ${HIDDEN}, which stands for a hidden part`)
   const given = Object.entries(changes).filter(([, value]) => value !== undefined)
-  if (given.length === 0) throw configInvalid('there is nothing to change')
   const members = membersOf(requester.address.product, service)
   const absent = given.map(([name]) => name).filter((name) => !members.includes(name as Member))
   if (absent.length > 0)

@@ -209,6 +209,7 @@ function createWebhooks(requester: Requester, { service, path, list }: Place): W
         message: 'somebody has changed the webhook since you have seen it; nothing was written',
         hint: 'Read it again, and decide whether you still want the edit.',
       })
+    if (Object.keys(changes).length === 0) return toResult(requester, before, {}, before)
     // A portal switches a webhook with an operation of its own, which sends no other member.
     const isUpdate = !isPortal || Object.keys(changes).some((name) => name !== 'active')
     for (const name of isPortal ? (['key'] as const) : (['key', 'active'] as const))

@@ -82,12 +82,25 @@ const isEqual = (one: unknown, other: unknown): boolean =>
   isDeepStrictEqual(structuredClone(one), structuredClone(other))
 
 /** Compares the members that are wanted with those that are stored. */
-export function compare(wanted: Values, stored: Values): { adjusted: Member[]; different: Member[] } {
+/** @param old values before the change: a service that keeps an old time or a long interval has adjusted nothing */
+export function compare(
+  wanted: Values,
+  stored: Values,
+  old: Values = {},
+): { adjusted: Member[]; different: Member[] } {
   const adjusted: Member[] = []
   const different: Member[] = []
   for (const name of Object.keys(wanted) as Member[]) {
     if (name === 'schedule') {
-      const relation = compareSchedules(wanted.schedule as Schedule, stored.schedule as Schedule)
+      const [now, before] = [stored.schedule as Schedule, (old.schedule ?? {}) as Schedule]
+      const found = compareSchedules(wanted.schedule as Schedule, now)
+      const { startAt = now.startAt } = wanted.schedule as Schedule
+      const isKept =
+        (startAt !== now.startAt && before.startAt === now.startAt) ||
+        (secondsOf(wanted.schedule as Schedule) !== secondsOf(now) &&
+          secondsOf(before) === secondsOf(now) &&
+          secondsOf(now) > 60)
+      const relation = found === 'adjusted' && old.schedule && isKept ? 'different' : found
       if (relation) (relation === 'adjusted' ? adjusted : different).push(name)
     } else if (!isEqual(wanted[name], stored[name])) different.push(name)
   }

@@ -22,11 +22,11 @@ const SELF = { '/portals/self': { id: '0123456789ABCDEF' } }
 const answerOf = (product: string, operation: string, edition?: string) =>
   SAMPLES.find(
     (sample) => sample.product === product && sample.operation === operation && sample.edition === edition,
-  )?.answer as Record<string, unknown> & Record<string, unknown>[]
+  )?.answer as Record<string, unknown>
 
 const webhook = answerOf('enterprise', 'get')
-const job = { ...answerOf('enterprise', 'edit', 'geoprocessing'), status: undefined }
-const [hosted] = answerOf('online', 'list') as [Record<string, unknown>]
+const job: Record<string, unknown> = { ...answerOf('enterprise', 'edit', 'geoprocessing'), status: undefined }
+const [hosted] = answerOf('online', 'list') as unknown as [Record<string, unknown>]
 const [organization] = answerOf('portal', 'list').webhooks as [Record<string, unknown>]
 const flow = answerOf('portal', 'get')
 
@@ -188,7 +188,7 @@ const CASES: Record<string, Case> = {
   'online list': {
     path: HOSTED,
     call: (admin) => list(hostedOf(admin)),
-    expected: answerOf('online', 'list').map(onHosted),
+    expected: (answerOf('online', 'list') as unknown as Record<string, unknown>[]).map(onHosted),
   },
   'online delete': accepted(`${HOSTED}/9/delete`, (admin) => hostedOf(admin).delete('WebHooks'), {
     [HOSTED]: [[hosted]],

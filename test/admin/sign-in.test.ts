@@ -37,21 +37,14 @@ it('signs in a user at a server without a portal, with a token that is bound to 
   ])
 })
 
-it('signs in again a minute before the token expires, and when a service rejects it', async () => {
-  const start = 1_800_000_000_000
-  vi.useFakeTimers({ toFake: ['Date'], now: start })
+it('signs in again when a service rejects the token, whatever the clocks say', async () => {
   let count = 0
-  const fetch = async () => Response.json({ token: `token${++count}`, expires: Date.now() + 600_000 })
+  const fetch = async () => Response.json({ token: `token${++count}`, expires: 0 })
   const portal = 'https://gis.example.com/portal'
   const token = await signIn({ portal, ...USER, fetch })
-  const getAfter = (milliseconds: number) => {
-    vi.setSystemTime(start + milliseconds)
-    return token.getToken(portal)
-  }
-  expect(await getAfter(539_999)).toBe('token1')
-  expect(await getAfter(540_000)).toBe('token2')
+  expect([await token.getToken(portal), await token.getToken(portal)]).toEqual(['token1', 'token1'])
   await token.refreshCredentials()
-  expect(await getAfter(540_001)).toBe('token3')
+  expect(await token.getToken(portal)).toBe('token2')
 })
 
 it.each([
