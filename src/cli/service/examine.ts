@@ -230,9 +230,12 @@ function readInbox({ io, options }: Examination): Promise<Arrivals> {
 
 /** The name of a service, such as `Parcels.FeatureServer`, from its URL. */
 function nameOf(url: string): string {
-  const [, path = '', type = ''] = /\/services\/(.+)\/(\w+)$/.exec(url) ?? []
+  const start = url.indexOf('/services/')
+  if (start < 0) return ''
+  const segments = url.slice(start + '/services/'.length).split('/')
+  const type = segments.pop()
   try {
-    return decodeURIComponent(`${path}.${type}`)
+    return decodeURIComponent(`${segments.join('/')}.${type}`)
   } catch {
     return ''
   }
