@@ -129,8 +129,8 @@ export type KeyOptions = SecretOptions<'key'>
 
 const KEY: SecretKind = { option: 'key', noun: 'signature key', variable: 'SIGNATURE_KEY' }
 const KEY_LIST: SecretKind = { ...KEY, several: true }
-/** A webhook's new key. `SIGNATURE_KEY` is not its default. */
-const NEW_KEY: SecretKind = { option: 'key', noun: 'new signature key' }
+/** The key that a webhook gets, or keeps if the service does not show it. `SIGNATURE_KEY` is not its default. */
+const NEW_KEY: SecretKind = { option: 'key', noun: 'signature key of the webhook' }
 
 type AddOptions = (command: CliCommand) => unknown
 

@@ -34,19 +34,23 @@ const CLIENT_SECRET: SecretKind = {
 export function addAdminOptions(command: CliCommand): void {
   command
     .with(addClientOptions)
-    .choice('--product <name>', 'what the address is; default: by the address', [
+    .choice('--product <name>', 'what --url is the address of; default: by the address', [
       'service',
       'enterprise',
       'online',
       'portal',
     ])
-    .option('--portal <url>', 'address of the portal where --username or --client-id signs in', httpUrl)
+    .option(
+      '--portal <url>',
+      'address of the portal, to sign in or for its webhooks (default: --url, if it is a portal)',
+      httpUrl,
+    )
     .option('--username <name>', 'user who signs in')
     .with(addSecretOptions(PASSWORD))
     .option('--client-id <id>', 'application that signs in (OAuth 2.0)')
     .with(addSecretOptions(CLIENT_SECRET))
     .option('--referer <referer>', 'referer to which the token is bound, a URL or a host')
-    .option('--show-urls', 'show payload URLs whole, also their secret parts; only on a terminal')
+    .option('--show-urls', 'show payload URLs with their secret parts; only on a terminal')
 }
 
 /** What an {@link Admin} sends its requests with. */
@@ -137,6 +141,9 @@ const HINTS: ReadonlyMap<string, string> = new Map([
     'admin_unauthorized',
     'Give a valid token with --token-file or --token-env, or sign in with --portal, --username and --password-file.',
   ],
-  ['admin_not_found', '"geohook list" shows the webhooks.'],
-  ['admin_malformed', 'Check that this is the address of the service. "geohook mock" starts a mock service.'],
+  ['admin_not_found', 'Check the address and the names: "geohook list" shows the webhooks.'],
+  [
+    'admin_malformed',
+    'Check that this is the address of the service, and that no login page responds in its place.',
+  ],
 ])

@@ -35,8 +35,8 @@ export function createDoctorCommand(io: Io): Command {
         'its causes, or unknown with the reasons. Connects to no payload URL without --probe. ' +
         'The exit code is 4 if a webhook is sick.',
     )
-    .argument('[services...]', 'for example Parcels.FeatureServer (default: all)')
-    .option('--strict', 'the exit code is 4 also if a verdict is unknown')
+    .argument('[services...]', 'for example Parcels.FeatureServer (default: the service in --url, or all)')
+    .option('--strict', 'exit with 4 also if a verdict is unknown')
     .option('--watch', 'examine again and again until Ctrl-C, and print only changes')
     .option(
       '--every <time>',

@@ -57,10 +57,10 @@ function addWebhookOptions(command: CliCommand): void {
     .option('--schedule <json>', 'schedule as a JSON object, or some of its members')
     .option(
       '--deactivation <failures/days>',
-      'portal: switch it off after this number of failures in these days',
+      'portal: deactivate it after so many failed deliveries within so many days, for example 5/5',
       deactivationPolicy,
     )
-    .option('--properties <json>', 'portal: other settings as a JSON object')
+    .option('--properties <json>', 'portal: other members of its config, as a JSON object')
     .with(addNewKeyOptions)
     .with(addAdminOptions)
 }
@@ -114,8 +114,8 @@ export function createEditCommand(io: Io): Command {
   return new CliCommand('edit')
     .summary('change a webhook')
     .description(
-      'Changes a webhook, and prints its members. Also sends the current values of members that you do not give, ' +
-        'because some services reset them. Only a key option changes the key, not SIGNATURE_KEY.',
+      'Changes a webhook, and prints its members. Also sends the current values of the other members, because some ' +
+        'services reset those that an edit omits. Only a key option changes the key, not SIGNATURE_KEY.',
     )
     .argument('<service>', 'for example Parcels.FeatureServer, or portal', place)
     .argument('<webhook>', 'id or name of the webhook')

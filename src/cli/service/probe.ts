@@ -24,7 +24,7 @@ export async function probeTls(url: URL, trust: Trust, found: Findings): Promise
       found.add('certificate', `${FROM_HERE}, the certificate of ${url.host} is not valid: ${error}`)
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException
-    found.reasons.push(`${FROM_HERE}, ${url.host} opens no TLS connection: ${code ?? message}`)
+    found.reasons.push(`${FROM_HERE}, ${url.host} accepts no TLS connection: ${code ?? message}`)
   }
 }
 

@@ -10,7 +10,7 @@ const SETTINGS = [
   ['attempts', 'attempts', 'attempts for one delivery'],
   ['timeoutInSeconds', 'timeout', 'timeout of an attempt in seconds'],
   ['pauseInSeconds', 'pause', 'seconds between two attempts'],
-  ['numberOfFailures', 'failures', 'failed deliveries after which a webhook is switched off'],
+  ['numberOfFailures', 'failures', 'failed deliveries after which a webhook is deactivated'],
   ['daysInPast', 'days', 'days in which these failures are counted'],
 ] as const
 
@@ -19,9 +19,11 @@ type Options = AdminCliOptions & { [name in (typeof SETTINGS)[number][1]]?: numb
 export function createSettingsCommand(io: Io): Command {
   const command = new CliCommand('settings')
     .summary('print or change how a service delivers')
-    .description('Prints how the webhooks of a site, organization or portal are delivered, or changes it.')
+    .description(
+      'Prints how a site, organization or portal delivers to its webhooks, or changes these settings.',
+    )
   for (const [, option, description] of SETTINGS)
-    command.option(`--${option} <n>`, `change it: ${description}`, wholeNumber(0, 100_000))
+    command.option(`--${option} <n>`, `change this setting: ${description}`, wholeNumber(0, 100_000))
   return command
     .with(addAdminOptions)
     .examples('geohook settings', 'geohook settings --attempts 3 --pause 5')
@@ -45,7 +47,7 @@ export function createTakeOverCommand(io: Io): Command {
   return new CliCommand('take-over')
     .summary('become the owner of the webhooks of another user')
     .description('Makes you the owner of all webhooks of another user. Only ArcGIS Online can do this.')
-    .requiredOption('--from <user>', 'user name of the present owner')
+    .requiredOption('--from <user>', 'user name of the current owner')
     .with(addAdminOptions)
     .examples(
       'geohook take-over --from kim --url https://services1.arcgis.com/abc/arcgis/rest/admin --token-file token.txt',

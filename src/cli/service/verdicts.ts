@@ -6,11 +6,11 @@ import { count } from '../../shared/words.ts'
 const FIXES = {
   inactive: 'Repair the receiver, then activate the webhook.',
   failing:
-    'Check that the service reaches the payload URL, and that the receiver returns 200: its log says why not.',
+    'Check that the service reaches the payload URL, and that the receiver returns 200. If not, its log says why.',
   key_missing: 'Give the webhook a key.',
   key_different: 'Give the receiver the key of the webhook, or the webhook the key of the receiver.',
   schedule_disabled: 'Enable the schedule of the webhook.',
-  tracking_off: 'Switch change tracking on for the service; in ArcGIS Enterprise, without sync.',
+  tracking_off: 'Enable change tracking for the service; in ArcGIS Enterprise, without sync.',
   synchronous: 'Publish the service with asynchronous execution.',
   leftover: 'Delete the webhook, or publish the service again.',
   silent: 'Check that the service reaches the payload URL. The log of the service can say more.',
@@ -45,7 +45,7 @@ export class Findings {
 export interface Seen {
   at: Date
   latest: number
-  /** The larger number of the last two examinations: the service can clear its log while the last one reads it. */
+  /** The larger number of the last two examinations: the service can clear its list while the last one reads it. */
   failures: number
 }
 
@@ -64,8 +64,8 @@ export interface Traffic {
 }
 
 /**
- * What a service answers to the request for its webhooks: a list; 404, although the site lists webhooks of it; another
- * error. A service on another server is not asked.
+ * What a service returns for its webhooks: a list; 404, although the site lists webhooks of it; or another error. A
+ * service on another server gets no request.
  */
 export type Listing = 'listed' | 'missing' | 'refused' | 'elsewhere'
 
@@ -100,14 +100,15 @@ export function judge(evidence: Evidence): Findings {
 }
 
 function checkListing({ webhook, service, listing }: Evidence, found: Findings): void {
-  if (listing === 'elsewhere') found.reasons.push('its service is on another server, which was not asked')
+  if (listing === 'elsewhere')
+    found.reasons.push('its service is on another server, to which no request was sent')
   else if (listing === 'refused') found.reasons.push('its service refuses to list its webhooks')
-  else if (service) found.reasons.push('its service exists, but answers 404 to the request for its webhooks')
+  else if (service) found.reasons.push('its service exists, but returned 404 for its webhooks')
   else found.add('leftover', `the site lists the webhook, but its service ${webhook.service} does not exist`)
 }
 
 const DAY = 86_400_000
-/** Used for services that do not show how long they count failures: the documented example. */
+/** Days of services that do not show for how long they count failures: the documented example. */
 const DAYS = 5
 
 /** Failures that count: those after the last success, within the days of the service. */
@@ -140,24 +141,24 @@ function checkDeliveries(evidence: Evidence, found: Findings): void {
   if (!deliveries) found.reasons.push('the recorded deliveries cannot be read')
   if (active && last) {
     if (modified && modified > last.at)
-      found.reasons.push(`${describe(failed)}; it was changed later, so they may be those of its old values`)
+      found.reasons.push(`${describe(failed)}; the webhook was edited later, so it may work now`)
     else found.add('failing', describe(failed))
   }
   if (active !== false) return
   const wasActive = seen ? `was active at ${seen.at.toISOString()}; ` : ''
   const { numberOfFailures: limit = 1 } = policyOf(webhook, settings)
   if (failed.length >= limit)
-    found.add('inactive', `${wasActive}probably switched off by the service: ${describe(failed)}`)
-  // A service that keeps its log would still list them.
+    found.add('inactive', `${wasActive}probably deactivated by the service: ${describe(failed)}`)
+  // A service that keeps its list would still show them.
   else if (seen && seen.failures > 0 && !last)
     found.add(
       'inactive',
-      `${wasActive}probably switched off by the service: it listed ${failures(seen.failures)} then`,
+      `${wasActive}probably deactivated by the service, which listed ${failures(seen.failures)} then`,
     )
   else
     found.reasons.push(
-      `${wasActive}inactive: switched off by an administrator, or by the service, which clears its log` +
-        (last ? `; ${describe(failed)}, fewer than ${limit}` : ''),
+      `${wasActive}inactive: deactivated by an administrator, or by a service that then clears its failures` +
+        (last ? `; ${describe(failed)}, fewer than the ${limit} that deactivate a webhook` : ''),
     )
 }
 
@@ -195,7 +196,7 @@ function checkService({ webhook, service }: Evidence, found: Findings): void {
 
 function checkJobs({ executionType }: Json, found: Findings): void {
   if (executionType === 'esriExecutionTypeSynchronous')
-    found.add('synchronous', 'its service runs jobs synchronously, and then sends no events')
+    found.add('synchronous', 'its service runs jobs synchronously, so it sends no events')
   else if (executionType !== 'esriExecutionTypeAsynchronous')
     found.reasons.push('its service does not show whether it is asynchronous')
 }
@@ -203,7 +204,7 @@ function checkJobs({ executionType }: Json, found: Findings): void {
 function checkTracking({ product }: Webhook, service: Json, found: Findings): void {
   const { capabilities, extractChangesCapabilities, isView } = service
   if (isView === true) {
-    found.reasons.push('its service is a view, whose source layer must track changes')
+    found.reasons.push('its service is a view: whether its source layer tracks changes is not known')
     return
   }
   if (typeof capabilities !== 'string') {
@@ -217,7 +218,9 @@ function checkTracking({ product }: Webhook, service: Json, found: Findings): vo
   else if (!names.some((name) => /^(?:editing|create|update|delete)$/.test(name)))
     found.reasons.push(`editing is off in its service; ${shown}`)
   else if (product !== 'online' && names.includes('sync'))
-    found.reasons.push('its service has sync, with which the vendor does not allow webhooks')
+    found.reasons.push(
+      'its service has sync enabled, which ArcGIS Enterprise does not allow together with webhooks',
+    )
 }
 
 const SECONDS = {
@@ -252,7 +255,7 @@ function checkTraffic(
   if (!edited || (begun && edited <= begun) || now - edited.getTime() <= grace) return
   if (last && last.getTime() > edited.getTime() - grace) return
   if (!since || since > edited) {
-    found.notes.push('silence was not judged, because what has arrived since the last edit is not known')
+    found.notes.push('silence was not checked, because it is not known what has arrived since the last edit')
     return
   }
   const evidence = `features were edited at ${edited.toISOString()}, and nothing has arrived since ${(last ?? since).toISOString()}`
@@ -261,10 +264,10 @@ function checkTraffic(
     !webhook.changeTypes?.includes('*') && 'perhaps it is not subscribed to these edits',
     !isReceiver &&
       !last &&
-      'the inbox contains no delivery of the service, so perhaps it has another receiver',
+      'the inbox contains no delivery of the service, so perhaps another receiver gets them',
     !isReceiver &&
       siblings.filter(({ active }) => active !== false).length > 1 &&
-      'the service has several webhooks, and the inbox may be that of another',
+      'the service has several webhooks, and the inbox may belong to another one',
   ].filter((doubt) => doubt !== false)
   if (doubts.length > 0) found.reasons.push(`${evidence}; ${doubts.join('; ')}`)
   else found.add('silent', evidence)

@@ -65,7 +65,7 @@ export function createListCommand(io: Io): Command {
     .argument('[service]', 'for example Parcels.FeatureServer or folder/Analysis.GPServer, or portal', place)
     .option(
       '--all-servers',
-      'list the webhooks of the services of all servers of the portal (from version 11.3)',
+      'list the webhooks of the services of all servers that belong to the portal (from version 11.3)',
     )
     .option('--owner <user>', 'with --all-servers, or for ArcGIS Online: list only the webhooks of this user')
     .with(addAdminOptions)
@@ -105,7 +105,7 @@ function createManyCommand(io: Io, name: string, { one, all: changeAll }: Change
     .summary(`${name} webhooks`)
     .argument('<service>', 'for example Parcels.FeatureServer, or portal', place)
     .argument('[webhooks...]', 'ids or names of the webhooks')
-    .option('--all', `${name} all webhooks of the service`)
+    .option('--all', `${name} all webhooks of the service or portal`)
     .with(addAdminOptions)
     .action(async (service: string, names: string[], options: ManyOptions) => {
       const { all, yes } = options
@@ -198,7 +198,7 @@ const createSwitchCommand = (io: Io, name: 'activate' | 'deactivate'): Command =
   })
     .description(
       `${name === 'activate' ? 'Activates' : 'Deactivates'} webhooks, and keeps their other members. ` +
-        'If the service does not show the key of a webhook, give it; --all needs no keys.',
+        'If the service does not show the key of a webhook, give its key, or --no-key; --all needs no keys.',
     )
     .with(addNewKeyOptions)
     .examples(

@@ -119,7 +119,7 @@ describe('geohook list', () => {
     expect(namesIn(await portal.run([...all, '--owner', 'lee']))).toEqual(['of-lee'])
     const server = await start([])
     const { code, stderr } = await server.run(['list', '--owner', 'kim'])
-    expect([code, stderr]).toEqual([1, expect.stringContaining('cannot list the webhooks of an owner')])
+    expect([code, stderr]).toEqual([1, expect.stringContaining('cannot list only the webhooks of one owner')])
   })
 })
 

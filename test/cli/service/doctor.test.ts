@@ -26,7 +26,7 @@ describe('geohook doctor', () => {
 
   it.each<[string, Partial<Webhook>, number[], string[], string | RegExp]>([
     ['failing', {}, [2 * HOUR, HOUR], [], /^2 failed deliveries from \S+ to \S+$/],
-    ['inactive', { active: false }, [5, 4, 3, 2, 1], [], /^probably switched off by the service: 5 failed/],
+    ['inactive', { active: false }, [5, 4, 3, 2, 1], [], /^probably deactivated by the service: 5 failed/],
     ['inactive', { active: false }, [44 * DAY, 43 * DAY, 42 * DAY, 41 * DAY + 1, 41 * DAY], [], /: 5 failed/],
     ['key_missing', { signatureKey: '' }, [], [], /no key/],
     ['key_different', {}, [], ['--key', 'another'], 'its key is not the given key'],
@@ -41,14 +41,14 @@ describe('geohook doctor', () => {
   })
 
   it.each<[string, Partial<Webhook>, number[], RegExp]>([
-    ['an inactive webhook without failures', { active: false }, [], /^inactive: switched off by an admin/],
+    ['an inactive webhook without failures', { active: false }, [], /^inactive: deactivated by an admin/],
     [
       'one with fewer failures than the limit',
       { active: false },
       [HOUR],
-      /1 failed delivery .* fewer than 5/,
+      /1 failed delivery .* fewer than the 5/,
     ],
-    ['failures before the last edit', { modified: Date.now() - 60_000 }, [HOUR], /changed later/],
+    ['failures before the last edit', { modified: Date.now() - 60_000 }, [HOUR], /edited later/],
   ])('says unknown for %s, and exits with 4 only with --strict', async (_, changes, ages, reason) => {
     const { url, mock } = await start([seed(EDITS, changes)])
     fail(mock, EDITS.id, ...ages)
@@ -205,13 +205,13 @@ describe('geohook doctor finds silence', () => {
 })
 
 describe('geohook doctor --watch', () => {
-  it('prints only changes, and finds a webhook that was switched off together with its log', async () => {
+  it('prints only changes, and finds a webhook whose failures were cleared when it was deactivated', async () => {
     const { url, mock } = await start([EDITS], { like: { product: 'online', handshake: false } })
     fail(mock, EDITS.id, HOUR)
     const args = ['doctor', '--url', url, '--product', 'online', '--watch', '--json']
     const watching = startGeohook(args, { pace: 0.0001 })
     await watching.printed(/"failing"/)
-    // After the fifth failure, the service switches it off and clears its log.
+    // After the fifth failure, the service deactivates it and clears its failures.
     for (let count = 0; count < 4; count++)
       await mock.trigger({ serviceName: 'Parcels', changeType: 'FeaturesCreated' })
     expect(mock.snapshot()).toMatchObject({ webhooks: [{ active: false }], failures: [] })
@@ -222,7 +222,7 @@ describe('geohook doctor --watch', () => {
       event: 'webhook',
       active: false,
       causes: [
-        { code: 'inactive', evidence: expect.stringMatching(/^was active at \S+; probably switched off/) },
+        { code: 'inactive', evidence: expect.stringMatching(/^was active at \S+; probably deactivated/) },
       ],
     })
     for (const [index, event] of events.entries())
@@ -236,7 +236,7 @@ describe('geohook doctor --watch', () => {
     await watching.printed(/failing/)
     const [webhook] = mock.snapshot().webhooks
     mock.restore({ ...mock.snapshot(), webhooks: [{ ...(webhook as Webhook), active: false }] })
-    await watching.printed(/unknown {2}.*\n {2}reason {4}was active at \S+; inactive: .* fewer than 5/)
+    await watching.printed(/unknown {2}.*\n {2}reason {4}was active at \S+; inactive: .* fewer than the 5/)
     expect(await watching.stop()).toBe(0)
   })
 
@@ -270,7 +270,7 @@ describe('geohook doctor --probe', () => {
     await doctor(url, '--key', KEY)
     expect(connections).toBe(0)
     const found = await doctor(url, '--probe', 'tls')
-    expect([connections, found.reasons]).toEqual([1, [expect.stringContaining('opens no TLS connection')]])
+    expect([connections, found.reasons]).toEqual([1, [expect.stringContaining('accepts no TLS connection')]])
     target.close()
   })
 

@@ -153,7 +153,7 @@ describe.concurrent('geohook edit', () => {
   })
 
   it.each([
-    ['sends nothing', 2, /^error: the response is not .*: the webhook w0 is missing/, 0],
+    ['sends nothing', 2, /^error: the response does not come from .*: the webhook w0 is missing/, 0],
     [
       'does not report an edit',
       3,

@@ -97,7 +97,7 @@ describe.concurrent('geohook list, edit, delete and trigger', () => {
         ],
         [
           ['edit', PARCELS, 'nothing', '--name', 'x'],
-          /^error: Parcels\.FeatureServer has no webhook nothing .*\n"geohook list"/,
+          /^error: Parcels\.FeatureServer has no webhook nothing .*\n.*"geohook list"/,
         ],
         [
           ['edit', PARCELS, 'w0', '--change-types', 'FeatureCreated'],
