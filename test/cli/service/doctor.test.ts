@@ -165,7 +165,7 @@ describe('geohook doctor finds silence', () => {
     ['unknown', 2 * HOUR, {}, 'lastEditDate'],
     ['unknown', 2 * HOUR, {}, 'other'],
     ['unknown', 2 * HOUR, { changeTypes: ['FeaturesCreated'] }, 'dataLastEditDate'],
-  ])('says %s if features were edited %d ms ago (%j, %s)', async (verdict, age, changes, member) => {
+  ])('says %s if features were edited %d ms ago (%j, %s)', { tags: ['sqlite'] }, async (verdict, age, changes, member) => {
     const { url, pages } = await start([seed(EDITS, changes)])
     pages[`${PAGE}/layers`] = edited(Date.now() - age, member)
     const found = await doctor(url, '--store', await createInbox(folder.path, url))
@@ -173,7 +173,7 @@ describe('geohook doctor finds silence', () => {
     expect(found.reasons.join()).not.toContain('another receiver')
   })
 
-  it('only in an inbox that belongs to the webhook', async () => {
+  it('only in an inbox that belongs to the webhook', { tags: ['sqlite'] }, async () => {
     const { url, pages } = await start([EDITS])
     pages[`${PAGE}/layers`] = edited(Date.now() - 2 * HOUR)
     const found = await doctor(url, '--store', await createInbox(folder.path, url, 'Roads'))
