@@ -89,7 +89,7 @@ function create(options: AdminOptions): Admin {
       const { owner } = checkOptions(options, { owner: isFilledText })
       if (owner !== undefined && found !== 'online')
         throw server.error('admin_unsupported', {
-          message: 'this product cannot list the webhooks of an owner',
+          message: 'this product cannot list only the webhooks of one owner',
         })
       if (found === 'portal') return webhooksOfPortal(server).list()
       return found === 'online' ? listOrganization(server, owner) : listSite(server)

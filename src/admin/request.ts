@@ -13,7 +13,7 @@ import {
 import { isObject, type Json, requireSafe, tryJson } from '../shared/json.ts'
 import { createRedactor, type Redactor } from '../shared/redact.ts'
 import type { Tokens } from '../shared/tokens.ts'
-import { secretsOfUrl } from '../shared/url-secrets.ts'
+import { maskUrl, secretsOfUrl } from '../shared/url-secrets.ts'
 import type { Address } from './address.ts'
 import { AdminError, type AdminErrorDetails } from './errors.ts'
 
@@ -160,7 +160,11 @@ export class Requester {
     if (tokens.at(-1) !== this.#lastToken) this.#redactor = undefined
     this.#lastToken = tokens.at(-1)
     this.#redactor ??= createRedactor([...this.#secrets, ...tokens])
-    return this.#redactor.text(text, MAX_TEXT)
+    // A service can quote a payload URL that this client has not read, such as an earlier one.
+    return this.#redactor
+      .text(text, 2 * MAX_TEXT)
+      .replace(/https?:\/\/[^\s"'<>]+/gi, maskUrl)
+      .slice(0, MAX_TEXT)
   }
 
   error(code: AdminError['code'], { message, ...details }: AdminErrorDetails): AdminError {

@@ -105,7 +105,7 @@ const isId = (id: unknown): boolean =>
 
 export const malformed = (requester: Requester, what: string): AdminError =>
   requester.error('admin_malformed', {
-    message: `the response is not that of a webhook service: ${what} is missing or has another form`,
+    message: `the response does not come from a webhook service: ${what} is missing or has another form`,
     hint: 'Check that it is the address of the administration.',
   })
 

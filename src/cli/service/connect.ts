@@ -68,12 +68,14 @@ const LIMIT = 16 * 1024 * 1024
 /**
  * Calls the administration of a service, and reports the progress.
  *
+ * @param stop ends the requests in flight
  * @throws {CliError} exit code 2 for invalid options, 3 if the service is unreachable
  */
 export async function withAdmin<Result>(
   io: Io,
   options: AdminCliOptions,
   call: (admin: Admin, connection: Connection) => Promise<Result>,
+  stop?: AbortSignal,
 ): Promise<Result> {
   const { product, portal, referer, showUrls } = options
   if (showUrls && io.host.stdout.isTTY !== true)
@@ -81,7 +83,7 @@ export async function withAdmin<Result>(
   const url = readUrl(io, options)
   const given = await readServiceToken(io, options)
   const trust = await readTrust(io, options)
-  const { fetch, failure } = createFetch(trust, LIMIT)
+  const { fetch, failure } = createFetch(trust, LIMIT, stop)
   const { createAdmin, signIn } = await import('../../admin/index.ts')
   try {
     const credentials = await readCredentials(io, options, url)

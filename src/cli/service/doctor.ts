@@ -1,5 +1,5 @@
 import { type Command, InvalidArgumentError } from 'commander'
-import type { Webhook } from '../../admin/index.ts'
+import type { Admin, Webhook } from '../../admin/index.ts'
 import { abortable, wait } from '../../shared/client.ts'
 import type { Json } from '../../shared/json.ts'
 import { count } from '../../shared/words.ts'
@@ -9,7 +9,7 @@ import { CliCommand, requireOthers } from '../options/command.ts'
 import { addKeyListOptions, type KeyOptions, readKeys } from '../options/secrets.ts'
 import { duration, httpUrl, listOf, originOf } from '../options/values.ts'
 import { type Io, printable } from '../terminal/io.ts'
-import { type AdminCliOptions, addAdminOptions, withAdmin } from './connect.ts'
+import { type AdminCliOptions, addAdminOptions, type Connection, withAdmin } from './connect.ts'
 import { type Examination, type Examined, type ExamineOptions, examine } from './examine.ts'
 
 interface DoctorOptions extends AdminCliOptions, KeyOptions, ExamineOptions {
@@ -71,9 +71,12 @@ export function createDoctorCommand(io: Io): Command {
       const keys = await readKeys(io, options)
       if (options.probe === 'handshake' && (!options.origin || keys.length === 0))
         throw usageError('--probe handshake requires --origin and a key')
-      await withAdmin(io, options, async (admin, connection) => {
+      // Ctrl-C must not wait for a service that does not respond.
+      const stop = options.watch && io.host.signal
+      const administer = async (admin: Admin, connection: Connection): Promise<void> => {
         const { showWebhook } = await import('../../admin/index.ts')
         const toResult = ({ webhook, findings }: Examined): Result => {
+          if (options.showUrls && webhook.hookUrl) io.showUrl(webhook.hookUrl)
           const { service, id, name, active, hookUrl } = showWebhook(webhook, options.showUrls) as Json &
             Shown
           const { verdict, causes, reasons, notes } = findings
@@ -94,7 +97,8 @@ export function createDoctorCommand(io: Io): Command {
           for (const webhook of webhooks) printWebhook(io, webhook)
           printSummary(io, webhooks)
         })
-      })
+      }
+      await withAdmin(io, options, administer, stop)
     })
 }
 

@@ -46,7 +46,9 @@ export async function examine(room: Examination, services: readonly string[]): P
   const all: Examined[] = []
   for (const { webhooks, name, listing } of await readGroups(admin, services)) {
     const url = listing === 'elsewhere' || admin.product === 'portal' ? undefined : addressOf(admin, name)
-    const service = url === undefined ? undefined : await readJson(room.connection, url)
+    const page = url === undefined ? undefined : await readJson(room.connection, url)
+    const isMissing = page === 'missing'
+    const service = isMissing ? undefined : page
     const isRead = arrivals !== undefined && service !== undefined && name.endsWith('.FeatureServer')
     const edits = isRead ? await readEdits(room, String(url)) : undefined
     const examined: Examined[] = []
@@ -59,7 +61,7 @@ export async function examine(room: Examination, services: readonly string[]): P
       const past = seen.get(`${name} ${id}`)
       const traffic: Traffic | undefined = arrivals && edits && { ...arrivals.of(name), ...edits }
       const read = { now, webhook, siblings: webhooks, settings, deliveries, service, keys, traffic }
-      const findings = judge({ ...read, listing, seen: past })
+      const findings = judge({ ...read, listing, isMissing, seen: past })
       if (active) {
         const latest = countedFailures(read).length
         const failures = Math.max(latest, past?.latest ?? 0)
@@ -150,15 +152,20 @@ function addressOf(admin: Admin, name: string): string {
 const isElsewhere = (admin: Admin, serviceUrl: unknown): boolean =>
   typeof serviceUrl === 'string' && !serviceUrl.toLowerCase().startsWith(servicesOf(admin).toLowerCase())
 
-/** Reads a page of a service; undefined if it cannot be read. */
-async function readJson({ fetch, token, referer }: Connection, address: string): Promise<Json | undefined> {
+/** Reads a page of a service; `'missing'` if the answer is 404, undefined if it cannot be read. */
+async function readJson(
+  { fetch, token, referer }: Connection,
+  address: string,
+): Promise<Json | 'missing' | undefined> {
   try {
     const text = typeof token === 'object' ? await token.getToken(address) : token
     const request = toRequest(text === undefined ? undefined : { f: 'json' }, text, referer)
     const url = new URL(text === undefined ? `${address}?f=json` : address)
     const response = await fetch(url, { ...request, signal: AbortSignal.timeout(TIMEOUT) })
     const answer = tryJson(await response.text())
-    return response.ok && isObject(answer) && !findError(answer, false) ? answer : undefined
+    const error = isObject(answer) ? findError(answer, false) : undefined
+    if (response.status === 404 || error?.code === 404) return 'missing'
+    return response.ok && isObject(answer) && !error ? answer : undefined
   } catch {
     return undefined
   }
@@ -168,7 +175,8 @@ async function readEdits(
   { connection }: Examination,
   url: string,
 ): Promise<Pick<Traffic, 'edited' | 'isExact'>> {
-  const { layers, tables } = (await readJson(connection, `${url}/layers`)) ?? {}
+  const page = await readJson(connection, `${url}/layers`)
+  const { layers, tables } = isObject(page) ? page : {}
   const infos = [layers, tables].flat().flatMap((layer) => {
     return isObject(layer) && isObject(layer.editingInfo) ? [layer.editingInfo] : []
   })

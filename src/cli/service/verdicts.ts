@@ -79,6 +79,8 @@ export interface Evidence {
   deliveries: readonly Notification[] | undefined
   /** How the service describes itself. */
   service: Json | undefined
+  /** Whether it answers 404 to the request for its description. */
+  isMissing: boolean
   listing: Listing
   keys: readonly string[]
   seen: Seen | undefined
@@ -99,27 +101,38 @@ export function judge(evidence: Evidence): Findings {
   return found
 }
 
-function checkListing({ webhook, service, listing }: Evidence, found: Findings): void {
+function checkListing({ webhook, service, isMissing, listing }: Evidence, found: Findings): void {
   if (listing === 'elsewhere')
     found.reasons.push('its service is on another server, to which no request was sent')
   else if (listing === 'refused') found.reasons.push('its service refuses to list its webhooks')
-  else if (service) found.reasons.push('its service exists, but returned 404 for its webhooks')
-  else found.add('leftover', `the site lists the webhook, but its service ${webhook.service} does not exist`)
+  else if (isMissing)
+    found.add('leftover', `the site lists the webhook, but its service ${webhook.service} does not exist`)
+  else
+    found.reasons.push(
+      `its service ${service ? 'exists' : 'cannot be read'}, and returned 404 for its webhooks`,
+    )
 }
 
 const DAY = 86_400_000
 /** Days of services that do not show for how long they count failures: the documented example. */
 const DAYS = 5
 
+/** The failures after the last success, oldest first. */
+function failuresInRow({ deliveries = [] }: Pick<Evidence, 'deliveries'>): Notification[] {
+  const sorted = [...deliveries].sort((one, other) => one.at.getTime() - other.at.getTime())
+  return sorted.slice(sorted.findLastIndex(({ isDelivered }) => isDelivered) + 1)
+}
+
 /** Failures that count: those after the last success, within the days of the service. */
 export function countedFailures({
   webhook,
-  deliveries = [],
+  deliveries,
   settings,
   now,
 }: Pick<Evidence, 'webhook' | 'deliveries' | 'settings' | 'now'>): Notification[] {
-  const sorted = [...deliveries].sort((one, other) => one.at.getTime() - other.at.getTime())
-  const failed = sorted.slice(sorted.findLastIndex(({ isDelivered }) => isDelivered) + 1)
+  const failed = failuresInRow({ deliveries })
+  // A portal lists successes too, so the last delivery has failed, however long ago.
+  if (webhook.product === 'portal' && webhook.active) return failed
   const days = policyOf(webhook, settings).daysInPast ?? DAYS
   // An inactive webhook may have been switched off long ago.
   const end = webhook.active ? now : (failed.at(-1)?.at.getTime() ?? now)
@@ -144,10 +157,16 @@ function checkDeliveries(evidence: Evidence, found: Findings): void {
       found.reasons.push(`${describe(failed)}; the webhook was edited later, so it may work now`)
     else found.add('failing', describe(failed))
   }
+  const older = failuresInRow(evidence).at(-1)
+  // A success probably removes failures from the list of ArcGIS Online, and their age does not.
+  if (active && webhook.product === 'online' && older && !last)
+    found.reasons.push(
+      `the service still lists a failed delivery at ${older.at.toISOString()}, and no later success`,
+    )
   if (active !== false) return
   const wasActive = seen ? `was active at ${seen.at.toISOString()}; ` : ''
-  const { numberOfFailures: limit = 1 } = policyOf(webhook, settings)
-  if (failed.length >= limit)
+  const { numberOfFailures: limit } = policyOf(webhook, settings)
+  if (limit !== undefined && failed.length >= limit)
     found.add('inactive', `${wasActive}probably deactivated by the service: ${describe(failed)}`)
   // A service that keeps its list would still show them.
   else if (seen && seen.failures > 0 && !last)
@@ -158,7 +177,9 @@ function checkDeliveries(evidence: Evidence, found: Findings): void {
   else
     found.reasons.push(
       `${wasActive}inactive: deactivated by an administrator, or by a service that then clears its failures` +
-        (last ? `; ${describe(failed)}, fewer than the ${limit} that deactivate a webhook` : ''),
+        (last
+          ? `; ${describe(failed)}${limit === undefined ? '' : `, fewer than the ${limit} that deactivate a webhook`}`
+          : ''),
     )
 }
 

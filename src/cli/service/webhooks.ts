@@ -121,22 +121,33 @@ function createManyCommand(io: Io, name: string, { one, all: changeAll }: Change
 
       async function change(admin: Admin, { progress }: Connection): Promise<void> {
         const webhooks = webhooksOf(admin, service)
+        async function changeEach(found: Iterable<Webhook>): Promise<void> {
+          for (const webhook of found) {
+            await one(webhooks, webhook, key)
+            done.push(webhook)
+          }
+        }
         if (!all) {
           const found = new Map<string, Webhook>()
           for (const idOrName of names) {
             const webhook = await webhooks.get(idOrName)
             found.set(webhook.id, webhook)
           }
-          for (const webhook of found.values()) {
-            await one(webhooks, webhook, key)
-            done.push(webhook)
-          }
-          return
+          return changeEach(found.values())
         }
         const found = await toList(webhooks.list())
         progress.stop()
-        if (asks && found.length > 0)
+        if (asks && found.length > 0) {
           await confirm(io, `Delete ${count(found.length, 'webhook')} of ${service}?`)
+          const ids = new Set(found.map(({ id }) => id))
+          if ((await toList(webhooks.list())).some(({ id }) => !ids.has(id)))
+            throw failure(
+              'admin_conflict',
+              'another client has created a webhook meanwhile; nothing was deleted',
+            )
+        }
+        // A portal has no operation for all, so that it can refuse one after it has changed others.
+        if (service === 'portal') return changeEach(found)
         if (found.length > 0) await changeAll(webhooks)
         done.push(...found)
       }

@@ -1,3 +1,4 @@
+import type { IncomingMessage } from 'node:http'
 import type { MockServiceOptions, Webhook } from 'geohook/mock'
 import { createManualClock } from 'geohook/mock'
 import { describe, expect, it } from 'vitest'
@@ -16,11 +17,17 @@ const ofPortal = (changes: Partial<Webhook> = {}): Webhook =>
   named('a', { serviceName: 'P1', serviceType: 'Portal', changeTypes: ['/items'], ...changes })
 
 /** Starts a mock, and returns a function that runs a command there, and one that returns what the mock has stored. */
-async function start(webhooks: Webhook[], options: MockServiceOptions = {}) {
+async function start(
+  webhooks: Webhook[],
+  options: MockServiceOptions = {},
+  before: (req: IncomingMessage) => object | undefined = () => undefined,
+) {
   const like = { handshake: false, ...toProduct(options.like) }
   const mock = create(webhooks, { clock: createManualClock(NOW), ...options, like })
   const { url } = await serve((req, res) => {
+    const answer = before(req)
     if (req.url === '/full') res.writeHead(507).end('no room')
+    else if (answer) req.resume().on('end', () => res.end(JSON.stringify(answer)))
     else mock.app(req, res)
   })
   const address = ['--url', url, '--product', like.product ?? 'service']
@@ -77,6 +84,18 @@ describe('geohook delete --all', () => {
     expect(stored().length).toBe(code === 0 ? 0 : 2)
   })
 
+  it('deletes nothing if there are more webhooks than it has asked about', async () => {
+    let lists = 0
+    const { run, mock, stored } = await start([named('a')], {}, ({ url }) => {
+      if (/webhooks\?/.test(url ?? '') && lists++ === 1)
+        mock.restore({ ...mock.snapshot(), webhooks: [named('a'), named('b')] })
+      return undefined
+    })
+    const { code, stdout, stderr } = await run(['delete', PARCELS, '--all'], { ...TERMINAL, stdin: 'y\n' })
+    expect([code, stdout, stderr]).toEqual([1, '', expect.stringContaining('nothing was deleted')])
+    expect(stored().length).toBe(2)
+  })
+
   it('does not ask with --yes, or without webhooks, and asks for --yes with --json', async () => {
     const { run, stored } = await start([named('a')])
     expect(await run(['delete', PARCELS, '--all', '--json'], TERMINAL)).toMatchObject({ code: 2, stdout: '' })
@@ -86,6 +105,16 @@ describe('geohook delete --all', () => {
       expect(await run(['delete', PARCELS, '--all', '--yes'])).toEqual({ code: 0, stdout, stderr: '' })
     expect(await run(['delete', PARCELS, '--all'], TERMINAL)).toMatchObject({ code: 0, stderr: '' })
   })
+})
+
+it('geohook delete portal --all lists what it has deleted when the portal refuses the next deletion', async () => {
+  const webhooks = ['a', 'b', 'c'].map((name) => ofPortal({ id: `id-${name}`, name }))
+  const { run, stored } = await start(webhooks, { like: 'portal' }, ({ url }) =>
+    url?.includes('/id-b/delete') ? { error: { code: 400, message: 'no' } } : undefined,
+  )
+  const { code, stdout } = await run(['delete', 'portal', '--all', '--yes'])
+  expect([code, stdout]).toEqual([1, 'deleted a (id-a)\n1 webhook\n'])
+  expect(stored().map(({ name }) => name)).toEqual(['b', 'c'])
 })
 
 describe('geohook list', () => {

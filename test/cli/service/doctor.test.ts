@@ -1,4 +1,5 @@
 import { once } from 'node:events'
+import type { ServerResponse } from 'node:http'
 import { createServer } from 'node:net'
 import { createReceiver } from 'geohook'
 import type { ScheduleInfo, Webhook } from 'geohook/mock'
@@ -64,6 +65,24 @@ describe('geohook doctor', () => {
     expect((await doctor(url)).verdict).toBe('healthy')
   })
 
+  it('says unknown for an old failure that ArcGIS Online still lists', async () => {
+    const { url, mock } = await start([EDITS], { like: 'online' })
+    fail(mock, EDITS.id, 10 * DAY)
+    expect(await doctor(url, '--product', 'online')).toMatchObject({
+      verdict: 'unknown',
+      reasons: [expect.stringContaining('no later success')],
+    })
+  })
+
+  it('does not say who has switched a webhook off if it does not know after how many failures', async () => {
+    const { url, mock, pages } = await start([seed(EDITS, { active: false })])
+    fail(mock, EDITS.id, HOUR)
+    pages['/services/webhooks/settings'] = { error: { code: 403, message: 'no' } }
+    const found = await doctor(url)
+    expect(found).toMatchObject({ exit: 0, verdict: 'unknown', codes: [] })
+    expect(found.reasons).toEqual([expect.stringMatching(/^inactive: .*; 1 failed delivery at \S+$/)])
+  })
+
   it('does not compare keys that the service hides', async () => {
     const { url } = await start([EDITS], { like: { keys: 'hidden' } })
     const found = await doctor(url, '--key', 'another')
@@ -108,6 +127,11 @@ describe('geohook doctor', () => {
     const { url, pages } = await start([EDITS])
     pages['/services/Parcels.FeatureServer/webhooks'] = NOT_FOUND
     expect(await doctor(url)).toMatchObject({ verdict: 'unknown' })
+    pages[PAGE] = { error: { code: 403, message: 'no' } }
+    expect(await doctor(url)).toMatchObject({
+      verdict: 'unknown',
+      reasons: [expect.stringMatching(/cannot be/)],
+    })
     pages[PAGE] = NOT_FOUND
     expect(await doctor(url)).toMatchObject({ exit: 4, codes: ['leftover'] })
     expect(await doctor(url, 'Parcels.FeatureServer')).toMatchObject({ exit: 4, codes: ['leftover'] })
@@ -125,15 +149,20 @@ describe('geohook doctor', () => {
     expect(found).toMatchObject({ verdict: 'unknown', reasons: [expect.stringContaining('another server')] })
   })
 
-  it('finds failing at a portal only if the last delivery failed', async () => {
-    const { url, mock } = await start([PORTAL], { like: 'portal' })
+  it('finds failing at a portal only if the last delivery failed, however long ago', async () => {
+    const webhook = seed(PORTAL, { modified: Date.now() - 100 * DAY })
+    const { url, mock, pages } = await start([webhook], { like: 'portal' })
     const trigger = () =>
       mock.trigger({ serviceType: 'Portal', serviceName: 'self', changeType: '/items/add' })
+    const path = '/sharing/rest/portals/0123456789ABCDEF/webhooks/p1/notificationStatus'
+    const old = { invoked: false, invokedTimestamp: Date.now() - 99 * DAY }
+    pages[path] = { webhookNotificationStatus: [old] }
+    expect(await doctor(url, '--product', 'portal')).toMatchObject({ exit: 4, codes: ['failing'] })
+    delete pages[path]
     await trigger()
     expect(await doctor(url, '--product', 'portal')).toMatchObject({ exit: 4, codes: ['failing'] })
     const receiver = await serve((_, res) => res.end())
-    const [webhook] = mock.snapshot().webhooks
-    mock.restore({ ...mock.snapshot(), webhooks: [{ ...(webhook as Webhook), hookUrl: receiver.url }] })
+    mock.restore({ ...mock.snapshot(), webhooks: [{ ...webhook, hookUrl: receiver.url }] })
     await trigger()
     expect(await doctor(url, '--product', 'portal')).toMatchObject({ exit: 0, verdict: 'healthy' })
   })
@@ -153,6 +182,8 @@ describe('geohook doctor', () => {
     expect((await doctor(url, 'Buffer.GPServer')).webhooks.map(({ name }) => name)).toEqual(['jobs done'])
     expect((await geohook(['doctor', 'Missing.FeatureServer', '--url', url])).code).toBe(1)
     expect((await geohook(['doctor', '--url', await unusedUrl()])).code).toBe(3)
+    const shown = await geohook(['doctor', '--url', url, '--show-urls'], { columns: 160 })
+    expect(shown.stdout).toContain(EDITS.hookUrl)
   })
 })
 
@@ -165,13 +196,17 @@ describe('geohook doctor finds silence', () => {
     ['unknown', 2 * HOUR, {}, 'lastEditDate'],
     ['unknown', 2 * HOUR, {}, 'other'],
     ['unknown', 2 * HOUR, { changeTypes: ['FeaturesCreated'] }, 'dataLastEditDate'],
-  ])('says %s if features were edited %d ms ago (%j, %s)', { tags: ['sqlite'] }, async (verdict, age, changes, member) => {
-    const { url, pages } = await start([seed(EDITS, changes)])
-    pages[`${PAGE}/layers`] = edited(Date.now() - age, member)
-    const found = await doctor(url, '--store', await createInbox(folder.path, url))
-    expect(found).toMatchObject({ verdict, codes: verdict === 'sick' ? ['silent'] : [] })
-    expect(found.reasons.join()).not.toContain('another receiver')
-  })
+  ])(
+    'says %s if features were edited %d ms ago (%j, %s)',
+    { tags: ['sqlite'] },
+    async (verdict, age, changes, member) => {
+      const { url, pages } = await start([seed(EDITS, changes)])
+      pages[`${PAGE}/layers`] = edited(Date.now() - age, member)
+      const found = await doctor(url, '--store', await createInbox(folder.path, url))
+      expect(found).toMatchObject({ verdict, codes: verdict === 'sick' ? ['silent'] : [] })
+      expect(found.reasons.join()).not.toContain('another receiver')
+    },
+  )
 
   it('only in an inbox that belongs to the webhook', { tags: ['sqlite'] }, async () => {
     const { url, pages } = await start([EDITS])
@@ -238,6 +273,20 @@ describe('geohook doctor --watch', () => {
     mock.restore({ ...mock.snapshot(), webhooks: [{ ...(webhook as Webhook), active: false }] })
     await watching.printed(/unknown {2}.*\n {2}reason {4}was active at \S+; inactive: .* fewer than the 5/)
     expect(await watching.stop()).toBe(0)
+  })
+
+  it('ends at once while the service does not respond', async () => {
+    const { mock } = await start([EDITS])
+    let hang: ((res: ServerResponse) => void) | undefined
+    const { url } = await serve((req, res) => (hang ? hang(res) : mock.app(req, res)))
+    const watching = startGeohook(['doctor', '--url', url, '--watch'], { pace: 0.0001 })
+    await watching.printed(/healthy {2}Parcels/)
+    const response = await new Promise<ServerResponse>((resolve) => {
+      hang = resolve
+    })
+    const closed = once(response, 'close')
+    expect(await watching.stop()).toBe(0)
+    await closed
   })
 
   it('continues while the service is unreachable', async () => {
