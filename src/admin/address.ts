@@ -1,5 +1,6 @@
 import { configInvalid } from '../errors.ts'
 import { isSecure } from '../shared/loopback.ts'
+import { decodePercent } from '../shared/url-secrets.ts'
 import type { Product } from './types.ts'
 
 /** Where requests are sent. */
@@ -74,7 +75,7 @@ function productOf(hostname: string, words: readonly string[], at: number): Prod
 
 /** Finds the service in the path of its administration or of its REST address: `[folder/]<name>.<type>`. */
 export function serviceIn(path: string): string | undefined {
-  const segments = path.split('/').map(decode)
+  const segments = path.split('/').map(decodePercent)
   const at = segments.findIndex((segment) => segment.toLowerCase() === 'services')
   if (at < 0) return undefined
   const names = segments.slice(at + 1, at + 4).join('/')
@@ -82,29 +83,14 @@ export function serviceIn(path: string): string | undefined {
   return name && `${name}.${/^f/i.test(type) ? 'FeatureServer' : 'GPServer'}`
 }
 
-function decode(text: string): string {
-  try {
-    return decodeURIComponent(text)
-  } catch {
-    return text
-  }
-}
-
-/** Parts of the name of a service. */
-export interface ServiceParts {
-  folder: string
-  name: string
-  type: 'FeatureServer' | 'GPServer'
-}
-
 /** @throws {WebhookError} `config_invalid` */
-export function parseService(text: unknown): ServiceParts {
+export function parseService(text: unknown): { folder: string; name: string; type: string } {
   const [, folder = '', name = '', type] =
     /^(?:([^/]+)\/)?([^/]+)\.(FeatureServer|GPServer)$/.exec(String(text)) ?? []
   // The parser of URLs would resolve the path segments `.` and `..`.
-  if (!type || [folder, name].some((segment) => /^\.{1,2}$|\p{Cs}/u.test(segment)))
-    throw configInvalid(
-      'the name of a service must be written like Parcels.FeatureServer or folder/Analysis.GPServer',
-    )
-  return { folder, name, type: type as ServiceParts['type'] }
+  if (type && ![folder, name].some((segment) => /^\.{1,2}$|\p{Cs}/u.test(segment)))
+    return { folder, name, type }
+  throw configInvalid(
+    'the name of a service must be written like Parcels.FeatureServer or folder/Analysis.GPServer',
+  )
 }

@@ -7,6 +7,7 @@ import {
   milliseconds,
   type OptionNames,
   oneOf,
+  requireValue,
 } from '../options.ts'
 import { REFERER } from '../shared/client.ts'
 import { isObject } from '../shared/json.ts'
@@ -75,10 +76,11 @@ function create(options: AdminOptions): Admin {
   function requirePortal(): Requester {
     if (given) return given
     if (found === 'portal') return server
-    throw server.error('admin_unsupported', {
-      message: 'this needs the portal that the server belongs to',
-      hint: 'Give its address in the option portal.',
-    })
+    throw server.error(
+      'admin_unsupported',
+      'this needs the portal that the server belongs to',
+      'Give its address in the option portal.',
+    )
   }
 
   return {
@@ -88,9 +90,7 @@ function create(options: AdminOptions): Admin {
     list(options = {}) {
       const { owner } = checkOptions(options, { owner: isFilledText })
       if (owner !== undefined && found !== 'online')
-        throw server.error('admin_unsupported', {
-          message: 'this product cannot list only the webhooks of one owner',
-        })
+        throw server.error('admin_unsupported', 'this product cannot list only the webhooks of one owner')
       if (found === 'portal') return webhooksOfPortal(server).list()
       return found === 'online' ? listOrganization(server, owner) : listSite(server)
     },
@@ -111,14 +111,11 @@ async function* listSite(requester: Requester): AsyncGenerator<Webhook> {
   yield* toWebhooks(requester, await requester.read('/services/webhooks'), '')
 }
 
-/** The maximum of ArcGIS Online. */
-const PAGE = 100
-
 /** If there are more webhooks, the answer is an array of one object with the list, otherwise the list. */
 async function* listOrganization(requester: Requester, owner?: string): AsyncGenerator<Webhook> {
   for (let offset = 0, pages = 0; ; pages++) {
     if (pages === MAX_PAGES) throw malformed(requester, 'the end of the list')
-    const paging = { resultOffset: String(offset), resultRecordCount: String(PAGE) }
+    const paging = { resultOffset: String(offset), resultRecordCount: '100' }
     const answer = await requester.read(
       '/WebHooks',
       owner === undefined ? paging : { ...paging, user: owner },
@@ -144,17 +141,11 @@ async function* listServices(requester: Requester, owner?: string): AsyncGenerat
 
 async function takeOver(requester: Requester, from: string): Promise<void> {
   if (requester.address.product !== 'online')
-    throw requester.error('admin_unsupported', {
-      message: 'this product cannot change the owner of webhooks',
-    })
-  if (isFilledText(from)) throw configInvalid(`takeOver: from ${isFilledText(from)}`)
-  await requester.change(
-    '/WebHooks/reassignOwner',
-    { ownerFrom: from },
-    async () => {
-      for await (const { owner } of listOrganization(requester, from)) if (owner === from) return false
-      return true
-    },
-    true,
-  )
+    throw requester.error('admin_unsupported', 'this product cannot change the owner of webhooks')
+  requireValue('takeOver: from', from, isFilledText)
+  const isMade = async (): Promise<boolean> => {
+    for await (const { owner } of listOrganization(requester, from)) if (owner === from) return false
+    return true
+  }
+  await requester.change('/WebHooks/reassignOwner', { ownerFrom: from }, isMade, true)
 }

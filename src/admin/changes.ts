@@ -90,9 +90,10 @@ export function readChanges<Changes extends WebhookChanges>(
   const members = membersOf(requester.address.product, service)
   const absent = given.map(([name]) => name).filter((name) => !members.includes(name as Member))
   if (absent.length > 0)
-    throw requester.error('admin_unsupported', {
-      message: `webhooks of ${service || 'a portal'} have no ${absent.join(', ')}`,
-    })
+    throw requester.error(
+      'admin_unsupported',
+      `webhooks of ${service || 'a portal'} have no ${absent.join(', ')}`,
+    )
   requester.keepSecrets(key, hookUrl)
   const names = changeTypes && { changeTypes: readChangeTypes(changeTypes) }
   return { ...(Object.fromEntries(given) as unknown as Changes), ...names }

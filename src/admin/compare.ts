@@ -1,14 +1,6 @@
+import { secondsOf } from '../shared/client.ts'
 import { isObject } from '../shared/json.ts'
-import {
-  membersOf,
-  relate,
-  secondsOf,
-  showValue,
-  toComparable,
-  toDate,
-  type Values,
-  valuesOf,
-} from './members.ts'
+import { membersOf, relate, showValue, toComparable, toDate, type Values, valuesOf } from './members.ts'
 import type { Requester } from './request.ts'
 import type { ChangeResult, Difference, Member, Webhook } from './types.ts'
 
@@ -97,18 +89,18 @@ export function toResult(
     : different.some(({ member }) => isOther(member))
   // A key that is not shown may be another one.
   if (before && isForeign && (names || after.key === undefined))
-    throw requester.error('admin_conflict', {
-      message: `somebody else changed the webhook right after this edit${names && `; not as requested: ${names}`}`,
-      hint: 'Read the webhook, and edit it again if you still want to.',
-      result,
-      different,
-    })
+    throw requester.error(
+      'admin_conflict',
+      `somebody else changed the webhook right after this edit${names && `; not as requested: ${names}`}`,
+      'Read the webhook, and edit it again if you still want to.',
+      { result, different },
+    )
   if (names)
-    throw requester.error('admin_not_applied', {
-      message: `the service did not store as requested: ${names}`,
-      hint: 'The service may ignore these members, or allow other values only.',
-      result,
-      different,
-    })
+    throw requester.error(
+      'admin_not_applied',
+      `the service did not store as requested: ${names}`,
+      'The service may ignore these members, or allow other values only.',
+      { result, different },
+    )
   return result
 }

@@ -1,15 +1,11 @@
-import { type AdminCode, WebhookError } from '../errors.ts'
+import { type AdminCode, WebhookError, type WebhookErrorOptions } from '../errors.ts'
 import type { ChangeResult, Difference } from './types.ts'
 
 /** Details of an {@link AdminError}, in addition to its code. */
-export interface AdminErrorDetails {
-  message: string
-  hint?: string
-  cause?: unknown
-  /** Code of the error that the service returned, or its HTTP status. */
+export interface AdminErrorDetails extends WebhookErrorOptions {
   serviceCode?: number | undefined
-  result?: ChangeResult | undefined
-  different?: readonly Difference[] | undefined
+  result?: ChangeResult
+  different?: readonly Difference[]
 }
 
 /**

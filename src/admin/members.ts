@@ -1,4 +1,5 @@
 import { WILDCARD } from '../payload/events.ts'
+import { secondsOf } from '../shared/client.ts'
 import { isObject, type Json, tryJson } from '../shared/json.ts'
 import { HIDDEN, isSecretMember } from '../shared/redact.ts'
 import { maskUrl } from '../shared/url-secrets.ts'
@@ -8,33 +9,32 @@ import type { Deactivation, Member, Product, Schedule, Webhook, WebhookChanges }
 /** Values of members of a webhook, by name. */
 export type Values = { [name in Member]?: WebhookChanges[name] | undefined }
 
-/** How a product writes a member: in its answers, and as the parameter that sets it. */
-type Spelling = readonly [answer: string, parameter: string]
+type Spellings = { readonly [name in Member]?: string }
 
-const SHARED: { [name in Member]?: Spelling } = {
-  name: ['name', 'name'],
-  hookUrl: ['hookUrl', 'hookUrl'],
-  changeTypes: ['changeTypes', 'changeTypes'],
-  key: ['signatureKey', 'signatureKey'],
-  active: ['active', 'active'],
-  contentType: ['contentType', 'contentType'],
-  payloadFormat: ['payloadFormat', 'payloadFormat'],
-  schedule: ['scheduleInfo', 'scheduleInfo'],
+const SHARED: Spellings = {
+  name: 'name',
+  hookUrl: 'hookUrl',
+  changeTypes: 'changeTypes',
+  key: 'signatureKey',
+  active: 'active',
+  contentType: 'contentType',
+  payloadFormat: 'payloadFormat',
+  schedule: 'scheduleInfo',
 }
 
-/** The members of each product that can be set. */
-const SPELLINGS: Readonly<Record<Product, { [name in Member]?: Spelling }>> = {
+/** The members of each product that can be set, as its answers spell them. */
+const SPELLINGS: Readonly<Record<Product, Spellings>> = {
   service: SHARED,
   enterprise: SHARED,
-  online: { ...SHARED, payloadFormat: ['format', 'payloadFormat'] },
+  online: { ...SHARED, payloadFormat: 'format' },
   portal: {
-    name: ['name', 'name'],
-    hookUrl: ['payloadUrl', 'url'],
-    changeTypes: ['events', 'events'],
-    key: ['secret', 'secret'],
-    active: ['isActive', ''], // set by operations of its own
-    deactivation: ['config', 'config'],
-    properties: ['config', 'config'],
+    name: 'name',
+    hookUrl: 'payloadUrl',
+    changeTypes: 'events',
+    key: 'secret',
+    active: 'isActive',
+    deactivation: 'config',
+    properties: 'config',
   },
 }
 
@@ -54,12 +54,9 @@ const READERS: Readonly<Record<Member, (value: unknown, product: Product) => unk
   changeTypes: readChangeTypes,
   // Whether an empty key of ArcGIS Online means that there is none is not documented (docs/senders.md).
   key: (value, product) => (isHiddenKey(value) || (value === '' && product === 'online') ? undefined : value),
-  schedule: (value) => readSchedule(value),
-  deactivation: (value) => readDeactivation(readConfig(value)?.deactivationPolicy),
-  properties: (value) => {
-    const config = readConfig(value)
-    return config && (isObject(config.properties) ? config.properties : {})
-  },
+  schedule: readSchedule,
+  deactivation: readDeactivation,
+  properties: readProperties,
 }
 
 /** Reads an answer. @param service to which the webhook belongs, if the answer does not say it */
@@ -67,7 +64,7 @@ export function readWebhook(raw: Json, product: Product, service: string): Webho
   const place = product === 'portal' ? '' : (serviceOf(raw) ?? service)
   const spellings = SPELLINGS[product]
   const values = Object.fromEntries(
-    membersOf(product, place).map((name) => [name, READERS[name](raw[spellings[name]?.[0] ?? ''], product)]),
+    membersOf(product, place).map((name) => [name, READERS[name](raw[spellings[name] ?? name], product)]),
   )
   return hideSecrets({
     product,
@@ -134,12 +131,12 @@ function serviceOf({ folderName, serviceName, serviceType, serviceUrl }: Json): 
   return URL.canParse(String(serviceUrl)) ? serviceIn(new URL(String(serviceUrl)).pathname) : undefined
 }
 
-function toText(value: unknown): string | undefined {
+export function toText(value: unknown): string | undefined {
   return typeof value === 'string' ? value : undefined
 }
 
 /** Some services write booleans and numbers as text. */
-function toBoolean(value: unknown): boolean | undefined {
+export function toBoolean(value: unknown): boolean | undefined {
   const text = String(value).toLowerCase()
   return /^(?:true|1)$/.test(text) ? true : /^(?:false|0)$/.test(text) ? false : undefined
 }
@@ -152,13 +149,10 @@ export const toNumber = (value: unknown): number | undefined =>
 
 /** Reads milliseconds since 1970, or a date as text; without a time zone, it is in UTC. */
 export function toDate(value: unknown): Date | undefined {
-  const time = toNumber(value) ?? (typeof value === 'string' ? Date.parse(toIso(value)) : Number.NaN)
-  const date = new Date(time)
+  const text = String(value).replace(/^(\d{4}-\d\d-\d\d) (\d\d:\d\d:\d\d(?:\.\d+)?)$/, '$1T$2Z')
+  const date = new Date(toNumber(value) ?? (typeof value === 'string' ? text : Number.NaN))
   return Number.isNaN(date.getTime()) ? undefined : date
 }
-
-const toIso = (text: string): string =>
-  /^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(\.\d+)?$/.test(text) ? `${text.replace(' ', 'T')}Z` : text
 
 /** Reads change types in the common form: without duplicates, and `*` alone if it is one of them. */
 export function readChangeTypes(value: unknown): string[] | undefined {
@@ -187,11 +181,16 @@ function readConfig(value: unknown): Json | undefined {
 }
 
 function readDeactivation(value: unknown): Deactivation | undefined {
-  if (!isObject(value)) return undefined
-  const [numberOfFailures, daysInPast] = [toNumber(value.numberOfFailures), toNumber(value.daysInPast)]
-  return numberOfFailures === undefined || daysInPast === undefined
-    ? undefined
-    : { numberOfFailures, daysInPast }
+  const policy = readConfig(value)?.deactivationPolicy
+  if (!isObject(policy)) return undefined
+  const [numberOfFailures, daysInPast] = [toNumber(policy.numberOfFailures), toNumber(policy.daysInPast)]
+  if (numberOfFailures === undefined || daysInPast === undefined) return undefined
+  return { numberOfFailures, daysInPast }
+}
+
+function readProperties(value: unknown): Json | undefined {
+  const config = readConfig(value)
+  return config && (isObject(config.properties) ? config.properties : {})
 }
 
 /** Masks in place of a value, such as `****1f2e`, `s3c…1f2e`, `<hidden>` or `xxxxxxxx`. */
@@ -215,34 +214,32 @@ export const valuesOf = (webhook: Webhook): Values =>
 
 /** Creates the parameters that set values. Members without a value are left out. */
 export function toForm(product: Product, values: Values, raw: Json = {}): Record<string, string> {
+  const parameters = product === 'portal' ? toPortalParameters(values, raw) : values
   const form: Record<string, string> = {}
-  for (const [name, value] of Object.entries(values)) {
-    const parameter = SPELLINGS[product][name as Member]?.[1]
-    if (parameter && value !== undefined) form[parameter] = toParameter(value)
-  }
-  return product === 'portal' ? toPortalForm(form, values, raw) : form
+  for (const [name, value] of Object.entries(parameters))
+    if (value !== undefined) form[SHARED[name as Member] ?? name] = toParameter(value)
+  return form
 }
 
 const toParameter = (value: unknown): string =>
   typeof value === 'object' ? JSON.stringify(value) : String(value)
 
 /** A portal takes change types as a choice between all and some, and its two other members in one object. */
-function toPortalForm(form: Record<string, string>, values: Values, raw: Json): Record<string, string> {
-  const { events: _, config: __, ...others } = form
-  const { changeTypes, deactivation, properties } = values
+function toPortalParameters(values: Values, raw: Json): Json {
+  const { name, hookUrl, key, changeTypes, deactivation, properties } = values
   const isAll = changeTypes?.includes(WILDCARD)
-  const events = isAll
-    ? { changes: 'allChanges' }
-    : { changes: 'manualChanges', events: (changeTypes ?? []).join(',') }
   const config = {
     ...readConfig(raw.config),
     ...(deactivation && { deactivationPolicy: deactivation }),
     ...(properties && { properties }),
   }
   return {
-    ...others,
-    ...(changeTypes ? events : {}),
-    ...(Object.keys(config).length > 0 ? { config: JSON.stringify(config) } : {}),
+    name,
+    url: hookUrl,
+    secret: key,
+    changes: changeTypes && (isAll ? 'allChanges' : 'manualChanges'),
+    events: isAll ? undefined : changeTypes?.join(','),
+    config: Object.keys(config).length > 0 ? config : undefined,
   }
 }
 
@@ -268,32 +265,16 @@ export function relate(member: Member, wanted: unknown, stored: unknown): Relati
   if (toComparable(member, wanted) === toComparable(member, stored)) return 'same'
   if (member === 'hookUrl') return hrefOf(wanted) === hrefOf(stored) ? 'adjusted' : 'different'
   if (member !== 'schedule') return 'different'
-  const stillWanted = { ...(wanted as Schedule) }
-  const { startAt, recurrenceInfo, ...found } = stored as Schedule
-  const { startAt: _, recurrenceInfo: wantedRecurrence, ...others } = stillWanted
-  const covers = Object.entries(others).every(([name, value]) => found[name as keyof typeof found] === value)
-  if (!covers || (wantedRecurrence && secondsOf(recurrenceInfo) < secondsOf(wantedRecurrence)))
-    return 'different'
-  const isExact =
-    (stillWanted.startAt ?? startAt) === startAt &&
-    (!wantedRecurrence || secondsOf(recurrenceInfo) === secondsOf(wantedRecurrence))
+  const { startAt, recurrenceInfo, ...others } = (wanted ?? {}) as Schedule
+  const found = stored as Schedule
+  const isKept = Object.entries(others).every(([name, value]) => found[name as keyof Schedule] === value)
+  const [least, seconds] = [secondsOf(recurrenceInfo), secondsOf(found.recurrenceInfo)]
+  if (!isKept || seconds < least) return 'different'
+  const isExact = (startAt ?? found.startAt) === found.startAt && (!recurrenceInfo || seconds === least)
   return isExact ? 'same' : 'adjusted'
 }
 
 const hrefOf = (url: unknown): string => (URL.canParse(String(url)) ? new URL(String(url)).href : String(url))
-
-const SECONDS = {
-  second: 1,
-  minute: 60,
-  hour: 3600,
-  day: 86_400,
-  week: 604_800,
-  month: 2_592_000,
-  year: 31_536_000,
-}
-
-export const secondsOf = (recurrence: Schedule['recurrenceInfo']): number =>
-  (recurrence?.interval ?? 0) * (SECONDS[recurrence?.frequency ?? 'second'] ?? 1)
 
 export const toComparable = (member: Member, value: unknown): string =>
   JSON.stringify(member === 'changeTypes' && Array.isArray(value) ? [...value].sort() : sorted(value)) ?? ''
@@ -302,11 +283,8 @@ export const toComparable = (member: Member, value: unknown): string =>
 function sorted(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(sorted)
   if (!isObject(value)) return value
-  return Object.fromEntries(
-    Object.keys(value)
-      .sort()
-      .map((name) => [name, sorted(value[name])]),
-  )
+  const names = Object.keys(value).sort()
+  return Object.fromEntries(names.map((name) => [name, sorted(value[name])]))
 }
 
 /** A value as an error may contain it. */

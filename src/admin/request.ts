@@ -32,14 +32,6 @@ type Paths = string | readonly string[]
 /** Milliseconds between two reads after a change whose answer was lost. */
 const READ_AGAIN = { min: 250, max: 5_000 }
 
-/** It is not known whether a change was made: its answer was lost, or is not that of a service. */
-class LostAnswer {
-  readonly error: AdminError
-  constructor(error: AdminError) {
-    this.error = error
-  }
-}
-
 /** Sends the requests of an administration. Every error is an {@link AdminError} without secrets. */
 export class Requester {
   readonly address: Address
@@ -48,6 +40,8 @@ export class Requester {
   readonly #tokenUrl: URL
   readonly #referer: string | undefined
   readonly #fetch: Fetch
+  /** The errors of changes that may have been made. */
+  readonly #lost = new WeakSet<AdminError>()
   readonly #secrets = new Set<string>()
   #redactor: Redactor | undefined
   #last: Promise<unknown> = Promise.resolve()
@@ -100,23 +94,24 @@ export class Requester {
     let answer: unknown
     try {
       answer = await atFirst(paths, (path) => this.#send(path, fields, true, true))
-    } catch (lost) {
-      if (!(lost instanceof LostAnswer)) throw lost
-      const { error } = lost
+    } catch (error) {
+      if (!(error instanceof AdminError && this.#lost.has(error))) throw error
       // Waiting does not turn a login page into the answer of a service.
       if (await this.#becomes(isMade, error.code === 'admin_unavailable' ? this.timeout : 0)) return undefined
       if (error.code !== 'admin_unavailable') throw error
-      throw this.error('admin_unknown', {
-        message: 'the answer to the change was lost, and the service does not show the change',
-        hint: 'Read the webhook before you try again: the service may still make the change.',
-        cause: error,
-      })
+      throw this.error(
+        'admin_unknown',
+        'the answer to the change was lost, and the service does not show the change',
+        'Read the webhook before you try again: the service may still make the change.',
+        { cause: error },
+      )
     }
     if (isVerified && !isSuccess(answer) && !(await this.#becomes(isMade, READ_AGAIN.max)))
-      throw this.error('admin_not_applied', {
-        message: 'the service accepted the change, but does not show it',
-        hint: 'List the webhooks to see what it did.',
-      })
+      throw this.error(
+        'admin_not_applied',
+        'the service accepted the change, but does not show it',
+        'List the webhooks to see what it did.',
+      )
     return answer
   }
 
@@ -167,12 +162,11 @@ export class Requester {
       .slice(0, MAX_TEXT)
   }
 
-  error(code: AdminError['code'], { message, ...details }: AdminErrorDetails): AdminError {
+  error(code: AdminError['code'], text: string, hint = '', details?: AdminErrorDetails): AdminError {
     const { product, base } = this.address
-    return new AdminError(code, { ...details, message: `${message} (${product} at ${base})` })
+    return new AdminError(code, { ...details, hint, message: `${text} (${product} at ${base})` })
   }
 
-  /** @throws {LostAnswer} if a change may have been made nevertheless */
   async #send(path: string, fields: Fields, isPost: boolean, isChange = false): Promise<unknown> {
     const url = new URL(this.address.base + path)
     const all = { ...fields, f: 'json' }
@@ -203,7 +197,8 @@ export class Requester {
     } catch (error) {
       const failed = error instanceof AdminError ? error : this.#toUnavailable(error, url, signal)
       const isLost = error instanceof AdminError ? isUncertain(error) : !NOT_SENT.test(reasonOf(error))
-      throw isChange && isSent && isLost ? new LostAnswer(failed) : failed
+      if (isChange && isSent && isLost) this.#lost.add(failed)
+      throw failed
     } finally {
       clearTimeout(timer)
     }
@@ -212,12 +207,13 @@ export class Requester {
   #toUnavailable(error: unknown, url: URL, signal: AbortSignal): AdminError {
     const isLate = signal.aborted
     const reason = isLate ? `there was no response within ${this.timeout} ms` : this.hide(reasonOf(error))
-    return this.error('admin_unavailable', {
-      message: `${showUrl(url)} cannot be reached, or the connection ended early: ${reason}`,
-      hint: isLate
+    return this.error(
+      'admin_unavailable',
+      `${showUrl(url)} cannot be reached, or the connection ended early: ${reason}`,
+      isLate
         ? 'Try again, or raise the option timeout.'
         : 'Check the address, the network, and the certificate if the server has a private one.',
-    })
+    )
   }
 
   /** @throws {AdminError} `admin_malformed` for a redirect, which is not followed, and for a large response */
@@ -234,10 +230,9 @@ export class Requester {
   }
 
   #toMalformed(url: URL, what: string): AdminError {
-    return this.error('admin_malformed', {
-      message: `${showUrl(url)} ${what}`,
-      hint: 'Check that it is the address of the administration, and that no login page or proxy answers in its place.',
-    })
+    const hint =
+      'Check that it is the address of the administration, and that no login page or proxy answers in its place.'
+    return this.error('admin_malformed', `${showUrl(url)} ${what}`, hint)
   }
 
   /** Reads an answer, or the error in it. Most errors have the HTTP status 200; some are HTML pages. */
@@ -264,9 +259,9 @@ export class Requester {
 
   /** @param isHttp whether the code is the HTTP status */
   #toServiceError(url: URL, code: number | undefined, text: string, isHttp = false): AdminError {
-    const [name, hint] = meaningOf(code, isHttp)
+    const [name, hint] = meaningOf(code ?? 0, isHttp)
     const message = `${showUrl(url)} returned ${code ? `the error ${code}` : 'an error'}: ${this.hide(text)}`
-    return this.error(name, { message, hint, serviceCode: code })
+    return this.error(name, message, hint, { serviceCode: code })
   }
 }
 
@@ -298,23 +293,21 @@ function isSuccess(answer: unknown): boolean {
 const isUncertain = ({ code, serviceCode = 0 }: AdminError): boolean =>
   code === 'admin_malformed' || (serviceCode >= 500 && serviceCode < 600 && serviceCode !== 503)
 
-function meaningOf(code: number | undefined, isHttp: boolean): [code: AdminError['code'], hint: string] {
-  if (code === 499) return ['admin_unauthorized', 'Pass a token, or the result of signIn().']
-  if (code === 498 || code === 401)
-    return [
-      'admin_unauthorized',
-      'The token is wrong, has expired, or is bound to another referer or address.',
-    ]
-  if (code === 403)
-    return [
-      'admin_forbidden',
-      'The user needs the privilege for geoprocessing or feature services. A web adaptor can also forbid administration.',
-    ]
-  if (code === 404) return ['admin_not_found', 'Check the name of the service and the webhook.']
+const MEANINGS: Readonly<Record<number, readonly [code: AdminError['code'], hint: string]>> = {
+  401: ['admin_unauthorized', 'The token is wrong, has expired, or is bound to another referer or address.'],
+  403: [
+    'admin_forbidden',
+    'The user needs the privilege for geoprocessing or feature services. A web adaptor can also forbid administration.',
+  ],
+  404: ['admin_not_found', 'Check the name of the service and the webhook.'],
+  429: ['admin_unavailable', 'Try again later.'],
+  499: ['admin_unauthorized', 'Pass a token, or the result of signIn().'],
+}
+
+function meaningOf(code: number, isHttp: boolean): readonly [code: AdminError['code'], hint: string] {
   // In JSON, services write 500 for what they do not accept.
-  if (code === 429 || (code !== undefined && code >= (isHttp ? 500 : 501)))
-    return ['admin_unavailable', 'Try again later.']
-  return ['admin_refused', 'Change what the service refuses.']
+  const group = code === 498 ? 401 : code >= (isHttp ? 500 : 501) ? 429 : code
+  return MEANINGS[group] ?? ['admin_refused', 'Change what the service refuses.']
 }
 
 /** The first words of an HTML page or of another text, without markup. */

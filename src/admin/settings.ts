@@ -1,6 +1,6 @@
 import { configInvalid } from '../errors.ts'
 import { checkOptions, type OptionNames, wholeNumber } from '../options.ts'
-import { isObject, type Json } from '../shared/json.ts'
+import { isObject } from '../shared/json.ts'
 import { toNumber } from './members.ts'
 import type { Requester } from './request.ts'
 import type { AdminSettings, Product } from './types.ts'
@@ -8,7 +8,7 @@ import { pathOfPortal } from './webhooks.ts'
 
 type Names = Partial<Record<keyof AdminSettings, string>>
 
-const SERVER: Names = {
+const SERVER = {
   attempts: 'notificationAttempts',
   timeoutInSeconds: 'notificationTimeOutInSeconds',
   pauseInSeconds: 'notificationElapsedTimeInSeconds',
@@ -16,24 +16,13 @@ const SERVER: Names = {
   daysInPast: 'daysInPast',
 }
 
-const PORTAL: Names = {
-  attempts: 'notificationAttempts',
-  timeoutInSeconds: 'notificationTimeOutInSeconds',
-  pauseInSeconds: 'notificationElapsedTimeInSeconds',
-}
-
-/** ArcGIS Online calls the pause a timeout (docs/senders.md, "Delivery"). */
-const ONLINE: Names = {
-  attempts: 'notificationAttempts',
-  pauseInSeconds: 'notificationTimeOutInSeconds',
-  numberOfFailures: 'numberOfFailures',
-}
-
-const NAMES: Readonly<Record<Product, Names>> = {
-  service: SERVER,
-  enterprise: SERVER,
-  online: ONLINE,
-  portal: PORTAL,
+/** The settings of a product, as it spells them. */
+function namesOf(product: Product): Names {
+  const { numberOfFailures, daysInPast, ...delivery } = SERVER
+  if (product === 'portal') return delivery
+  if (product !== 'online') return SERVER
+  // ArcGIS Online calls the pause a timeout (docs/senders.md, "Delivery").
+  return { attempts: SERVER.attempts, pauseInSeconds: SERVER.timeoutInSeconds, numberOfFailures }
 }
 
 const whole = wholeNumber(0, 100_000)
@@ -48,15 +37,14 @@ const RULES: OptionNames<AdminSettings> = {
 export async function readSettings(requester: Requester): Promise<AdminSettings> {
   const answer = await requester.read(await pathOf(requester))
   const found: unknown = Array.isArray(answer) ? answer[0] : answer
-  if (!isObject(found))
-    throw requester.error('admin_malformed', { message: 'the response does not contain the settings' })
+  if (!isObject(found)) throw requester.error('admin_malformed', 'the response does not contain the settings')
   // A documented name ends with a space.
   const values = new Map(Object.entries(found).map(([name, value]) => [name.trim(), toNumber(value)]))
-  const entries = Object.entries(NAMES[requester.address.product]).map(([name, spelled]) => [
+  const settings = Object.entries(namesOf(requester.address.product)).map(([name, spelling]) => [
     name,
-    values.get(spelled),
+    values.get(spelling),
   ])
-  return Object.fromEntries(entries.filter(([, value]) => value !== undefined))
+  return Object.fromEntries(settings.filter(([, value]) => value !== undefined))
 }
 
 async function pathOf(requester: Requester): Promise<string> {
@@ -69,34 +57,30 @@ async function pathOf(requester: Requester): Promise<string> {
 export async function editSettings(requester: Requester, changes: AdminSettings): Promise<AdminSettings> {
   if (!isObject(changes)) throw configInvalid('the settings must be an object')
   checkOptions(changes, RULES, 'setting')
-  const names = NAMES[requester.address.product]
-  const given = Object.entries(changes).filter(([, value]) => value !== undefined) as [
-    keyof AdminSettings,
-    number,
-  ][]
+  const { product } = requester.address
+  const names = namesOf(product)
+  const given = (Object.keys(RULES) as (keyof AdminSettings)[]).filter((name) => changes[name] !== undefined)
   if (given.length === 0) throw configInvalid('there is no setting to change')
-  const absent = given.map(([name]) => name).filter((name) => names[name] === undefined)
+  const absent = given.filter((name) => !(name in names))
   if (absent.length > 0)
-    throw requester.error('admin_unsupported', {
-      message: `this product has no setting ${absent.join(', ')}`,
-    })
+    throw requester.error('admin_unsupported', `this product has no setting ${absent.join(', ')}`)
   const differing = (settings: AdminSettings): string[] =>
-    given.filter(([name, value]) => settings[name] !== value).map(([name]) => name)
-  // Some products take a setting that is left out for its default.
+    given.filter((name) => settings[name] !== changes[name])
   const before = await readSettings(requester)
-  const all = Object.entries({ ...before, ...Object.fromEntries(given) } satisfies Json)
-  const form = Object.fromEntries(
-    all.map(([name, value]) => [names[name as keyof AdminSettings] ?? name, String(value)]),
-  )
-  const path = await pathOf(requester)
-  await requester.change(requester.address.product === 'portal' ? `${path}/update` : path, form, async () => {
-    return differing(await readSettings(requester)).length === 0
-  })
+  const form: Record<string, string> = {}
+  // Some products take a setting that is left out for its default.
+  for (const [name, spelling] of Object.entries(names) as [keyof AdminSettings, string][]) {
+    const value = changes[name] ?? before[name]
+    if (value !== undefined) form[spelling] = String(value)
+  }
+  const path = (await pathOf(requester)) + (product === 'portal' ? '/update' : '')
+  await requester.change(path, form, async () => differing(await readSettings(requester)).length === 0)
   const after = await readSettings(requester)
   const different = differing(after)
   if (different.length === 0) return after
-  throw requester.error('admin_not_applied', {
-    message: `the service did not store as requested: ${different.join(', ')}`,
-    hint: 'The service may allow other values only.',
-  })
+  throw requester.error(
+    'admin_not_applied',
+    `the service did not store as requested: ${different.join(', ')}`,
+    'The service may allow other values only.',
+  )
 }

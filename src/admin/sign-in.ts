@@ -92,7 +92,7 @@ export async function signIn(options: SignInOptions): Promise<SignIn> {
     const answer = await requester.post(path, { ...credentials, expiration: String(expiration) })
     const token = isObject(answer) ? (answer.token ?? answer.access_token) : undefined
     if (typeof token === 'string' && token !== '') return token
-    throw requester.error('admin_malformed', { message: 'the response contains no token' })
+    throw requester.error('admin_malformed', 'the response contains no token')
   }
 
   let token = await request()

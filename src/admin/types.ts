@@ -77,12 +77,11 @@ interface CommonWebhook {
   raw: Json
 }
 
-/** A webhook of a geoprocessing or feature service. */
+/** A webhook of a geoprocessing or feature service. Those of geoprocessing services have no `schedule`. */
 export interface ServiceWebhook extends CommonWebhook {
   product: 'service' | 'enterprise' | 'online'
   contentType: string | undefined
   payloadFormat: string | undefined
-  /** Missing for webhooks of geoprocessing services. */
   schedule?: Schedule | undefined
 }
 
@@ -165,12 +164,6 @@ export interface AdminSettings {
   daysInPast?: number
 }
 
-/** Options of {@link Webhooks.edit}. */
-export interface EditOptions {
-  /** The webhook as you have seen it. If it is different now, nothing is written: `admin_conflict`. */
-  seen?: Webhook | undefined
-}
-
 /**
  * The webhooks of a service or of a portal. A webhook is named by its id or, if no id matches, by its name.
  *
@@ -195,24 +188,21 @@ export interface Webhooks {
    * Changes a webhook without losing the other members: reads it, sends every member that the service shows or that is
    * given, reads it again, and compares. What somebody else writes between the first read and the change is overwritten.
    *
+   * @param options the webhook as you have `seen` it: if it is different now, nothing is written
    * @throws {WebhookError} also `admin_conflict` if somebody else has changed the webhook since it was `seen`, or right
    *   after this edit; `admin_not_applied` if members are not as requested; `config_invalid`, also if the service does not
    *   show the key and `key` is not given
    */
-  edit(idOrName: string, changes: WebhookChanges, options?: EditOptions): Promise<ChangeResult>
+  edit(
+    idOrName: string,
+    changes: WebhookChanges,
+    options?: { seen?: Webhook | undefined },
+  ): Promise<ChangeResult>
   /** Deletes a webhook for good. */
   delete(idOrName: string): Promise<void>
-  /**
-   * Switches a webhook on. Except at a portal, this is an {@link edit}.
-   *
-   * @param options the key, if the service does not show it
-   */
+  /** Switches a webhook on. Except at a portal, this is an {@link edit}. @param options the key, if it is not shown */
   activate(idOrName: string, options?: { key?: string }): Promise<ChangeResult>
-  /**
-   * Switches a webhook off. Except at a portal, this is an {@link edit}.
-   *
-   * @param options the key, if the service does not show it
-   */
+  /** Switches a webhook off. Except at a portal, this is an {@link edit}. @param options the key, if it is not shown */
   deactivate(idOrName: string, options?: { key?: string }): Promise<ChangeResult>
   /** Deletes all webhooks of the service or portal for good. */
   deleteAll(): Promise<void>
@@ -238,11 +228,7 @@ export interface Admin {
    * @param options for ArcGIS Online, the user name of the owner
    */
   list(options?: { owner?: string }): AsyncIterable<Webhook>
-  /**
-   * Lists the webhooks of the services of all servers that belong to the portal (from version 11.3). Needs the portal.
-   *
-   * @param options the user name of the owner
-   */
+  /** Lists the webhooks of all servers that belong to the portal (from version 11.3), or those of a user. */
   listServices(options?: { owner?: string }): AsyncIterable<ServiceWebhook>
   /**
    * The webhooks of a service.

@@ -1,30 +1,13 @@
 import { configInvalid } from '../errors.ts'
 import { checkOptions, isFilledText, isText, must, requireValue } from '../options.ts'
-import { isObject, type Json } from '../shared/json.ts'
+import { isObject } from '../shared/json.ts'
 import { parseService } from './address.ts'
 import { readChanges } from './changes.ts'
 import { isEdited, isSame, toResult } from './compare.ts'
 import type { AdminError } from './errors.ts'
-import { layOver, readWebhook, toDate, toForm, valuesOf } from './members.ts'
+import { layOver, readWebhook, toBoolean, toDate, toForm, toText, valuesOf } from './members.ts'
 import type { Requester } from './request.ts'
-import type {
-  ChangeResult,
-  EditOptions,
-  NewWebhook,
-  Notification,
-  Product,
-  Webhook,
-  WebhookChanges,
-  Webhooks,
-} from './types.ts'
-
-/** Where a service or a portal has its webhooks. */
-interface Place {
-  /** `[folder/]<name>.<type>`; empty for a portal. */
-  service: string
-  path(): Promise<string>
-  list(): AsyncIterable<Webhook>
-}
+import type { ChangeResult, NewWebhook, Notification, Product, Webhook, Webhooks } from './types.ts'
 
 /** The webhooks of a service. @throws {WebhookError} `config_invalid`, `admin_unsupported` */
 export function webhooksOfService(requester: Requester, service: string): Webhooks {
@@ -32,31 +15,25 @@ export function webhooksOfService(requester: Requester, service: string): Webhoo
   const { product } = requester.address
   const isOnline = product === 'online'
   if (product === 'portal' || (isOnline && type === 'GPServer'))
-    throw requester.error('admin_unsupported', {
-      message: `${isOnline ? 'ArcGIS Online' : 'a portal'} has no webhooks of ${service}`,
-      hint: isOnline ? '' : 'Give the address of the server as url.',
-    })
+    throw requester.error(
+      'admin_unsupported',
+      `${isOnline ? 'ArcGIS Online' : 'a portal'} has no webhooks of ${service}`,
+      isOnline ? '' : 'Give the address of the server as url.',
+    )
   const names = [...(folder ? [folder] : []), name].map(encodeURIComponent).join('/')
   const path = `/services/${names}${isOnline ? '/FeatureServer/WebHooks' : `.${type}/webhooks`}`
-  async function* list(): AsyncGenerator<Webhook> {
-    yield* toWebhooks(requester, await requester.read(path), service)
-  }
-  return createWebhooks(requester, { service, path: async () => path, list })
+  return createWebhooks(requester, service, async () => path)
 }
 
 /** The webhooks of a portal. */
 export function webhooksOfPortal(requester: Requester): Webhooks {
-  let found: Promise<string> | undefined
+  let path: Promise<string> | undefined
   // A request that failed is repeated.
-  const path = (): Promise<string> =>
-    (found ??= pathOfPortal(requester).catch((error: unknown) => {
-      found = undefined
-      throw error
-    }))
-  async function* list(): AsyncGenerator<Webhook> {
-    for await (const page of pagesOf(requester, await path())) yield* toWebhooks(requester, page, '')
+  const forget = (error: unknown): never => {
+    path = undefined
+    throw error
   }
-  return createWebhooks(requester, { service: '', path, list })
+  return createWebhooks(requester, '', () => (path ??= pathOfPortal(requester).catch(forget)))
 }
 
 export async function pathOfPortal(requester: Requester): Promise<string> {
@@ -68,16 +45,18 @@ export async function pathOfPortal(requester: Requester): Promise<string> {
 /** Maximum number of pages of a list. */
 export const MAX_PAGES = 1_000
 
-/** Reads all pages of a portal's list. Some versions have one page, without the members of paging. */
-async function* pagesOf(requester: Requester, paths: string | readonly string[]): AsyncGenerator<Json> {
-  for (let start = 1, pages = 0; start > 0; pages++) {
-    if (pages === MAX_PAGES) throw malformed(requester, 'the end of the list')
-    const page = await requester.read(paths, { start: String(start), num: '100' })
-    if (!isObject(page)) throw malformed(requester, 'a page of the list')
+/** Reads a list; of a portal, page by page. Some versions have one page, without the members of paging. */
+async function* pagesOf(requester: Requester, paths: string | readonly string[]): AsyncGenerator<unknown> {
+  const isPaged = requester.address.product === 'portal'
+  let start = 1
+  for (let pages = 0; pages < MAX_PAGES; pages++) {
+    const page = await requester.read(paths, isPaged ? { start: String(start), num: '100' } : {})
     yield page
-    const next = Number(page.nextStart ?? -1)
-    start = next > start ? next : -1
+    const next = isPaged && isObject(page) ? Number(page.nextStart) : 0
+    if (!(next > start)) return
+    start = next
   }
+  throw malformed(requester, 'the end of the list')
 }
 
 /** Reads a list: an array, or an object with the array `webhooks`. @throws {AdminError} `admin_malformed` */
@@ -104,15 +83,22 @@ const isId = (id: unknown): boolean =>
   Number.isSafeInteger(id) || (typeof id === 'string' && /^(?!\.{1,2}$)[^\p{Cc}\p{Cs}]{1,256}$/u.test(id))
 
 export const malformed = (requester: Requester, what: string): AdminError =>
-  requester.error('admin_malformed', {
-    message: `the response does not come from a webhook service: ${what} is missing or has another form`,
-    hint: 'Check that it is the address of the administration.',
-  })
+  requester.error(
+    'admin_malformed',
+    `the response does not come from a webhook service: ${what} is missing or has another form`,
+    'Check that it is the address of the administration.',
+  )
 
-function createWebhooks(requester: Requester, { service, path, list }: Place): Webhooks {
+/** @param service empty for a portal */
+function createWebhooks(requester: Requester, service: string, path: () => Promise<string>): Webhooks {
   const { product } = requester.address
   const isPortal = product === 'portal'
   const place = service || 'the portal'
+  const { oneByOne } = requester
+
+  async function* list(): AsyncGenerator<Webhook> {
+    for await (const page of pagesOf(requester, await path())) yield* toWebhooks(requester, page, service)
+  }
 
   async function listAll(): Promise<Webhook[]> {
     const webhooks: Webhook[] = []
@@ -120,17 +106,16 @@ function createWebhooks(requester: Requester, { service, path, list }: Place): W
     return webhooks
   }
 
-  const named = async (name: string): Promise<Webhook[]> =>
-    (await listAll()).filter((webhook) => webhook.name === name)
+  const named = async (wanted: string): Promise<Webhook[]> =>
+    (await listAll()).filter(({ name }) => name === wanted)
 
   function onlyOne([found, ...others]: readonly Webhook[], name: string): Webhook {
     if (found && others.length === 0) return found
     const shown = requester.hide(name)
-    if (!found) throw requester.error('admin_not_found', { message: `${place} has no webhook ${shown}` })
-    throw requester.error('admin_ambiguous', {
-      message: `${others.length + 1} webhooks of ${place} are named ${shown}`,
-      hint: `Give an id: ${[found, ...others].map(({ id }) => id).join(', ')}.`,
-    })
+    if (!found) throw requester.error('admin_not_found', `${place} has no webhook ${shown}`)
+    const ids = [found, ...others].map(({ id }) => id)
+    const message = `${ids.length} webhooks of ${place} are named ${shown}`
+    throw requester.error('admin_ambiguous', message, `Give an id: ${ids.join(', ')}.`)
   }
 
   /** @throws {WebhookError} `config_invalid`, for example for an unset variable, `admin_not_found`, `admin_ambiguous` */
@@ -150,12 +135,9 @@ function createWebhooks(requester: Requester, { service, path, list }: Place): W
    */
   async function pathsOf({ id, raw }: Webhook, operation = ''): Promise<string[]> {
     const base = await path()
-    const ids = [id, ...(typeof raw.globalId === 'string' ? [raw.globalId] : [])].map(encodeURIComponent)
-    const short =
-      operation !== '' && base.endsWith('/webhooks') && !isPortal ? [base.replace(/\/webhooks$/, '')] : []
-    return [
-      ...new Set([base, ...short].flatMap((start) => ids.map((name) => `${start}/${name}${operation}`))),
-    ]
+    const bases = isPortal || operation === '' ? [base] : [base, base.replace(/\/webhooks$/, '')]
+    const ids = [id, String(raw.globalId ?? id)].map(encodeURIComponent)
+    return [...new Set(bases.flatMap((start) => ids.map((name) => `${start}/${name}${operation}`)))]
   }
 
   async function read(webhook: Webhook): Promise<Webhook> {
@@ -172,17 +154,15 @@ function createWebhooks(requester: Requester, { service, path, list }: Place): W
     if (name === undefined || hookUrl === undefined) throw configInvalid('create: name or hookUrl is missing')
     const [taken] = await named(name)
     if (taken)
-      throw requester.error('admin_conflict', {
-        message: `the name is taken by the webhook ${taken.id} of ${place}`,
-        hint: 'Give another name, or edit that webhook.',
-      })
+      throw requester.error(
+        'admin_conflict',
+        `the name is taken by the webhook ${taken.id} of ${place}`,
+        'Give another name, or edit that webhook.',
+      )
     const form = toForm(product, isPortal ? { changeTypes: ['*'], ...wanted } : wanted)
     const isMade = async (): Promise<boolean> => (await named(name)).length > 0
-    const answer = await requester.change(
-      (await path()) + (isPortal ? '/createWebhook' : '/create'),
-      form,
-      isMade,
-    )
+    const createPath = (await path()) + (isPortal ? '/createWebhook' : '/create')
+    const answer = await requester.change(createPath, form, isMade)
     return afterwards(async () => {
       const { id, globalId } = isObject(answer) ? answer : {}
       const created = (await listAll()).filter((webhook) =>
@@ -196,40 +176,33 @@ function createWebhooks(requester: Requester, { service, path, list }: Place): W
     })
   }
 
-  async function edit(
-    idOrName: string,
-    given: WebhookChanges,
-    options: EditOptions = {},
-  ): Promise<ChangeResult> {
+  const edit: Webhooks['edit'] = async (idOrName, given, options = {}) => {
     const changes = readChanges(requester, service, given)
-    const { seen } = checkOptions<EditOptions>(options, { seen: must('be a webhook that was read', isRead) })
+    const { seen } = checkOptions(options, { seen: must('be a webhook that was read', isRead) })
     const before = await read(await find(idOrName))
     if (seen && !isSame(seen, before))
-      throw requester.error('admin_conflict', {
-        message: 'somebody has changed the webhook since you have seen it; nothing was written',
-        hint: 'Read it again, and decide whether you still want the edit.',
-      })
+      throw requester.error(
+        'admin_conflict',
+        'somebody has changed the webhook since you have seen it; nothing was written',
+        'Read it again, and decide whether you still want the edit.',
+      )
     if (Object.keys(changes).length === 0) return toResult(requester, before, {}, before)
     // A portal switches a webhook with an operation of its own, which sends no other member.
-    const isUpdate = !isPortal || Object.keys(changes).some((name) => name !== 'active')
+    const names = Object.keys(changes).filter((name) => !isPortal || name !== 'active')
+    const isUpdate = names.length > 0
     for (const name of isPortal ? (['key'] as const) : (['key', 'active'] as const))
       if (isUpdate && before[name] === undefined && changes[name] === undefined)
         throw configInvalid(
           `edit: ${name} is missing, and the service does not show it, so the edit could erase it; nothing was written`,
-          name === 'key'
-            ? 'Give the current or a new key, or an empty one if the webhook has none.'
-            : undefined,
+          name === 'key' ? 'Give the current or a new key, or an empty one if the webhook has none.' : '',
         )
     const wanted = layOver(valuesOf(before), changes)
     const sent = Object.entries(wanted).filter(([name, value]) => name in changes || !isEmpty(value))
-    const names = Object.keys(changes).filter((name) => !isPortal || name !== 'active')
-    let answer: unknown
-    if (isUpdate)
-      answer = await requester.change(
-        await pathsOf(before, isPortal ? '/update' : '/edit'),
-        toForm(product, Object.fromEntries(sent), before.raw),
-        async () => isEdited(names, isPortal ? { ...wanted, active: undefined } : wanted, await read(before)),
-      )
+    const form = toForm(product, Object.fromEntries(sent), before.raw)
+    const compared = isPortal ? { ...wanted, active: undefined } : wanted
+    const isMade = async (): Promise<boolean> => isEdited(names, compared, await read(before))
+    const paths = await pathsOf(before, isPortal ? '/update' : '/edit')
+    const answer = isUpdate ? await requester.change(paths, form, isMade) : undefined
     return afterwards(async () => {
       const { active } = changes
       if (isPortal && active !== undefined && active !== before.active) await switchPortal(before, active)
@@ -244,11 +217,12 @@ function createWebhooks(requester: Requester, { service, path, list }: Place): W
     } catch (cause) {
       const { code, message } = cause as AdminError
       if (/^admin_(?:not_applied|conflict|ambiguous|unknown)$/.test(code)) throw cause
-      throw requester.error('admin_unknown', {
-        message: 'the service accepted the change, but did not show the result',
-        hint: `Read the webhook to see the result. ${message}`,
-        cause,
-      })
+      throw requester.error(
+        'admin_unknown',
+        'the service accepted the change, but did not show the result',
+        `Read the webhook to see the result. ${message}`,
+        { cause },
+      )
     }
   }
 
@@ -264,46 +238,37 @@ function createWebhooks(requester: Requester, { service, path, list }: Place): W
   }
 
   /** Changes all webhooks: with one operation, or one after another at a portal, which has no such operation. */
-  async function changeAll(
-    operation: string,
-    isDone: (webhooks: readonly Webhook[]) => boolean,
-    changeOne: (webhook: Webhook) => Promise<void>,
-  ): Promise<void> {
-    if (isPortal) for (const webhook of await listAll()) await changeOne(webhook)
-    else await requester.change(`${await path()}/${operation}`, {}, async () => isDone(await listAll()), true)
+  async function changeAll(operation: 'deleteAll' | 'activateAll' | 'deactivateAll'): Promise<void> {
+    const isDelete = operation === 'deleteAll'
+    const active = operation === 'activateAll'
+    if (isPortal) {
+      for (const webhook of await listAll())
+        await (isDelete ? remove(webhook) : switchPortal(webhook, active))
+      return
+    }
+    const isMade = async (): Promise<boolean> =>
+      (await listAll()).every((left) => !isDelete && left.active === active)
+    await requester.change(`${await path()}/${operation}`, {}, isMade, true)
   }
 
-  const switchAll = (active: boolean): Promise<void> =>
-    changeAll(
-      active ? 'activateAll' : 'deactivateAll',
-      (webhooks) => webhooks.every((webhook) => webhook.active === active),
-      (webhook) => switchPortal(webhook, active),
-    )
+  const switchTo =
+    (active: boolean): Webhooks['activate'] =>
+    (idOrName, options = {}) =>
+      oneByOne(async () => edit(idOrName, { ...checkOptions(options, { key: isText }), active }))
 
-  async function switchOne(
-    idOrName: string,
-    active: boolean,
-    options: { key?: string } = {},
-  ): Promise<ChangeResult> {
-    checkOptions(options, { key: isText })
-    return edit(idOrName, { ...options, active })
-  }
-
-  const { oneByOne } = requester
   return {
     list,
     get: async (idOrName) => read(await find(idOrName)),
     create: (webhook) => oneByOne(() => create(webhook)),
     edit: (idOrName, changes, options) => oneByOne(() => edit(idOrName, changes, options)),
     delete: (idOrName) => oneByOne(async () => remove(await find(idOrName))),
-    activate: (idOrName, options) => oneByOne(() => switchOne(idOrName, true, options)),
-    deactivate: (idOrName, options) => oneByOne(() => switchOne(idOrName, false, options)),
-    deleteAll: () => oneByOne(() => changeAll('deleteAll', (webhooks) => webhooks.length === 0, remove)),
-    activateAll: () => oneByOne(() => switchAll(true)),
-    deactivateAll: () => oneByOne(() => switchAll(false)),
+    activate: switchTo(true),
+    deactivate: switchTo(false),
+    deleteAll: () => oneByOne(() => changeAll('deleteAll')),
+    activateAll: () => oneByOne(() => changeAll('activateAll')),
+    deactivateAll: () => oneByOne(() => changeAll('deactivateAll')),
     async failures(idOrName) {
       const paths = await pathsOf(await find(idOrName), '/notificationStatus')
-      if (!isPortal) return toNotifications(requester, await requester.read(paths))
       const notifications: Notification[] = []
       for await (const page of pagesOf(requester, paths))
         notifications.push(...toNotifications(requester, page))
@@ -324,17 +289,11 @@ function toNotifications(requester: Requester, answer: unknown): Notification[] 
   const found: unknown = Array.isArray(answer) ? answer[0] : answer
   const list = isObject(found) ? (found.webhookNotificationStatus ?? found.WebhookStatus) : undefined
   if (!Array.isArray(list)) throw malformed(requester, 'the list of deliveries')
-  return list
-    .filter(isObject)
-    .map(({ invoked, isInvoked, invokedTimestamp, serverResponse, responseText }) => {
-      const at = toDate(invokedTimestamp)
-      const response = serverResponse ?? responseText
-      const isDelivered = String(invoked ?? isInvoked).toLowerCase() === 'true'
-      if (!at) throw malformed(requester, 'the time of a delivery')
-      return {
-        at,
-        isDelivered,
-        ...(typeof response === 'string' ? { response: requester.hide(response) } : {}),
-      }
-    })
+  return list.filter(isObject).map((item) => {
+    const at = toDate(item.invokedTimestamp)
+    if (!at) throw malformed(requester, 'the time of a delivery')
+    const isDelivered = toBoolean(item.invoked ?? item.isInvoked) === true
+    const response = toText(item.serverResponse ?? item.responseText)
+    return { at, isDelivered, ...(response !== undefined && { response: requester.hide(response) }) }
+  })
 }

@@ -7,6 +7,7 @@ import { warn } from '../receiver/log.ts'
 import type { Delivery } from '../receiver/types.ts'
 import { utf8 } from '../shared/bytes.ts'
 import { showUrl } from '../shared/client.ts'
+import { decodePercent } from '../shared/url-secrets.ts'
 import { resyncRequired } from './errors.ts'
 import type { CatchUpOptions, ChangesInbox } from './options.ts'
 import type { CopyService, ResyncContext } from './types.ts'
@@ -234,17 +235,9 @@ async function createAnnouncement(
 
 /** Reads folder and name from a URL like `…/rest/services/[folder/]name/FeatureServer`. */
 function nameOf(service: string): { folderName: string; serviceName: string } {
-  const path = new URL(service).pathname.split('/').map(decode)
+  const path = new URL(service).pathname.split('/').map(decodePercent)
   const names = path.slice(path.lastIndexOf('services') + 1, -1)
   return { folderName: names.slice(0, -1).join('/'), serviceName: names.at(-1) ?? '' }
-}
-
-function decode(segment: string): string {
-  try {
-    return decodeURIComponent(segment)
-  } catch {
-    return segment
-  }
 }
 
 /** Like the id of every delivery: 32 hex digits. */

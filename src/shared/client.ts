@@ -159,3 +159,18 @@ const LONGEST_TIMER = 2 ** 31 - 1
 /** The time before a repetition: it grows from `min` to `max`, and varies so that clients do not retry at the same moment. */
 export const backoff = ({ min, max }: Interval, repetition: number): number =>
   Math.min(LONGEST_TIMER, Math.min(max, min * 1.5 ** repetition) * (0.75 + Math.random() / 2))
+
+/** Seconds of the units of schedules; the longest month and year. */
+const SECONDS = {
+  second: 1,
+  minute: 60,
+  hour: 3600,
+  day: 86_400,
+  week: 604_800,
+  month: 2_678_400,
+  year: 31_622_400,
+}
+
+/** The length of a schedule's window in seconds. */
+export const secondsOf = (recurrence?: { interval?: number; frequency?: keyof typeof SECONDS }): number =>
+  (recurrence?.interval ?? 0) * (SECONDS[recurrence?.frequency ?? 'second'] ?? 1)

@@ -28,7 +28,7 @@ function findSecrets(url: string): Span[] {
 
 /** True for long segments without words: letters and digits alternate, or they go on for long. */
 function looksRandom(segment: string): boolean {
-  const text = decode(segment)
+  const text = decodePercent(segment)
   if (/[a-z\d]{20}/i.test(text)) return true
   const alternations = text.match(/[a-z](?=\d)|\d(?=[a-z])/gi)?.length ?? 0
   const capitals = text.match(/[a-z](?=[A-Z])|[A-Z](?=[A-Z][a-z])/g)?.length ?? 0
@@ -47,12 +47,13 @@ export function maskUrl(url: string): string {
 }
 
 /** Returns the secret parts of a URL, as they are and percent-decoded. */
-export const secretsOfUrl = (url: string): string[] => {
+export function secretsOfUrl(url: string): string[] {
   const parts = findSecrets(url).map(([start, end]) => url.slice(start, end))
-  return [...new Set(parts.flatMap((part) => [part, decode(part)]))]
+  return [...new Set(parts.flatMap((part) => [part, decodePercent(part)]))]
 }
 
-function decode(text: string): string {
+/** Decodes percent-encoding. Returns text with invalid sequences as it is. */
+export function decodePercent(text: string): string {
   try {
     return decodeURIComponent(text)
   } catch {

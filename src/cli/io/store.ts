@@ -4,6 +4,7 @@ import { WebhookError } from '../../index.ts'
 import { whyUnreachable } from '../../shared/connection-errors.ts'
 import { errorChain } from '../../shared/error-chain.ts'
 import { isSecretParameter } from '../../shared/redact.ts'
+import { decodePercent } from '../../shared/url-secrets.ts'
 import { CliError, EXIT, failure, toCliError, usageError } from '../errors.ts'
 import type { CliCommand } from '../options/command.ts'
 import {
@@ -186,15 +187,7 @@ function parseStoreAddress(io: Io, text: string, from: string): StoreAddress {
 
 function secretsOf({ password, searchParams }: URL): string[] {
   const inQuery = [...searchParams].filter(([name]) => isSecretParameter(name))
-  return [password, decode(password), ...inQuery.map(([, value]) => value)]
-}
-
-function decode(text: string): string {
-  try {
-    return decodeURIComponent(text)
-  } catch {
-    return text
-  }
+  return [password, decodePercent(password), ...inQuery.map(([, value]) => value)]
 }
 
 /** The bytes at the start of every SQLite file (sqlite.org/fileformat.html, section 1.3). */
