@@ -1,12 +1,5 @@
 import { configInvalid } from '../errors.ts'
-import {
-  checkOptions,
-  isFilledText,
-  isFunction,
-  milliseconds,
-  type OptionNames,
-  wholeNumber,
-} from '../options.ts'
+import { checkOptions, isFilledText, isFunction, milliseconds, type OptionNames } from '../options.ts'
 import { type Fetch, REFERER } from '../shared/client.ts'
 import { isObject } from '../shared/json.ts'
 import { type Credentials, readToken } from '../shared/tokens.ts'
@@ -26,8 +19,6 @@ export interface SignInOptions {
   /** Of an application (OAuth 2.0). */
   clientId?: string | undefined
   clientSecret?: string | undefined
-  /** Lifetime of a token in minutes, 1 to 20,160. Default 60. */
-  expiration?: number | undefined
   /** The referer to which tokens of a user are bound: an http or https URL, or a host. Default `'geohook'`. */
   referer?: string | undefined
   /** Maximum duration of a sign-in in milliseconds, 1,000 to 2^31 - 1. Default 60,000. */
@@ -49,7 +40,6 @@ const NAMES: OptionNames<SignInOptions> = {
   password: isFilledText,
   clientId: isFilledText,
   clientSecret: isFilledText,
-  expiration: wholeNumber(1, 20_160, ' of minutes'),
   referer: REFERER,
   timeout: milliseconds(1000),
   fetch: isFunction,
@@ -79,7 +69,7 @@ export async function signIn(options: SignInOptions): Promise<SignIn> {
     throw configInvalid('signIn needs username and password, or clientId and clientSecret')
   const address = readAddress('portal', portal, /\/admin\/?$/i.test(portal) ? 'enterprise' : 'portal')
   requireSecure(address, 'password')
-  const { fetch, timeout = 60_000, expiration = 60 } = given
+  const { fetch, timeout = 60_000 } = given
   const tokens = readToken(undefined, toTokenError)
   const requester = new Requester(address, { tokens, referer, fetch, timeout })
   requester.keepSecrets(secret, undefined)
@@ -89,7 +79,7 @@ export async function signIn(options: SignInOptions): Promise<SignIn> {
 
   async function request(): Promise<string> {
     const path = isApp ? '/oauth2/token' : '/generateToken'
-    const answer = await requester.post(path, { ...credentials, expiration: String(expiration) })
+    const answer = await requester.post(path, { ...credentials, expiration: '60' })
     const token = isObject(answer) ? (answer.token ?? answer.access_token) : undefined
     if (typeof token === 'string' && token !== '') return token
     throw requester.error('admin_malformed', 'the response contains no token')
