@@ -1,5 +1,5 @@
-import { type Command, InvalidArgumentError } from 'commander'
-import type { Admin, Webhook } from '../../admin/index.ts'
+import type { Command } from 'commander'
+import type { Admin } from '../../admin/index.ts'
 import { abortable, wait } from '../../shared/client.ts'
 import type { Json } from '../../shared/json.ts'
 import { count } from '../../shared/words.ts'
@@ -7,25 +7,20 @@ import { EXIT, toCliError, usageError } from '../errors.ts'
 import { addStoreAddressOptions } from '../io/store.ts'
 import { CliCommand, requireOthers } from '../options/command.ts'
 import { addKeyListOptions, type KeyOptions, readKeys } from '../options/secrets.ts'
-import { duration, httpUrl, listOf, originOf } from '../options/values.ts'
-import { type Io, printable } from '../terminal/io.ts'
+import { httpUrl, listOf, originOf } from '../options/values.ts'
+import { type Io, printable, toPrintable } from '../terminal/io.ts'
 import { type AdminCliOptions, addAdminOptions, type Connection, withAdmin } from './connect.ts'
-import { type Examination, type Examined, type ExamineOptions, examine } from './examine.ts'
+import { type Examination, type ExamineOptions, examine } from './examine.ts'
+import type { Findings } from './verdicts.ts'
+import { toShown } from './webhooks.ts'
 
 interface DoctorOptions extends AdminCliOptions, KeyOptions, ExamineOptions {
   strict?: true
   watch?: true
-  every?: number
 }
 
-/** Default milliseconds between two examinations. */
-const EVERY = 60_000
-
-function interval(value: string): number {
-  const milliseconds = duration(value)
-  if (milliseconds >= 5_000 && milliseconds <= 86_400_000) return milliseconds
-  throw new InvalidArgumentError('must be a duration from 5s to 1d')
-}
+/** Milliseconds between two examinations. */
+const PAUSE = 60_000
 
 export function createDoctorCommand(io: Io): Command {
   return new CliCommand('doctor')
@@ -37,12 +32,7 @@ export function createDoctorCommand(io: Io): Command {
     )
     .argument('[services...]', 'for example Parcels.FeatureServer (default: the service in --url, or all)')
     .option('--strict', 'exit with 4 also if a verdict is unknown')
-    .option('--watch', 'examine again and again until Ctrl-C, and print only changes')
-    .option(
-      '--every <time>',
-      'with --watch: time between two examinations, 5s to 1d (default: 60s)',
-      interval,
-    )
+    .option('--watch', 'examine every minute until Ctrl-C, and print only changes')
     .option(
       '--health <url>',
       'with --watch: address that returns receiver.stats(), to find silent webhooks',
@@ -60,11 +50,10 @@ export function createDoctorCommand(io: Io): Command {
     .examples(
       'geohook doctor',
       'geohook doctor Parcels.FeatureServer --key-file key.txt --store inbox.db',
-      'geohook doctor --watch --every 30s --json',
+      'geohook doctor --watch --json',
     )
     .action(async (services: string[], options: DoctorOptions) => {
       requireOthers(options, [
-        ['every', 'watch'],
         ['health', 'watch'],
         ['origin', 'probe'],
       ])
@@ -74,23 +63,22 @@ export function createDoctorCommand(io: Io): Command {
       // Ctrl-C must not wait for a service that does not respond.
       const stop = options.watch && io.host.signal
       const administer = async (admin: Admin, connection: Connection): Promise<void> => {
-        const { showWebhook } = await import('../../admin/index.ts')
-        const toResult = ({ webhook, findings }: Examined): Result => {
-          if (options.showUrls && webhook.hookUrl) io.showUrl(webhook.hookUrl)
-          const { service, id, name, active, hookUrl } = showWebhook(webhook, options.showUrls) as Json &
-            Shown
-          const { verdict, causes, reasons, notes } = findings
-          return { service, id, name, active, hookUrl, verdict, causes, reasons, notes }
-        }
         const room: Examination = { io, options, keys, admin, connection, seen: new Map() }
         const look = async (): Promise<Result[]> => {
-          const results = (await examine(room, services)).map(toResult)
+          const examined = await examine(room, services)
+          const webhooks = examined.map(({ webhook }) => webhook)
+          const shown = await toShown(io, webhooks, options)
+          const results = examined.map(({ findings }, index): Result => {
+            const { service, id, name, active, hookUrl } = shown[index] ?? {}
+            const { verdict, causes, reasons, notes } = findings
+            return { service, id, name, active, hookUrl, verdict, causes, reasons, notes }
+          })
           const isSick = ({ verdict }: Result): boolean =>
             verdict === 'sick' || (options.strict === true && verdict === 'unknown')
           io.exitCode = results.some(isSick) ? EXIT.sick : EXIT.success
           return results
         }
-        if (options.watch) return watch(room, look, options.every ?? EVERY)
+        if (options.watch) return watch(room, look)
         const webhooks = await look()
         connection.progress.clear()
         io.printResult({ webhooks }, () => {
@@ -102,30 +90,23 @@ export function createDoctorCommand(io: Io): Command {
     })
 }
 
-type Shown = Pick<Webhook, 'service' | 'id' | 'name' | 'active' | 'hookUrl'>
-
 /** What is printed about a webhook. */
-type Result = Shown & Pick<Examined['findings'], 'verdict' | 'causes' | 'reasons' | 'notes'>
+type Result = Json & Pick<Findings, 'verdict' | 'causes' | 'reasons' | 'notes'>
 
 /** Examines until Ctrl-C. Prints everything first, and then what has changed. */
-async function watch(
-  { io, connection }: Examination,
-  look: () => Promise<Result[]>,
-  every: number,
-): Promise<void> {
+async function watch({ io, connection }: Examination, look: () => Promise<Result[]>): Promise<void> {
   const { signal } = io.host
   let printed: Map<string, string> | undefined
   let isReachable = true
   while (!signal.aborted) {
     try {
+      const current = new Map<string, string>()
       const results = await abortable(look(), signal)
-      const current = new Map(
-        results.map((result) => [`${result.service} ${result.id}`, JSON.stringify(result)]),
-      )
       connection.progress.stop()
       for (const result of results) {
-        const key = `${result.service} ${result.id}`
-        if (printed?.get(key) === current.get(key)) continue
+        const [key, text] = [`${result.service} ${result.id}`, JSON.stringify(result)]
+        current.set(key, text)
+        if (printed?.get(key) === text) continue
         const at = new Date().toISOString()
         if (io.json) io.printEvent({ event: 'webhook', at, ...result })
         else printWebhook(io, result, `  ${at}`)
@@ -139,16 +120,16 @@ async function watch(
       if (isReachable) io.note(`trying again: ${printable(message)}`)
       isReachable = false
     }
-    await wait(io.wait(every), signal).catch(() => {})
+    await wait(io.wait(PAUSE), signal).catch(() => {})
   }
 }
 
 const COLOURS = { healthy: 'green', unknown: 'yellow', sick: 'red' } as const
 
-function printWebhook(io: Io, { service, id, name, hookUrl = '', ...result }: Result, end = ''): void {
-  const { verdict, causes, reasons, notes } = result
-  const place = service === '' ? '' : `${printable(service)}  `
-  const who = `${io.colours.bold(printable(name))} (${printable(id)})  ${printable(hookUrl)}`
+function printWebhook(io: Io, { service, id, name, hookUrl, ...findings }: Result, end = ''): void {
+  const { verdict, causes, reasons, notes } = findings
+  const place = service === '' ? '' : `${toPrintable(service)}  `
+  const who = `${io.colours.bold(toPrintable(name))} (${toPrintable(id)})  ${toPrintable(hookUrl)}`
   io.print(`${io.colours[COLOURS[verdict]](verdict.padEnd(7))}  ${place}${who}${io.colours.dim(end)}`)
   for (const { code, evidence, fix } of causes) {
     io.print(`  cause     ${io.colours.red(code)}`)

@@ -1,12 +1,14 @@
 import type { Admin, AdminError, Webhook } from '../../admin/index.ts'
 import { findError, toRequest } from '../../shared/client.ts'
 import { isObject, type Json, tryJson } from '../../shared/json.ts'
+import { decodePercent } from '../../shared/url-secrets.ts'
 import { forEachConcurrently } from '../io/concurrently.ts'
 import { hasStore, type StoreOptions, withInbox } from '../io/store.ts'
 import type { Io } from '../terminal/io.ts'
 import type { Connection } from './connect.ts'
 import { probeHandshake, probeTls } from './probe.ts'
 import { countedFailures, type Findings, judge, type Listing, type Seen, type Traffic } from './verdicts.ts'
+import { toList, webhooksOf } from './webhooks.ts'
 
 export interface ExamineOptions extends StoreOptions {
   health?: URL
@@ -40,7 +42,7 @@ const TIMEOUT = 60_000
 
 /** @param services names of services. Without any: that in the address, or all */
 export async function examine(room: Examination, services: readonly string[]): Promise<Examined[]> {
-  const { io, admin, keys, seen } = room
+  const { admin, keys, seen } = room
   const settings = await unlessRefused(() => admin.settings())
   const arrivals = await readArrivals(room)
   const all: Examined[] = []
@@ -53,17 +55,16 @@ export async function examine(room: Examination, services: readonly string[]): P
     const edits = isRead ? await readEdits(room, String(url)) : undefined
     const examined: Examined[] = []
     await forEachConcurrently(webhooks.entries(), CONCURRENCY, async ([index, webhook]) => {
-      const { id, key, active } = webhook
-      const place = () => (admin.product === 'portal' ? admin.portal() : admin.service(name))
-      const deliveries = listing === 'listed' ? await unlessRefused(() => place().failures(id)) : undefined
-      if (key) io.keepSecret(key)
+      const { id, active } = webhook
+      const read = () => webhooksOf(admin, name || 'portal').failures(id)
+      const deliveries = listing === 'listed' ? await unlessRefused(read) : undefined
       const now = Date.now()
       const past = seen.get(`${name} ${id}`)
-      const traffic: Traffic | undefined = arrivals && edits && { ...arrivals.of(name), ...edits }
-      const read = { now, webhook, siblings: webhooks, settings, deliveries, service, keys, traffic }
-      const findings = judge({ ...read, listing, isMissing, seen: past })
+      const traffic: Traffic | undefined = arrivals && edits && { ...arrivals(name), ...edits }
+      const known = { now, webhook, siblings: webhooks, settings, deliveries, service, keys, traffic }
+      const findings = judge({ ...known, listing, isMissing, seen: past })
       if (active) {
-        const latest = countedFailures(read).length
+        const latest = countedFailures(known).length
         const failures = Math.max(latest, past?.latest ?? 0)
         seen.set(`${name} ${id}`, { at: new Date(now), latest, failures })
       }
@@ -75,16 +76,19 @@ export async function examine(room: Examination, services: readonly string[]): P
   return all
 }
 
-/** Returns undefined for what a service refuses or lacks. Other errors concern every webhook. */
+/** True for what a service refuses or lacks. Other errors concern every webhook. */
+function isRefused(error: unknown): boolean {
+  const { code = '', serviceCode } = error as Partial<AdminError>
+  if (code === 'admin_unavailable') return serviceCode !== undefined
+  // config_invalid: the site lists a service with a name of another form.
+  return /^(?:admin_(?:forbidden|not_found|refused|unsupported|malformed)|config_invalid)$/.test(code)
+}
+
 async function unlessRefused<Value>(read: () => Promise<Value>): Promise<Value | undefined> {
   try {
     return await read()
   } catch (error) {
-    const { code = '', serviceCode } = error as Partial<AdminError>
-    // config_invalid: the site lists a service with a name of another form.
-    if (/^(?:admin_(?:forbidden|not_found|refused|unsupported|malformed)|config_invalid)$/.test(code))
-      return undefined
-    if (code === 'admin_unavailable' && serviceCode !== undefined) return undefined
+    if (isRefused(error)) return undefined
     throw error
   }
 }
@@ -96,49 +100,34 @@ interface Group {
 }
 
 async function readGroups(admin: Admin, services: readonly string[]): Promise<Group[]> {
-  const given = services.length > 0 ? services : admin.serviceInUrl === undefined ? [] : [admin.serviceInUrl]
-  if (given.length > 0) return Promise.all([...new Set(given)].map((name) => readGiven(admin, name)))
-  const all = await toArray(admin.list())
+  const given = services.length > 0 || admin.serviceInUrl === undefined ? services : [admin.serviceInUrl]
+  if (given.length > 0) return Promise.all([...new Set(given)].map((name) => readGroup(admin, name)))
+  const all = await toList(admin.list())
   if (admin.product === 'portal') return [{ name: '', webhooks: all, listing: 'listed' }]
   const groups = new Map<string, Webhook[]>()
   for (const webhook of all) groups.set(webhook.service, [...(groups.get(webhook.service) ?? []), webhook])
   const found: Group[] = []
   for (const [name, webhooks] of groups) {
-    if (webhooks.some(({ raw }) => isElsewhere(admin, raw.serviceUrl)))
-      found.push({ name, webhooks, listing: 'elsewhere' })
-    else found.push(await readGroup(admin, name, webhooks))
+    const isElsewhere = webhooks.some(({ raw }) => isOnOtherServer(admin, raw.serviceUrl))
+    found.push(
+      isElsewhere ? { name, webhooks, listing: 'elsewhere' } : await readGroup(admin, name, webhooks),
+    )
   }
   return found
 }
 
-/** @param listed the webhooks of the service in the list of the site */
-async function readGroup(admin: Admin, name: string, listed: Webhook[]): Promise<Group> {
-  let listing: Listing = 'refused'
-  const webhooks = await unlessRefused(() =>
-    toArray(admin.service(name).list()).catch((error: Partial<AdminError>) => {
-      if (error.code === 'admin_not_found') listing = 'missing'
-      throw error
-    }),
-  )
-  return webhooks ? { name, webhooks, listing: 'listed' } : { name, webhooks: listed, listing }
-}
-
-async function readGiven(admin: Admin, name: string): Promise<Group> {
+/** @param listed the webhooks of the service in the list of the site; undefined if the user named the service */
+async function readGroup(admin: Admin, name: string, listed?: Webhook[]): Promise<Group> {
   try {
-    return { name, webhooks: await toArray(admin.service(name).list()), listing: 'listed' }
+    return { name, webhooks: await toList(admin.service(name).list()), listing: 'listed' }
   } catch (error) {
-    if ((error as Partial<AdminError>).code !== 'admin_not_found') throw error
-    const all = (await unlessRefused(() => toArray(admin.list()))) ?? []
-    const listed = all.filter(({ service }) => service === name)
-    if (listed.length === 0) throw error
-    return { name, webhooks: listed, listing: 'missing' }
+    const isMissing = (error as Partial<AdminError>).code === 'admin_not_found'
+    if (listed ? !isRefused(error) : !isMissing) throw error
+    const all = listed ?? (await unlessRefused(() => toList(admin.list()))) ?? []
+    const webhooks = all.filter(({ service }) => service === name)
+    if (webhooks.length === 0) throw error
+    return { name, webhooks, listing: isMissing ? 'missing' : 'refused' }
   }
-}
-
-async function toArray<Item>(items: AsyncIterable<Item>): Promise<Item[]> {
-  const all: Item[] = []
-  for await (const item of items) all.push(item)
-  return all
 }
 
 /** The address of the services of a server, which is not that of their administration. */
@@ -149,7 +138,7 @@ function addressOf(admin: Admin, name: string): string {
   return `${servicesOf(admin)}${path.split('/').map(encodeURIComponent).join('/')}/${type}`
 }
 
-const isElsewhere = (admin: Admin, serviceUrl: unknown): boolean =>
+const isOnOtherServer = (admin: Admin, serviceUrl: unknown): boolean =>
   typeof serviceUrl === 'string' && !serviceUrl.toLowerCase().startsWith(servicesOf(admin).toLowerCase())
 
 /** Reads a page of a service; `'missing'` if the answer is 404, undefined if it cannot be read. */
@@ -187,9 +176,8 @@ async function readEdits(
   return { edited: time > 0 ? new Date(time) : undefined, isExact: exact > 0 }
 }
 
-interface Arrivals {
-  of(service: string): Omit<Traffic, 'edited' | 'isExact'>
-}
+/** Returns what arrived from a service. */
+type Arrivals = (service: string) => Omit<Traffic, 'edited' | 'isExact'>
 
 async function readArrivals(room: Examination): Promise<Arrivals | undefined> {
   if (room.options.health) return readHealth(room, room.options.health)
@@ -208,7 +196,7 @@ async function readHealth(room: Examination, url: URL): Promise<Arrivals> {
   if (outcomes.length === 0) room.received = undefined
   else if (room.received?.total !== total) room.received = { total, at: new Date() }
   const since = room.received?.at
-  return { of: () => ({ last: undefined, since, isReceiver: true }) }
+  return () => ({ last: undefined, since, isReceiver: true })
 }
 
 const PAGE = 1_000
@@ -232,21 +220,16 @@ function readInbox({ io, options }: Examination): Promise<Arrivals> {
       const oldest = entries.at(-1)?.receivedAt
       if (next !== undefined && oldest && page === PAGES - 1 && since && since < oldest) since = oldest
     }
-    return { of: (name) => ({ last: last.get(name), since, isReceiver: false }) }
+    return (name) => ({ last: last.get(name), since, isReceiver: false })
   })
 }
 
 /** The name of a service, such as `Parcels.FeatureServer`, from its URL. */
 function nameOf(url: string): string {
   const start = url.indexOf('/services/')
-  if (start < 0) return ''
   const segments = url.slice(start + '/services/'.length).split('/')
   const type = segments.pop()
-  try {
-    return decodeURIComponent(`${segments.join('/')}.${type}`)
-  } catch {
-    return ''
-  }
+  return start < 0 ? '' : decodePercent(`${segments.join('/')}.${type}`)
 }
 
 async function probe(

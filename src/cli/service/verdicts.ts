@@ -1,4 +1,5 @@
-import type { AdminSettings, Notification, Schedule, Webhook } from '../../admin/index.ts'
+import type { AdminSettings, Deactivation, Notification, Schedule, Webhook } from '../../admin/index.ts'
+import { secondsOf } from '../../shared/client.ts'
 import type { Json } from '../../shared/json.ts'
 import { count } from '../../shared/words.ts'
 
@@ -89,15 +90,15 @@ export interface Evidence {
 
 /** Decides what the evidence proves. */
 export function judge(evidence: Evidence): Findings {
+  const { listing, webhook, traffic } = evidence
   const found = new Findings()
-  if (evidence.listing !== 'listed') {
-    checkListing(evidence, found)
-    return found
+  if (listing !== 'listed') checkListing(evidence, found)
+  else {
+    checkDeliveries(evidence, found)
+    checkMembers(evidence, found)
+    if (webhook.product !== 'portal') checkService(evidence, found)
+    if (webhook.active && traffic) checkTraffic(evidence, traffic, found)
   }
-  checkDeliveries(evidence, found)
-  checkMembers(evidence, found)
-  if (evidence.webhook.product !== 'portal') checkService(evidence, found)
-  if (evidence.webhook.active && evidence.traffic) checkTraffic(evidence, evidence.traffic, found)
   return found
 }
 
@@ -107,10 +108,10 @@ function checkListing({ webhook, service, isMissing, listing }: Evidence, found:
   else if (listing === 'refused') found.reasons.push('its service refuses to list its webhooks')
   else if (isMissing)
     found.add('leftover', `the site lists the webhook, but its service ${webhook.service} does not exist`)
-  else
-    found.reasons.push(
-      `its service ${service ? 'exists' : 'cannot be read'}, and returned 404 for its webhooks`,
-    )
+  else {
+    const state = service ? 'exists' : 'cannot be read'
+    found.reasons.push(`its service ${state}, and returned 404 for its webhooks`)
+  }
 }
 
 const DAY = 86_400_000
@@ -118,31 +119,24 @@ const DAY = 86_400_000
 const DAYS = 5
 
 /** The failures after the last success, oldest first. */
-function failuresInRow({ deliveries = [] }: Pick<Evidence, 'deliveries'>): Notification[] {
+function failuresInRow(deliveries: readonly Notification[] = []): Notification[] {
   const sorted = [...deliveries].sort((one, other) => one.at.getTime() - other.at.getTime())
   return sorted.slice(sorted.findLastIndex(({ isDelivered }) => isDelivered) + 1)
 }
 
 /** Failures that count: those after the last success, within the days of the service. */
-export function countedFailures({
-  webhook,
-  deliveries,
-  settings,
-  now,
-}: Pick<Evidence, 'webhook' | 'deliveries' | 'settings' | 'now'>): Notification[] {
-  const failed = failuresInRow({ deliveries })
+export function countedFailures(evidence: Omit<Evidence, 'listing' | 'isMissing' | 'seen'>): Notification[] {
+  const { webhook, deliveries, settings, now } = evidence
+  const failed = failuresInRow(deliveries)
   // A portal lists successes too, so the last delivery has failed, however long ago.
   if (webhook.product === 'portal' && webhook.active) return failed
-  const days = policyOf(webhook, settings).daysInPast ?? DAYS
+  const { daysInPast = DAYS } = policyOf(webhook, settings)
   // An inactive webhook may have been switched off long ago.
   const end = webhook.active ? now : (failed.at(-1)?.at.getTime() ?? now)
-  return failed.filter(({ at }) => at.getTime() > end - days * DAY)
+  return failed.filter(({ at }) => at.getTime() > end - daysInPast * DAY)
 }
 
-const policyOf = (
-  webhook: Webhook,
-  settings: AdminSettings = {},
-): Pick<AdminSettings, 'numberOfFailures' | 'daysInPast'> =>
+const policyOf = (webhook: Webhook, settings: AdminSettings = {}): Partial<Deactivation> =>
   webhook.product === 'portal' ? (webhook.deactivation ?? {}) : settings
 
 function checkDeliveries(evidence: Evidence, found: Findings): void {
@@ -157,7 +151,7 @@ function checkDeliveries(evidence: Evidence, found: Findings): void {
       found.reasons.push(`${describe(failed)}; the webhook was edited later, so it may work now`)
     else found.add('failing', describe(failed))
   }
-  const older = failuresInRow(evidence).at(-1)
+  const older = failuresInRow(deliveries).at(-1)
   // A success probably removes failures from the list of ArcGIS Online, and their age does not.
   if (active && webhook.product === 'online' && older && !last)
     found.reasons.push(
@@ -165,22 +159,19 @@ function checkDeliveries(evidence: Evidence, found: Findings): void {
     )
   if (active !== false) return
   const wasActive = seen ? `was active at ${seen.at.toISOString()}; ` : ''
+  const isOff = `${wasActive}probably deactivated by the service`
   const { numberOfFailures: limit } = policyOf(webhook, settings)
-  if (limit !== undefined && failed.length >= limit)
-    found.add('inactive', `${wasActive}probably deactivated by the service: ${describe(failed)}`)
+  if (limit !== undefined && failed.length >= limit) found.add('inactive', `${isOff}: ${describe(failed)}`)
   // A service that keeps its list would still show them.
   else if (seen && seen.failures > 0 && !last)
-    found.add(
-      'inactive',
-      `${wasActive}probably deactivated by the service, which listed ${failures(seen.failures)} then`,
-    )
-  else
+    found.add('inactive', `${isOff}, which listed ${failures(seen.failures)} then`)
+  else {
+    const tooFew = limit === undefined ? '' : `, fewer than the ${limit} that deactivate a webhook`
     found.reasons.push(
       `${wasActive}inactive: deactivated by an administrator, or by a service that then clears its failures` +
-        (last
-          ? `; ${describe(failed)}${limit === undefined ? '' : `, fewer than the ${limit} that deactivate a webhook`}`
-          : ''),
+        (last ? `; ${describe(failed)}${tooFew}` : ''),
     )
+  }
 }
 
 const failures = (number: number): string => count(number, 'failed delivery', 'failed deliveries')
@@ -194,14 +185,12 @@ function describe(failed: readonly Notification[]): string {
 
 function checkMembers({ webhook, keys }: Evidence, found: Findings): void {
   const { key } = webhook
+  const given = keys.length === 1 ? 'not the given key' : `none of the ${keys.length} given keys`
   if (key === '') found.add('key_missing', 'it has no key, so its deliveries are not signed')
   else if (key === undefined && keys.length > 0)
     found.notes.push('its key was not compared, because the service does not show it')
   else if (key !== undefined && keys.length > 0 && !keys.includes(key))
-    found.add(
-      'key_different',
-      `its key is ${keys.length === 1 ? 'not the given key' : `none of the ${keys.length} given keys`}`,
-    )
+    found.add('key_different', `its key is ${given}`)
   if (scheduleOf(webhook)?.state === 'disabled' && webhook.active)
     found.add('schedule_disabled', 'it is active, but its schedule is disabled')
 }
@@ -224,17 +213,13 @@ function checkJobs({ executionType }: Json, found: Findings): void {
 
 function checkTracking({ product }: Webhook, service: Json, found: Findings): void {
   const { capabilities, extractChangesCapabilities, isView } = service
-  if (isView === true) {
+  const text = String(capabilities)
+  const shown = `its capabilities: ${text.slice(0, 200)}`
+  const names = text.split(',').map((name) => name.trim().toLowerCase())
+  if (isView === true)
     found.reasons.push('its service is a view: whether its source layer tracks changes is not known')
-    return
-  }
-  if (typeof capabilities !== 'string') {
-    found.reasons.push('its service does not show its capabilities')
-    return
-  }
-  const shown = `its capabilities: ${capabilities.slice(0, 200)}`
-  const names = capabilities.split(',').map((name) => name.trim().toLowerCase())
-  if (!names.includes('changetracking') && extractChangesCapabilities === undefined)
+  else if (typeof capabilities !== 'string') found.reasons.push('its service does not show its capabilities')
+  else if (!names.includes('changetracking') && extractChangesCapabilities === undefined)
     found.add('tracking_off', `its service does not track changes; ${shown}`)
   else if (!names.some((name) => /^(?:editing|create|update|delete)$/.test(name)))
     found.reasons.push(`editing is off in its service; ${shown}`)
@@ -244,31 +229,16 @@ function checkTracking({ product }: Webhook, service: Json, found: Findings): vo
     )
 }
 
-const SECONDS = {
-  second: 1,
-  minute: 60,
-  hour: 3600,
-  day: 86_400,
-  week: 604_800,
-  month: 2_678_400,
-  year: 31_622_400,
-}
-
 /** Milliseconds in which a delivery must have arrived: the window, all attempts, and a minute between the clocks. */
 function graceOf(webhook: Webhook, settings: AdminSettings = {}): number {
-  const { interval, frequency } = scheduleOf(webhook)?.recurrenceInfo ?? { interval: 30, frequency: 'second' }
   const { attempts = 5, timeoutInSeconds = 60, pauseInSeconds = 10 } = settings
-  return (
-    1000 *
-    ((interval || 30) * (SECONDS[frequency] ?? 1) + attempts * (timeoutInSeconds + pauseInSeconds) + 60)
-  )
+  const recurrence = scheduleOf(webhook)?.recurrenceInfo
+  const window = secondsOf({ ...recurrence, interval: Number(recurrence?.interval) || 30 })
+  return 1000 * (window + attempts * (timeoutInSeconds + pauseInSeconds) + 60)
 }
 
-function checkTraffic(
-  { now, webhook, siblings, settings }: Evidence,
-  traffic: Traffic,
-  found: Findings,
-): void {
+function checkTraffic(evidence: Evidence, traffic: Traffic, found: Findings): void {
+  const { now, webhook, siblings, settings } = evidence
   const { edited, isExact, last, since, isReceiver } = traffic
   const begun = webhook.modified ?? webhook.created
   const grace = graceOf(webhook, settings)
@@ -279,17 +249,16 @@ function checkTraffic(
     found.notes.push('silence was not checked, because it is not known what has arrived since the last edit')
     return
   }
-  const evidence = `features were edited at ${edited.toISOString()}, and nothing has arrived since ${(last ?? since).toISOString()}`
-  const doubts = [
-    !isExact && 'perhaps only the schema was changed',
-    !webhook.changeTypes?.includes('*') && 'perhaps it is not subscribed to these edits',
-    !isReceiver &&
-      !last &&
-      'the inbox contains no delivery of the service, so perhaps another receiver gets them',
-    !isReceiver &&
-      siblings.filter(({ active }) => active !== false).length > 1 &&
-      'the service has several webhooks, and the inbox may belong to another one',
-  ].filter((doubt) => doubt !== false)
-  if (doubts.length > 0) found.reasons.push(`${evidence}; ${doubts.join('; ')}`)
-  else found.add('silent', evidence)
+  const isShared = siblings.filter(({ active }) => active !== false).length > 1
+  const [edit, arrival] = [edited, last ?? since].map((date) => date.toISOString())
+  const silence = `features were edited at ${edit}, and nothing has arrived since ${arrival}`
+  const doubts: string[] = []
+  if (!isExact) doubts.push('perhaps only the schema was changed')
+  if (!webhook.changeTypes?.includes('*')) doubts.push('perhaps it is not subscribed to these edits')
+  if (!isReceiver && !last)
+    doubts.push('the inbox contains no delivery of the service, so perhaps another receiver gets them')
+  if (!isReceiver && isShared)
+    doubts.push('the service has several webhooks, and the inbox may belong to another one')
+  if (doubts.length > 0) found.reasons.push(`${silence}; ${doubts.join('; ')}`)
+  else found.add('silent', silence)
 }

@@ -36,7 +36,7 @@ export async function toShown(
 export const toText = (value: unknown): string =>
   value === undefined ? 'not shown' : value === '' ? 'none' : toPrintable(value)
 
-async function toList(webhooks: AsyncIterable<Webhook>): Promise<Webhook[]> {
+export async function toList(webhooks: AsyncIterable<Webhook>): Promise<Webhook[]> {
   const list: Webhook[] = []
   for await (const webhook of webhooks) list.push(webhook)
   return list
@@ -92,14 +92,8 @@ interface ManyOptions extends AdminCliOptions, NewKeyOptions {
   yes?: true
 }
 
-/** What a command does with one webhook, and with all. */
-interface Change {
-  one(webhooks: Webhooks, webhook: Webhook, key: string | undefined): Promise<unknown>
-  all(webhooks: Webhooks): Promise<void>
-}
-
 /** Creates a command that changes several webhooks. It finds all of them before it changes one. */
-function createManyCommand(io: Io, name: string, { one, all: changeAll }: Change): CliCommand {
+function createManyCommand(io: Io, name: 'delete' | 'activate' | 'deactivate'): CliCommand {
   const participle = `${name}d`
   return new CliCommand(name)
     .summary(`${name} webhooks`)
@@ -121,35 +115,34 @@ function createManyCommand(io: Io, name: string, { one, all: changeAll }: Change
 
       async function change(admin: Admin, { progress }: Connection): Promise<void> {
         const webhooks = webhooksOf(admin, service)
-        async function changeEach(found: Iterable<Webhook>): Promise<void> {
-          for (const webhook of found) {
-            await one(webhooks, webhook, key)
-            done.push(webhook)
-          }
+        const found = new Map<string, Webhook>()
+        if (all) for await (const webhook of webhooks.list()) found.set(webhook.id, webhook)
+        for (const idOrName of names) {
+          const webhook = await webhooks.get(idOrName)
+          found.set(webhook.id, webhook)
         }
-        if (!all) {
-          const found = new Map<string, Webhook>()
-          for (const idOrName of names) {
-            const webhook = await webhooks.get(idOrName)
-            found.set(webhook.id, webhook)
-          }
-          return changeEach(found.values())
-        }
-        const found = await toList(webhooks.list())
-        progress.stop()
-        if (asks && found.length > 0) {
-          await confirm(io, `Delete ${count(found.length, 'webhook')} of ${service}?`)
-          const ids = new Set(found.map(({ id }) => id))
-          if ((await toList(webhooks.list())).some(({ id }) => !ids.has(id)))
+        if (all) progress.stop()
+        if (asks && found.size > 0) {
+          await confirm(io, `Delete ${count(found.size, 'webhook')} of ${service}?`)
+          if ((await toList(webhooks.list())).some(({ id }) => !found.has(id)))
             throw failure(
               'admin_conflict',
               'another client has created a webhook meanwhile; nothing was deleted',
             )
         }
         // A portal has no operation for all, so that it can refuse one after it has changed others.
-        if (service === 'portal') return changeEach(found)
-        if (found.length > 0) await changeAll(webhooks)
-        done.push(...found)
+        const isAtOnce = all && service !== 'portal'
+        if (isAtOnce && found.size > 0) await webhooks[`${name}All`]()
+        for (const webhook of found.values()) {
+          if (!isAtOnce) await changeOne(webhooks, webhook)
+          done.push(webhook)
+        }
+      }
+
+      function changeOne(webhooks: Webhooks, webhook: Webhook): Promise<unknown> {
+        if (name === 'delete') return webhooks.delete(webhook.id)
+        // A service that shows the key gets it back. An option must not replace it.
+        return webhooks[name](webhook.id, webhook.key === undefined && key !== undefined ? { key } : {})
       }
 
       function print(): void {
@@ -184,10 +177,7 @@ async function confirm({ host }: Io, question: string): Promise<void> {
 }
 
 export const createDeleteCommand = (io: Io): Command =>
-  createManyCommand(io, 'delete', {
-    one: (webhooks, { id }) => webhooks.delete(id),
-    all: (webhooks) => webhooks.deleteAll(),
-  })
+  createManyCommand(io, 'delete')
     .description(
       'Deletes webhooks permanently. If one of them does not exist, none is deleted. --all asks on a terminal.',
     )
@@ -201,12 +191,7 @@ export const createActivateCommand = (io: Io): Command => createSwitchCommand(io
 export const createDeactivateCommand = (io: Io): Command => createSwitchCommand(io, 'deactivate')
 
 const createSwitchCommand = (io: Io, name: 'activate' | 'deactivate'): Command =>
-  createManyCommand(io, name, {
-    // A service that shows the key gets it back. An option must not replace it.
-    one: (webhooks, webhook, key) =>
-      webhooks[name](webhook.id, webhook.key === undefined && key !== undefined ? { key } : {}),
-    all: (webhooks) => webhooks[`${name}All`](),
-  })
+  createManyCommand(io, name)
     .description(
       `${name === 'activate' ? 'Activates' : 'Deactivates'} webhooks, and keeps their other members. ` +
         'If the service does not show the key of a webhook, give its key, or --no-key; --all needs no keys.',

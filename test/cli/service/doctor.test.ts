@@ -227,8 +227,8 @@ describe('geohook doctor finds silence', () => {
     const now = Date.now()
     vi.useFakeTimers({ toFake: ['Date'], now })
     onTestFinished(() => void vi.useRealTimers())
-    const args = ['doctor', '--url', url, '--watch', '--every', '5s', '--health', health.url]
-    const watching = startGeohook(args, { pace: 0.001 })
+    const args = ['doctor', '--url', url, '--watch', '--health', health.url]
+    const watching = startGeohook(args, { pace: 0.0001 })
     await watching.printed(/healthy {2}Parcels/)
     pages[`${PAGE}/layers`] = edited(now + HOUR)
     vi.setSystemTime(now + 2 * HOUR)
