@@ -23,23 +23,15 @@ export interface AdminCliOptions extends ClientOptions {
   showUrls?: true
 }
 
+const PRODUCTS: readonly Admin['product'][] = ['service', 'enterprise', 'online', 'portal']
 const PASSWORD: SecretKind = { option: 'password', noun: 'password of the user', noText: true }
-const CLIENT_SECRET: SecretKind = {
-  option: 'client-secret',
-  noun: 'secret of the application',
-  noText: true,
-}
+const CLIENT_SECRET: SecretKind = { option: 'client-secret', noun: 'secret of the application', noText: true }
 
 /** Adds the options of the commands that administer webhooks. */
 export function addAdminOptions(command: CliCommand): void {
   command
     .with(addClientOptions)
-    .choice('--product <name>', 'what --url is the address of; default: by the address', [
-      'service',
-      'enterprise',
-      'online',
-      'portal',
-    ])
+    .choice('--product <name>', 'what --url is the address of; default: by the address', PRODUCTS)
     .option(
       '--portal <url>',
       'address of the portal, to sign in or for its webhooks (default: --url, if it is a portal)',
@@ -127,9 +119,7 @@ function toAdminError(error: unknown, failure: CliError | undefined): CliError {
   const { code = '', message = '', serviceCode, different = [] } = error as Partial<AdminError>
   if (code === 'admin_unavailable' && serviceCode === undefined && failure) return failure
   const converted = toCliError(error)
-  const values = different.map(
-    ({ member, requested, stored }) => `${member}: requested ${requested}, stored ${stored}. `,
-  )
+  const values = different.map((one) => `${one.member}: requested ${one.requested}, stored ${one.stored}. `)
   const [, missing = code] = /^edit: (key|active) is missing/.exec(message) ?? []
   const hint = HINTS.get(missing) ?? converted.hint
   return new CliError(converted.exitCode, converted.code, converted.message, values.join('') + hint)
