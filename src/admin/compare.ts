@@ -41,8 +41,9 @@ function isIgnored(
 ): boolean {
   if (!wanted || !stored || !old) return false
   const [seconds, before, now] = [wanted, old, stored].map(({ recurrenceInfo }) => secondsOf(recurrenceInfo))
-  const isStart =
-    wanted.startAt !== undefined && wanted.startAt !== stored.startAt && old.startAt === stored.startAt
+  // ArcGIS Online does not show the start.
+  const { startAt = wanted.startAt } = stored
+  const isStart = startAt !== (wanted.startAt ?? startAt) && old.startAt === startAt
   return isStart || (seconds !== now && before === now && Number(now) > MINIMUM)
 }
 

@@ -320,3 +320,10 @@ it.each(['service', 'enterprise', 'online'] as const)(
     expect(named.changed).toEqual(['schedule'])
   },
 )
+
+it('a start time that ArcGIS Online does not show is adjusted, not refused', async () => {
+  const { webhooks, mock } = await start('online')
+  const { adjusted } = await webhooks.edit('edits', { key: KEY, schedule: { startAt: 1_000_000 } })
+  expect(adjusted.map(({ member }) => member)).toEqual(['schedule'])
+  expect(mock.snapshot().webhooks[0]?.scheduleInfo).toMatchObject({ startAt: 1_000_000 })
+})

@@ -96,7 +96,7 @@ export function compare(
       const found = compareSchedules(wanted.schedule as Schedule, now)
       const { startAt = now.startAt } = wanted.schedule as Schedule
       const isKept =
-        (startAt !== now.startAt && before.startAt === now.startAt) ||
+        (now.startAt !== undefined && startAt !== now.startAt && before.startAt === now.startAt) ||
         (secondsOf(wanted.schedule as Schedule) !== secondsOf(now) &&
           secondsOf(before) === secondsOf(now) &&
           secondsOf(now) > 60)
