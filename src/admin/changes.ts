@@ -85,7 +85,7 @@ export function readChanges<Changes extends WebhookChanges>(
   // An unset environment variable must not mean "without a key".
   if (key === undefined && Object.hasOwn(changes, 'key')) throw configInvalid(describeMissing('key', key))
   if (key === HIDDEN || hookUrl?.includes(HIDDEN))
-    throw configInvalid(`key or hookUrl contains ${HIDDEN}, which stands for a hidden part`)
+    throw configInvalid(`key or hookUrl contains ${HIDDEN}, the mark of a hidden part`)
   const given = Object.entries(changes).filter(([, value]) => value !== undefined)
   const members = membersOf(requester.address.product, service)
   const absent = given.map(([name]) => name).filter((name) => !members.includes(name as Member))

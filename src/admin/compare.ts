@@ -84,7 +84,7 @@ export function toResult(
   const result = { webhook: after, changed, adjusted, notCompared }
   const names = different.map(({ member }) => member).join(', ')
   const written = isObject(answer) ? toDate(answer.modified ?? answer.lastUpdatedTime) : undefined
-  // Without the time of the edit, a value that is neither the old nor the requested one is that of somebody else.
+  // Without the time of the edit, a third value, neither the old nor the requested one, comes from another client.
   const isForeign = written
     ? after.modified !== undefined && after.modified > written
     : different.some(({ member }) => isOther(member))
@@ -92,7 +92,7 @@ export function toResult(
   if (before && isForeign && (names || after.key === undefined))
     throw requester.error(
       'admin_conflict',
-      `somebody else changed the webhook right after this edit${names && `; not as requested: ${names}`}`,
+      `another client changed the webhook right after this edit${names && `; not as requested: ${names}`}`,
       'Read the webhook, and edit it again if you still want to.',
       { result, different },
     )

@@ -52,7 +52,7 @@ const READERS: Readonly<Record<Member, (value: unknown, product: Product) => unk
   payloadFormat: toText,
   active: toBoolean,
   changeTypes: readChangeTypes,
-  // Whether an empty key of ArcGIS Online means that there is none is not documented (docs/senders.md).
+  // ArcGIS Online does not document whether an empty key means that the webhook has no key, or that it is hidden (docs/senders.md).
   key: (value, product) => (isHiddenKey(value) || (value === '' && product === 'online') ? undefined : value),
   schedule: readSchedule,
   deactivation: readDeactivation,

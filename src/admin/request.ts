@@ -289,7 +289,7 @@ function isSuccess(answer: unknown): boolean {
   return String(success) === 'true' || status === 'success'
 }
 
-/** True if a change may have been made: something else answered, or the service failed while it was at work. */
+/** True if a change may have been made: the answer is not that of a service, or the service failed during the change. */
 const isUncertain = ({ code, serviceCode = 0 }: AdminError): boolean =>
   code === 'admin_malformed' || (serviceCode >= 500 && serviceCode < 600 && serviceCode !== 503)
 

@@ -63,7 +63,7 @@ interface CommonWebhook {
   name: string
   /** The service, written `[folder/]<name>.<type>`; empty for webhooks of a portal. */
   service: string
-  /** Exactly as it is stored. A portal's webhook that starts a notebook has one that nobody gave. */
+  /** Exactly as it is stored. If a portal's webhook starts a notebook, the portal itself has chosen the URL. */
   hookUrl: string | undefined
   /** Without duplicates. Every event is `['*']`, however the product writes it. */
   changeTypes: readonly string[] | undefined
@@ -138,7 +138,7 @@ export interface ChangeResult {
   changed: readonly Member[]
   /** Members that the service has stored in another form, such as an interval that it raised to its minimum. */
   adjusted: readonly Difference[]
-  /** Members that the service does not show, so that nobody can tell whether they are as requested or as before. */
+  /** Members that the service does not show. Whether they are as requested or as before is unknown. */
   notCompared: readonly Member[]
 }
 
@@ -186,10 +186,10 @@ export interface Webhooks {
   create(webhook: NewWebhook): Promise<ChangeResult>
   /**
    * Changes a webhook without losing the other members: reads it, sends every member that the service shows or that is
-   * given, reads it again, and compares. What somebody else writes between the first read and the change is overwritten.
+   * given, reads it again, and compares. What another client writes between the first read and the change is overwritten.
    *
    * @param options the webhook as you have `seen` it: if it is different now, nothing is written
-   * @throws {WebhookError} also `admin_conflict` if somebody else has changed the webhook since it was `seen`, or right
+   * @throws {WebhookError} also `admin_conflict` if another client has changed the webhook since it was `seen`, or right
    *   after this edit; `admin_not_applied` if members are not as requested; `config_invalid`, also if the service does not
    *   show the key and `key` is not given
    */

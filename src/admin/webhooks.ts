@@ -183,7 +183,7 @@ function createWebhooks(requester: Requester, service: string, path: () => Promi
     if (seen && !isSame(seen, before))
       throw requester.error(
         'admin_conflict',
-        'somebody has changed the webhook since you have seen it; nothing was written',
+        'another client has changed the webhook since you have seen it; nothing was written',
         'Read it again, and decide whether you still want the edit.',
       )
     if (Object.keys(changes).length === 0) return toResult(requester, before, {}, before)

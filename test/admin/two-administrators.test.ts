@@ -122,7 +122,7 @@ describe.each(some)('another administrator edits $member of a webhook of $produc
 })
 
 describe.each(PRODUCTS)('%s', (product) => {
-  it('an edit of somebody else that leaves everything as requested is none of our business', async () => {
+  it('an edit of another client that leaves everything as requested is no conflict', async () => {
     const { webhooks } = await startWith({ product, changes: { name: 'ours' } }, afterWrite)
     expect((await webhooks.edit('edits', { name: 'ours' })).changed).toEqual(['name'])
   })

@@ -5,7 +5,7 @@ import type { Io } from '../terminal/io.ts'
 
 // Parsers for Commander's `argParser`. They throw an InvalidArgumentError that does not quote the value.
 
-/** Creates a parser for a repeatable option, which adds each value to the previous ones; false stands for none. */
+/** Creates a parser for a repeatable option, which adds each value to the previous ones. False counts as no values. */
 export const listOf =
   <T>(parse: (value: string) => T) =>
   (value: string, previous?: readonly T[] | false): T[] => [...(previous || []), parse(value)]
