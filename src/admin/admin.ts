@@ -69,7 +69,7 @@ function create(options: AdminOptions): Admin {
   }
 
   const server = connect(readAddress('url', url, product))
-  const { product: found, base, service: serviceInUrl } = server.address
+  const { product: found, base, service: defaultService } = server.address
   const given = portal === undefined ? undefined : connect(readAddress('portal', portal, 'portal'))
 
   /** @throws {WebhookError} `admin_unsupported` */
@@ -86,7 +86,7 @@ function create(options: AdminOptions): Admin {
   return {
     product: found,
     url: base,
-    serviceInUrl,
+    defaultService,
     list(options = {}) {
       const { owner } = checkOptions(options, { owner: isFilledText })
       if (owner !== undefined && found !== 'online')
@@ -94,9 +94,9 @@ function create(options: AdminOptions): Admin {
       if (found === 'portal') return webhooksOfPortal(server).list()
       return found === 'online' ? listOrganization(server, owner) : listSite(server)
     },
-    listServices: (options = {}) =>
-      listServices(requirePortal(), checkOptions(options, { owner: isFilledText }).owner),
-    service(name = serviceInUrl) {
+    listServiceWebhooks: (options = {}) =>
+      listServiceWebhooks(requirePortal(), checkOptions(options, { owner: isFilledText }).owner),
+    service(name = defaultService) {
       if (name === undefined) throw configInvalid('service(): the name of a service is missing')
       return webhooksOfService(server, name)
     },
@@ -132,7 +132,7 @@ async function* listOrganization(requester: Requester, owner?: string): AsyncGen
   }
 }
 
-async function* listServices(requester: Requester, owner?: string): AsyncGenerator<ServiceWebhook> {
+async function* listServiceWebhooks(requester: Requester, owner?: string): AsyncGenerator<ServiceWebhook> {
   const path = `${await pathOfPortal(requester)}/listServiceWebhooks`
   // The documentation spells it in two ways.
   const answer = await requester.read(path, owner === undefined ? {} : { userName: owner, username: owner })

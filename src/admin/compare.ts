@@ -19,8 +19,10 @@ function compare(wanted: Values, after: Webhook, old: Values = {}): Comparison {
   const stored = valuesOf(after)
   const found: Comparison = { adjusted: [], different: [], notCompared: [] }
   for (const member of membersOf(after.product, after.service)) {
-    if (stored[member] === undefined) found.notCompared.push(member)
-    else if (wanted[member] !== undefined) {
+    const isPartial =
+      member === 'schedule' && after.product === 'online' && stored.schedule?.startAt === undefined
+    if (stored[member] === undefined || isPartial) found.notCompared.push(member)
+    if (stored[member] !== undefined && wanted[member] !== undefined) {
       const related = relate(member, wanted[member], stored[member])
       const relation = related === 'adjusted' && isIgnored(wanted, stored, old) ? 'different' : related
       const [requested = '', shown = ''] = [wanted, stored].map((values) => showValue(member, values[member]))
@@ -41,7 +43,6 @@ function isIgnored(
 ): boolean {
   if (!wanted || !stored || !old) return false
   const [seconds, before, now] = [wanted, old, stored].map(({ recurrenceInfo }) => secondsOf(recurrenceInfo))
-  // ArcGIS Online does not show the start.
   const { startAt = wanted.startAt } = stored
   const isStart = startAt !== (wanted.startAt ?? startAt) && old.startAt === startAt
   return isStart || (seconds !== now && before === now && Number(now) > MINIMUM)
@@ -55,9 +56,9 @@ export function isSame(seen: Webhook, now: Webhook): boolean {
 }
 
 /** True if an edit whose answer was lost was made: the service shows each of the changed members, as they were wanted. */
-export function isEdited(names: readonly string[], wanted: Values, after: Webhook): boolean {
-  const { different, notCompared } = compare(wanted, after)
-  return different.length === 0 && !notCompared.some((member) => names.includes(member))
+export function isEdited(names: readonly Member[], wanted: Values, after: Webhook): boolean {
+  const stored = valuesOf(after)
+  return compare(wanted, after).different.length === 0 && names.every((name) => stored[name] !== undefined)
 }
 
 /**

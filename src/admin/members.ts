@@ -166,22 +166,23 @@ export function readChangeTypes(value: unknown): string[] | undefined {
 
 /** Values in another form stay as they are, so that an edit sends them back. */
 function readSchedule(value: unknown): Schedule | undefined {
-  if (!isObject(value)) return undefined
-  const { startAt, recurrenceInfo, ...others } = value
+  const schedule = toObject(value)
+  if (!schedule) return undefined
+  const { startAt, recurrenceInfo, ...others } = schedule
   const start = startAt === undefined ? {} : { startAt: toNumber(startAt) ?? startAt }
   if (!isObject(recurrenceInfo)) return { ...others, ...start } as Schedule
   const interval = toNumber(recurrenceInfo.interval) ?? recurrenceInfo.interval
   return { ...others, ...start, recurrenceInfo: { ...recurrenceInfo, interval } } as Schedule
 }
 
-/** `config` of a portal's webhook, an object or JSON as text. */
-function readConfig(value: unknown): Json | undefined {
-  const config = typeof value === 'string' ? tryJson(value) : value
-  return isObject(config) ? config : undefined
+/** Some services write objects as text. */
+function toObject(value: unknown): Json | undefined {
+  const object = typeof value === 'string' ? tryJson(value) : value
+  return isObject(object) ? object : undefined
 }
 
 function readDeactivation(value: unknown): Deactivation | undefined {
-  const policy = readConfig(value)?.deactivationPolicy
+  const policy = toObject(value)?.deactivationPolicy
   if (!isObject(policy)) return undefined
   const [numberOfFailures, daysInPast] = [toNumber(policy.numberOfFailures), toNumber(policy.daysInPast)]
   if (numberOfFailures === undefined || daysInPast === undefined) return undefined
@@ -189,7 +190,7 @@ function readDeactivation(value: unknown): Deactivation | undefined {
 }
 
 function readProperties(value: unknown): Json | undefined {
-  const config = readConfig(value)
+  const config = toObject(value)
   return config && (isObject(config.properties) ? config.properties : {})
 }
 
@@ -229,7 +230,7 @@ function toPortalParameters(values: Values, raw: Json): Json {
   const { name, hookUrl, key, changeTypes, deactivation, properties } = values
   const isAll = changeTypes?.includes(WILDCARD)
   const config = {
-    ...readConfig(raw.config),
+    ...toObject(raw.config),
     ...(deactivation && { deactivationPolicy: deactivation }),
     ...(properties && { properties }),
   }

@@ -3,10 +3,10 @@ import { checkOptions, type OptionNames, wholeNumber } from '../options.ts'
 import { isObject } from '../shared/json.ts'
 import { toNumber } from './members.ts'
 import type { Requester } from './request.ts'
-import type { AdminSettings, Product } from './types.ts'
+import type { DeliverySettings, Product } from './types.ts'
 import { pathOfPortal } from './webhooks.ts'
 
-type Names = Partial<Record<keyof AdminSettings, string>>
+type Names = Partial<Record<keyof DeliverySettings, string>>
 
 const SERVER = {
   attempts: 'notificationAttempts',
@@ -26,7 +26,7 @@ function namesOf(product: Product): Names {
 }
 
 const whole = wholeNumber(0, 100_000)
-const RULES: OptionNames<AdminSettings> = {
+const RULES: OptionNames<DeliverySettings> = {
   attempts: whole,
   timeoutInSeconds: whole,
   pauseInSeconds: whole,
@@ -34,7 +34,7 @@ const RULES: OptionNames<AdminSettings> = {
   daysInPast: whole,
 }
 
-export async function readSettings(requester: Requester): Promise<AdminSettings> {
+export async function readSettings(requester: Requester): Promise<DeliverySettings> {
   const answer = await requester.read(await pathOf(requester))
   const found: unknown = Array.isArray(answer) ? answer[0] : answer
   if (!isObject(found)) throw requester.error('admin_malformed', 'the response does not contain the settings')
@@ -54,22 +54,27 @@ async function pathOf(requester: Requester): Promise<string> {
 }
 
 /** @throws {WebhookError} also `admin_unsupported`, `admin_not_applied`, `config_invalid` */
-export async function editSettings(requester: Requester, changes: AdminSettings): Promise<AdminSettings> {
+export async function editSettings(
+  requester: Requester,
+  changes: DeliverySettings,
+): Promise<DeliverySettings> {
   if (!isObject(changes)) throw configInvalid('the settings must be an object')
   checkOptions(changes, RULES, 'setting')
   const { product } = requester.address
   const names = namesOf(product)
-  const given = (Object.keys(RULES) as (keyof AdminSettings)[]).filter((name) => changes[name] !== undefined)
+  const given = (Object.keys(RULES) as (keyof DeliverySettings)[]).filter(
+    (name) => changes[name] !== undefined,
+  )
   if (given.length === 0) throw configInvalid('there is no setting to change')
   const absent = given.filter((name) => !(name in names))
   if (absent.length > 0)
     throw requester.error('admin_unsupported', `this product has no setting ${absent.join(', ')}`)
-  const differing = (settings: AdminSettings): string[] =>
+  const differing = (settings: DeliverySettings): string[] =>
     given.filter((name) => settings[name] !== changes[name])
   const before = await readSettings(requester)
   const form: Record<string, string> = {}
   // Some products take a setting that is left out for its default.
-  for (const [name, spelling] of Object.entries(names) as [keyof AdminSettings, string][]) {
+  for (const [name, spelling] of Object.entries(names) as [keyof DeliverySettings, string][]) {
     const value = changes[name] ?? before[name]
     if (value !== undefined) form[spelling] = String(value)
   }

@@ -23,7 +23,7 @@ export interface AdminOptions {
   token?: TokenSource
   /** Default: by `url`. */
   product?: Product | undefined
-  /** The address of the portal that the server belongs to, for {@link Admin.listServices}. Default: `url`, if it is a portal. */
+  /** The address of the portal that the server belongs to, for {@link Admin.listServiceWebhooks}. Default: `url`, if it is a portal. */
   portal?: string | undefined
   /** The referer to which the token is bound. Default: that of {@link signIn}; none for other tokens. */
   referer?: string | undefined
@@ -138,12 +138,15 @@ export interface ChangeResult {
   changed: readonly Member[]
   /** Members that the service has stored in another form, such as an interval that it raised to its minimum. */
   adjusted: readonly Difference[]
-  /** Members that the service does not show. Whether they are as requested or as before is unknown. */
+  /**
+   * Members that the service does not show; at ArcGIS Online also `schedule`, because it does not show `startAt`. Whether
+   * they are as requested or as before is unknown.
+   */
   notCompared: readonly Member[]
 }
 
 /** A recorded delivery. All but a portal record only those that failed. */
-export interface Notification {
+export interface RecordedDelivery {
   at: Date
   isDelivered: boolean
   /** The receiver's response, or the error. Only some products record it. */
@@ -151,7 +154,7 @@ export interface Notification {
 }
 
 /** How a product delivers. A member that the product lacks is missing. */
-export interface AdminSettings {
+export interface DeliverySettings {
   /** Attempts for one delivery. */
   attempts?: number
   /** Timeout of an attempt in seconds. */
@@ -165,7 +168,8 @@ export interface AdminSettings {
 }
 
 /**
- * The webhooks of a service or of a portal. A webhook is named by its id or, if no id matches, by its name.
+ * The webhooks of a service or of a portal. Methods take an id or, if no id matches, a name; or a webhook that was read.
+ * If another client has changed a webhook since you read it, they throw `admin_conflict`, and change nothing.
  *
  * Every method throws a `WebhookError`: `admin_unauthorized`, `admin_forbidden`, `admin_not_found`, `admin_refused` (by
  * the service), `admin_unsupported` (by the product), `admin_malformed` (not an answer of such a service) or
@@ -177,7 +181,7 @@ export interface Webhooks {
   /** Lists them all; of a portal, page by page. */
   list(): AsyncIterable<Webhook>
   /** Reads one webhook. */
-  get(idOrName: string): Promise<Webhook>
+  get(webhook: string | Webhook): Promise<Webhook>
   /**
    * Creates a webhook. Without `changeTypes`, every event triggers it. The service decides about other members left out.
    *
@@ -188,22 +192,17 @@ export interface Webhooks {
    * Changes a webhook without losing the other members: reads it, sends every member that the service shows or that is
    * given, reads it again, and compares. What another client writes between the first read and the change is overwritten.
    *
-   * @param options the webhook as you have `seen` it: if it is different now, nothing is written
-   * @throws {WebhookError} also `admin_conflict` if another client has changed the webhook since it was `seen`, or right
-   *   after this edit; `admin_not_applied` if members are not as requested; `config_invalid`, also if the service does not
-   *   show the key and `key` is not given
+   * @throws {WebhookError} also `admin_conflict` if another client has changed the webhook right after this edit;
+   *   `admin_not_applied` if members are not as requested; `config_invalid`, also if the service does not show the key and
+   *   `key` is not given
    */
-  edit(
-    idOrName: string,
-    changes: WebhookChanges,
-    options?: { seen?: Webhook | undefined },
-  ): Promise<ChangeResult>
+  edit(webhook: string | Webhook, changes: WebhookChanges): Promise<ChangeResult>
   /** Deletes a webhook for good. */
-  delete(idOrName: string): Promise<void>
+  delete(webhook: string | Webhook): Promise<void>
   /** Switches a webhook on. Except at a portal, this is an {@link edit}. @param options the key, if it is not shown */
-  activate(idOrName: string, options?: { key?: string }): Promise<ChangeResult>
+  activate(webhook: string | Webhook, options?: { key?: string }): Promise<ChangeResult>
   /** Switches a webhook off. Except at a portal, this is an {@link edit}. @param options the key, if it is not shown */
-  deactivate(idOrName: string, options?: { key?: string }): Promise<ChangeResult>
+  deactivate(webhook: string | Webhook, options?: { key?: string }): Promise<ChangeResult>
   /** Deletes all webhooks of the service or portal for good. */
   deleteAll(): Promise<void>
   /** Switches all webhooks of the service or portal on. */
@@ -211,7 +210,7 @@ export interface Webhooks {
   /** Switches all webhooks of the service or portal off. */
   deactivateAll(): Promise<void>
   /** Lists the failed deliveries of a webhook that the service has recorded; of a portal, all of them. */
-  failures(idOrName: string): Promise<Notification[]>
+  failures(webhook: string | Webhook): Promise<RecordedDelivery[]>
 }
 
 /** The administration of webhooks. See {@link createAdmin}. */
@@ -220,7 +219,7 @@ export interface Admin {
   /** The address to which requests are sent. */
   readonly url: string
   /** The service in the `url` option, written `[folder/]<name>.<type>`. */
-  readonly serviceInUrl: string | undefined
+  readonly defaultService: string | undefined
   /**
    * Lists all webhooks: of the site (from version 11.2), of the organization in ArcGIS Online, or of the portal. The
    * methods of {@link service} and {@link portal} throw the same errors.
@@ -229,7 +228,7 @@ export interface Admin {
    */
   list(options?: { owner?: string }): AsyncIterable<Webhook>
   /** Lists the webhooks of all servers that belong to the portal (from version 11.3), or those of a user. */
-  listServices(options?: { owner?: string }): AsyncIterable<ServiceWebhook>
+  listServiceWebhooks(options?: { owner?: string }): AsyncIterable<ServiceWebhook>
   /**
    * The webhooks of a service.
    *
@@ -240,9 +239,9 @@ export interface Admin {
   /** The webhooks of the portal. @throws {WebhookError} `admin_unsupported` without a portal */
   portal(): Webhooks
   /** Reads how webhooks are delivered. */
-  settings(): Promise<AdminSettings>
+  settings(): Promise<DeliverySettings>
   /** Changes how webhooks are delivered. @throws {WebhookError} also `admin_unsupported`, `config_invalid` */
-  editSettings(changes: AdminSettings): Promise<AdminSettings>
+  editSettings(changes: DeliverySettings): Promise<DeliverySettings>
   /** Makes you the owner of all webhooks of another user. Only ArcGIS Online can do this. */
   takeOver(options: { from: string }): Promise<void>
 }

@@ -1,5 +1,5 @@
 import { configInvalid } from '../errors.ts'
-import { checkOptions, isFilledText, isText, must, requireValue } from '../options.ts'
+import { checkOptions, isText, must, requireValue } from '../options.ts'
 import { isObject } from '../shared/json.ts'
 import { parseService } from './address.ts'
 import { readChanges } from './changes.ts'
@@ -7,7 +7,15 @@ import { isEdited, isSame, toResult } from './compare.ts'
 import type { AdminError } from './errors.ts'
 import { layOver, readWebhook, toBoolean, toDate, toForm, toText, valuesOf } from './members.ts'
 import type { Requester } from './request.ts'
-import type { ChangeResult, NewWebhook, Notification, Product, Webhook, Webhooks } from './types.ts'
+import type {
+  ChangeResult,
+  Member,
+  NewWebhook,
+  Product,
+  RecordedDelivery,
+  Webhook,
+  Webhooks,
+} from './types.ts'
 
 /** The webhooks of a service. @throws {WebhookError} `config_invalid`, `admin_unsupported` */
 export function webhooksOfService(requester: Requester, service: string): Webhooks {
@@ -118,15 +126,35 @@ function createWebhooks(requester: Requester, service: string, path: () => Promi
     throw requester.error('admin_ambiguous', message, `Give an id: ${ids.join(', ')}.`)
   }
 
-  /** @throws {WebhookError} `config_invalid`, for example for an unset variable, `admin_not_found`, `admin_ambiguous` */
-  async function find(idOrName: string): Promise<Webhook> {
-    requireValue('the id or name of the webhook', idOrName, isFilledText)
+  /**
+   * Looks up an id or name. A webhook that was read needs no request.
+   *
+   * @throws {WebhookError} `config_invalid`, for example for an unset variable, `admin_not_found`, `admin_ambiguous`
+   */
+  async function find(wanted: string | Webhook): Promise<Webhook> {
+    if (isRead(wanted)) {
+      requester.keepSecrets(wanted.key, wanted.hookUrl)
+      if (wanted.product === product && wanted.service.toLowerCase() === service.toLowerCase()) return wanted
+      throw configInvalid(`the webhook belongs to ${wanted.service || 'a portal'}, not to ${place}`)
+    }
+    requireValue('the webhook', wanted, ID_OR_NAME)
     const webhooks = await listAll()
-    const withId = webhooks.filter(({ id, raw }) => id === idOrName || raw.globalId === idOrName)
-    const all = withId.length > 0 ? withId : webhooks.filter(({ name }) => name === idOrName)
-    const found = onlyOne(all, idOrName)
+    const withId = webhooks.filter(({ id, raw }) => id === wanted || raw.globalId === wanted)
+    const all = withId.length > 0 ? withId : webhooks.filter(({ name }) => name === wanted)
+    const found = onlyOne(all, wanted)
     requester.keepSecrets(found.key, found.hookUrl)
     return found
+  }
+
+  /** Reads a webhook that is to be changed. @throws {WebhookError} also `admin_conflict` */
+  async function readSeen(wanted: string | Webhook): Promise<Webhook> {
+    const now = await read(await find(wanted))
+    if (typeof wanted === 'string' || isSame(wanted, now)) return now
+    throw requester.error(
+      'admin_conflict',
+      'another client has changed the webhook since you read it; nothing was written',
+      'Read it again, and decide whether you still want the change.',
+    )
   }
 
   /**
@@ -176,19 +204,13 @@ function createWebhooks(requester: Requester, service: string, path: () => Promi
     })
   }
 
-  const edit: Webhooks['edit'] = async (idOrName, given, options = {}) => {
-    const changes = readChanges(requester, service, given)
-    const { seen } = checkOptions(options, { seen: must('be a webhook that was read', isRead) })
-    const before = await read(await find(idOrName))
-    if (seen && !isSame(seen, before))
-      throw requester.error(
-        'admin_conflict',
-        'another client has changed the webhook since you have seen it; nothing was written',
-        'Read it again, and decide whether you still want the edit.',
-      )
+  const edit: Webhooks['edit'] = async (idOrWebhook, edit) => {
+    const changes = readChanges(requester, service, edit)
+    const before = await readSeen(idOrWebhook)
     if (Object.keys(changes).length === 0) return toResult(requester, before, {}, before)
     // A portal switches a webhook with an operation of its own, which sends no other member.
-    const names = Object.keys(changes).filter((name) => !isPortal || name !== 'active')
+    const given = Object.keys(changes) as Member[]
+    const names = given.filter((name) => !isPortal || name !== 'active')
     const isUpdate = names.length > 0
     for (const name of isPortal ? (['key'] as const) : (['key', 'active'] as const))
       if (isUpdate && before[name] === undefined && changes[name] === undefined)
@@ -253,39 +275,44 @@ function createWebhooks(requester: Requester, service: string, path: () => Promi
 
   const switchTo =
     (active: boolean): Webhooks['activate'] =>
-    (idOrName, options = {}) =>
-      oneByOne(async () => edit(idOrName, { ...checkOptions(options, { key: isText }), active }))
+    (webhook, options = {}) =>
+      oneByOne(async () => edit(webhook, { ...checkOptions(options, { key: isText }), active }))
 
   return {
     list,
-    get: async (idOrName) => read(await find(idOrName)),
+    get: async (webhook) => read(await find(webhook)),
     create: (webhook) => oneByOne(() => create(webhook)),
-    edit: (idOrName, changes, options) => oneByOne(() => edit(idOrName, changes, options)),
-    delete: (idOrName) => oneByOne(async () => remove(await find(idOrName))),
+    edit: (webhook, changes) => oneByOne(() => edit(webhook, changes)),
+    delete: (webhook) =>
+      oneByOne(async () => remove(await (typeof webhook === 'string' ? find(webhook) : readSeen(webhook)))),
     activate: switchTo(true),
     deactivate: switchTo(false),
     deleteAll: () => oneByOne(() => changeAll('deleteAll')),
     activateAll: () => oneByOne(() => changeAll('activateAll')),
     deactivateAll: () => oneByOne(() => changeAll('deactivateAll')),
-    async failures(idOrName) {
-      const paths = await pathsOf(await find(idOrName), '/notificationStatus')
-      const notifications: Notification[] = []
-      for await (const page of pagesOf(requester, paths))
-        notifications.push(...toNotifications(requester, page))
-      return notifications
+    async failures(webhook) {
+      const paths = await pathsOf(await find(webhook), '/notificationStatus')
+      const deliveries: RecordedDelivery[] = []
+      for await (const page of pagesOf(requester, paths)) deliveries.push(...toDeliveries(requester, page))
+      return deliveries
     },
   }
 }
 
+const ID_OR_NAME = must(
+  'be an id, a name, or a webhook from list() or get()',
+  (given) => typeof given === 'string' && given !== '',
+)
+
 /** True for webhooks from `list` or `get`. Those from JSON lack what JSON hides. */
-const isRead = (seen: unknown): boolean =>
-  isObject(seen) && isObject(seen.raw) && (seen.modified === undefined || seen.modified instanceof Date)
+const isRead = (given: string | Webhook): given is Webhook =>
+  isObject(given) && isObject(given.raw) && (given.modified === undefined || given.modified instanceof Date)
 
 const isEmpty = (value: unknown): boolean =>
   value === '' || value === undefined || (isObject(value) && Object.keys(value).length === 0)
 
 /** Reads the recorded deliveries, in any of the three forms (docs/senders.md, "Administration"). */
-function toNotifications(requester: Requester, answer: unknown): Notification[] {
+function toDeliveries(requester: Requester, answer: unknown): RecordedDelivery[] {
   const found: unknown = Array.isArray(answer) ? answer[0] : answer
   const list = isObject(found) ? (found.webhookNotificationStatus ?? found.WebhookStatus) : undefined
   if (!Array.isArray(list)) throw malformed(requester, 'the list of deliveries')

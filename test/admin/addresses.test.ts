@@ -60,7 +60,7 @@ it.each<[url: string, product: Product, base: string, service?: string]>([
   ['https://notarcgis.com/x', 'enterprise', 'https://notarcgis.com/x/admin'],
 ])('%s is of the product %s at %s', (url, product, base, service) => {
   const admin = createAdmin({ url })
-  expect([admin.product, admin.url, admin.serviceInUrl]).toEqual([product, base, service])
+  expect([admin.product, admin.url, admin.defaultService]).toEqual([product, base, service])
 })
 
 it.each<[url: string, product: Product, base: string]>([

@@ -229,7 +229,7 @@ it('a service that does not exist', async () => {
 
 it.each<[product: Product, what: string, call: (admin: ReturnType<typeof createAdmin>) => unknown]>([
   ['service', 'an owner', (admin) => listOf(admin.list({ owner: 'kim' }))],
-  ['enterprise', 'a portal', (admin) => listOf(admin.listServices())],
+  ['enterprise', 'a portal', (admin) => listOf(admin.listServiceWebhooks())],
   ['enterprise', 'a portal', (admin) => admin.portal()],
   ['portal', 'a service', (admin) => admin.service(SERVICE)],
   ['online', 'a geoprocessing service', (admin) => admin.service('Buffer.GPServer')],

@@ -1,4 +1,4 @@
-import { createAdmin } from 'geohook/admin'
+import { createAdmin, type Webhook } from 'geohook/admin'
 import { expect, it } from 'vitest'
 import { serve } from '../helpers/served.ts'
 import { errorOf, KEY, PRODUCTS, start } from './support.ts'
@@ -9,6 +9,19 @@ it.each(PRODUCTS)('%s: a name that is not text deletes and changes nothing', asy
   for (const name of [undefined, null, '', 9] as unknown as string[])
     for (const run of [() => webhooks.delete(name), () => webhooks.edit(name, { name: 'x', key: KEY })])
       await expect(run()).rejects.toMatchObject({ code: 'config_invalid' })
+  expect(mock.snapshot()).toEqual(before)
+})
+
+it('a webhook of another service or product, and a copy from JSON, is refused', async () => {
+  const { admin, webhooks, mock } = await start('enterprise')
+  const webhook = await webhooks.get('edits')
+  const before = mock.snapshot()
+  const others = [
+    () => admin.service('Other.FeatureServer').delete(webhook),
+    () => webhooks.delete({ ...webhook, product: 'service' } as Webhook),
+    () => webhooks.delete(JSON.parse(JSON.stringify(webhook)) as Webhook),
+  ]
+  for (const run of others) await expect(run()).rejects.toMatchObject({ code: 'config_invalid' })
   expect(mock.snapshot()).toEqual(before)
 })
 

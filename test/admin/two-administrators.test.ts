@@ -1,6 +1,7 @@
+import type { Webhook } from 'geohook/admin'
 import type { WebhookChanges } from 'geohook/mock'
 import { describe, expect, it } from 'vitest'
-import { errorOf, PRODUCTS, type Product, type Sent, type Started, start, stored } from './support.ts'
+import { errorOf, listOf, PRODUCTS, type Product, type Sent, type Started, start, stored } from './support.ts'
 
 /** An edit of another administrator: the client's name of the member, and the change in the mock's words. */
 interface OtherEdit {
@@ -94,7 +95,7 @@ describe.each(some)('another administrator edits $member of a webhook of $produc
     const seen = await webhooks.get('edits')
     await theirEdit()
     const theirs = mock.snapshot()
-    const error = await errorOf(webhooks.edit(seen.id, { name: 'ours' }, { seen }))
+    const error = await errorOf(webhooks.edit(seen, { name: 'ours' }))
     expect([error.code, error.result]).toEqual(['admin_conflict', undefined])
     expect([mock.snapshot(), sent.some(isWrite)]).toEqual([theirs, false])
   })
@@ -127,9 +128,43 @@ describe.each(PRODUCTS)('%s', (product) => {
     expect((await webhooks.edit('edits', { name: 'ours' })).changed).toEqual(['name'])
   })
 
-  it('a webhook that is as it was seen is edited', async () => {
-    const { webhooks } = await startWith({ product, changes: {} })
+  it('a webhook that is as it was read is changed without a lookup', async () => {
+    const { webhooks, sent, mock } = await startWith({ product, changes: {} })
+    const [seen] = await listOf(webhooks.list())
+    sent.length = 0
+    const { webhook, changed } = await webhooks.edit(seen as Webhook, { name: 'ours' })
+    expect(changed).toEqual(['name'])
+    await webhooks.deactivate(webhook)
+    await webhooks.delete(await webhooks.get(webhook.id))
+    expect(mock.snapshot().webhooks).toEqual([])
+    const isList = ({ path }: Sent): boolean => /webhooks$/i.test(path)
+    expect(sent.filter(isList).length).toBe(1) // of get()
+  })
+
+  it('a webhook that was read does not lead to another one whose name is its id', async () => {
+    const { webhooks, mock } = await startWith({ product, changes: {} })
+    const [seen] = (await listOf(webhooks.list())) as [Webhook]
+    const impostor = stored(product, { id: '22222222-2222-4222-8222-222222222222', name: seen.id })
+    mock.restore({ webhooks: [impostor] })
+    const { deactivate, edit, failures, get } = webhooks
+    for (const change of [
+      deactivate,
+      failures,
+      get,
+      webhooks.delete,
+      (given: Webhook) => edit(given, { name: 'x' }),
+    ])
+      expect((await errorOf(change(seen))).code).toBe('admin_not_found')
+    expect(mock.snapshot().webhooks).toEqual([impostor])
+  })
+
+  it('a webhook that another client has edited is neither deleted nor switched', async () => {
+    const { webhooks, mock, theirEdit } = await startWith({ product, changes: { name: 'theirs' } })
     const seen = await webhooks.get('edits')
-    expect((await webhooks.edit('edits', { name: 'ours' }, { seen })).changed).toEqual(['name'])
+    await theirEdit()
+    const theirs = mock.snapshot()
+    for (const change of [webhooks.delete, webhooks.activate])
+      expect((await errorOf(change(seen))).code).toBe('admin_conflict')
+    expect(mock.snapshot()).toEqual(theirs)
   })
 })

@@ -137,7 +137,7 @@ export function createEditCommand(io: Io): Command {
       const [before, result] = await withAdmin(io, options, async (admin) => {
         const webhooks = webhooksOf(admin, service)
         const seen = await webhooks.get(idOrName)
-        return [seen, await webhooks.edit(seen.id, changes, { seen })] as const
+        return [seen, await webhooks.edit(seen, changes)] as const
       })
       await printChange(io, 'edited', result, options, before)
     })

@@ -56,7 +56,7 @@ export async function examine(room: Examination, services: readonly string[]): P
     const examined: Examined[] = []
     await forEachConcurrently(webhooks.entries(), CONCURRENCY, async ([index, webhook]) => {
       const { id, active } = webhook
-      const read = () => webhooksOf(admin, name || 'portal').failures(id)
+      const read = () => webhooksOf(admin, name || 'portal').failures(webhook)
       const deliveries = listing === 'listed' ? await unlessRefused(read) : undefined
       const now = Date.now()
       const past = seen.get(`${name} ${id}`)
@@ -100,7 +100,7 @@ interface Group {
 }
 
 async function readGroups(admin: Admin, services: readonly string[]): Promise<Group[]> {
-  const given = services.length > 0 || admin.serviceInUrl === undefined ? services : [admin.serviceInUrl]
+  const given = services.length > 0 || admin.defaultService === undefined ? services : [admin.defaultService]
   if (given.length > 0) return Promise.all([...new Set(given)].map((name) => readGroup(admin, name)))
   const all = await toList(admin.list())
   if (admin.product === 'portal') return [{ name: '', webhooks: all, listing: 'listed' }]

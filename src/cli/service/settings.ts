@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import type { AdminSettings } from '../../admin/index.ts'
+import type { DeliverySettings } from '../../admin/index.ts'
 import { CliCommand } from '../options/command.ts'
 import { wholeNumber } from '../options/values.ts'
 import { type Io, toPrintable } from '../terminal/io.ts'
@@ -31,7 +31,7 @@ export function createSettingsCommand(io: Io): Command {
       const given = SETTINGS.flatMap(([name, option]) =>
         options[option] === undefined ? [] : [[name, options[option]]],
       )
-      const changes: AdminSettings = Object.fromEntries(given)
+      const changes: DeliverySettings = Object.fromEntries(given)
       const settings = await withAdmin(io, options, (admin) =>
         given.length > 0 ? admin.editSettings(changes) : admin.settings(),
       )

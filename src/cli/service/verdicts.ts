@@ -1,4 +1,10 @@
-import type { AdminSettings, Deactivation, Notification, Schedule, Webhook } from '../../admin/index.ts'
+import type {
+  Deactivation,
+  DeliverySettings,
+  RecordedDelivery,
+  Schedule,
+  Webhook,
+} from '../../admin/index.ts'
 import { secondsOf } from '../../shared/client.ts'
 import type { Json } from '../../shared/json.ts'
 import { count } from '../../shared/words.ts'
@@ -76,8 +82,8 @@ export interface Evidence {
   webhook: Webhook
   /** The webhooks of its service. */
   siblings: readonly Webhook[]
-  settings: AdminSettings | undefined
-  deliveries: readonly Notification[] | undefined
+  settings: DeliverySettings | undefined
+  deliveries: readonly RecordedDelivery[] | undefined
   /** How the service describes itself. */
   service: Json | undefined
   /** Whether it answers 404 to the request for its description. */
@@ -119,13 +125,15 @@ const DAY = 86_400_000
 const DAYS = 5
 
 /** The failures after the last success, oldest first. */
-function failuresInRow(deliveries: readonly Notification[] = []): Notification[] {
+function failuresInRow(deliveries: readonly RecordedDelivery[] = []): RecordedDelivery[] {
   const sorted = [...deliveries].sort((one, other) => one.at.getTime() - other.at.getTime())
   return sorted.slice(sorted.findLastIndex(({ isDelivered }) => isDelivered) + 1)
 }
 
 /** Failures that count: those after the last success, within the days of the service. */
-export function countedFailures(evidence: Omit<Evidence, 'listing' | 'isMissing' | 'seen'>): Notification[] {
+export function countedFailures(
+  evidence: Omit<Evidence, 'listing' | 'isMissing' | 'seen'>,
+): RecordedDelivery[] {
   const { webhook, deliveries, settings, now } = evidence
   const failed = failuresInRow(deliveries)
   // A portal lists successes too, so the last delivery has failed, however long ago.
@@ -136,7 +144,7 @@ export function countedFailures(evidence: Omit<Evidence, 'listing' | 'isMissing'
   return failed.filter(({ at }) => at.getTime() > end - daysInPast * DAY)
 }
 
-const policyOf = (webhook: Webhook, settings: AdminSettings = {}): Partial<Deactivation> =>
+const policyOf = (webhook: Webhook, settings: DeliverySettings = {}): Partial<Deactivation> =>
   webhook.product === 'portal' ? (webhook.deactivation ?? {}) : settings
 
 function checkDeliveries(evidence: Evidence, found: Findings): void {
@@ -176,7 +184,7 @@ function checkDeliveries(evidence: Evidence, found: Findings): void {
 
 const failures = (number: number): string => count(number, 'failed delivery', 'failed deliveries')
 
-function describe(failed: readonly Notification[]): string {
+function describe(failed: readonly RecordedDelivery[]): string {
   const [first, last] = [failed[0], failed.at(-1)].map((failure) => failure?.at.toISOString())
   const response = failed.findLast((failure) => failure.response)?.response
   const times = first === last ? `at ${first}` : `from ${first} to ${last}`
@@ -230,7 +238,7 @@ function checkTracking({ product }: Webhook, service: Json, found: Findings): vo
 }
 
 /** Milliseconds in which a delivery must have arrived: the window, all attempts, and a minute between the clocks. */
-function graceOf(webhook: Webhook, settings: AdminSettings = {}): number {
+function graceOf(webhook: Webhook, settings: DeliverySettings = {}): number {
   const { attempts = 5, timeoutInSeconds = 60, pauseInSeconds = 10 } = settings
   const recurrence = scheduleOf(webhook)?.recurrenceInfo
   const window = secondsOf({ ...recurrence, interval: Number(recurrence?.interval) || 30 })

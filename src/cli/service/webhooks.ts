@@ -77,7 +77,7 @@ export function createListCommand(io: Io): Command {
       const ofOwner = owner === undefined ? {} : { owner }
       const webhooks = await withAdmin(io, options, (admin) => {
         if (service !== undefined) return toList(webhooksOf(admin, service).list())
-        return toList(allServers ? admin.listServices(ofOwner) : admin.list(ofOwner))
+        return toList(allServers ? admin.listServiceWebhooks(ofOwner) : admin.list(ofOwner))
       })
       const shown = await toShown(io, webhooks, options)
       io.printResult({ webhooks: shown }, () => {
@@ -140,9 +140,9 @@ function createManyCommand(io: Io, name: 'delete' | 'activate' | 'deactivate'): 
       }
 
       function changeOne(webhooks: Webhooks, webhook: Webhook): Promise<unknown> {
-        if (name === 'delete') return webhooks.delete(webhook.id)
+        if (name === 'delete') return webhooks.delete(webhook)
         // A service that shows the key gets it back. An option must not replace it.
-        return webhooks[name](webhook.id, webhook.key === undefined && key !== undefined ? { key } : {})
+        return webhooks[name](webhook, webhook.key === undefined && key !== undefined ? { key } : {})
       }
 
       function print(): void {
@@ -213,16 +213,13 @@ export function createFailuresCommand(io: Io): Command {
     .with(addAdminOptions)
     .examples("geohook failures Parcels.FeatureServer 'parcel edits'")
     .action(async (service: string, idOrName: string, options: AdminCliOptions) => {
-      const notifications = await withAdmin(io, options, (admin) =>
+      const deliveries = await withAdmin(io, options, (admin) =>
         webhooksOf(admin, service).failures(idOrName),
       )
-      io.printResult({ notifications }, () => {
-        if (notifications.length === 0) return io.print('no deliveries are recorded')
-        const rows = notifications.map(({ at, isDelivered }) => [
-          at.toISOString(),
-          isDelivered ? 'yes' : 'no',
-        ])
-        const cells = notifications.map(({ response = 'not shown' }) => response)
+      io.printResult({ deliveries }, () => {
+        if (deliveries.length === 0) return io.print('no deliveries are recorded')
+        const rows = deliveries.map(({ at, isDelivered }) => [at.toISOString(), isDelivered ? 'yes' : 'no'])
+        const cells = deliveries.map(({ response = 'not shown' }) => response)
         io.printTable(['time', 'delivered'], rows, { head: 'response', cells })
       })
     })

@@ -188,8 +188,8 @@ it('geohook failures prints the recorded deliveries', async () => {
   expect((await run(['failures', 'portal', 'id-a'])).stdout).toMatch(
     new RegExp(`^time +delivered +response\n${at} +no +no room\n$`),
   )
-  const { notifications } = parseStdout(await run(['failures', 'portal', 'a', '--json']))
-  expect(notifications).toEqual([{ at, isDelivered: false, response: 'no room' }])
+  const { deliveries } = parseStdout(await run(['failures', 'portal', 'a', '--json']))
+  expect(deliveries).toEqual([{ at, isDelivered: false, response: 'no room' }])
 })
 
 it('geohook settings prints and changes how the service delivers', async () => {

@@ -156,13 +156,13 @@ describe.concurrent('geohook edit', () => {
     ['sends nothing', 2, /^error: the response does not come from .*: the webhook w0 is missing/, 0],
     [
       'does not report an edit',
-      3,
+      4,
       /^error: the service accepted the change, but did not show the result /,
       1,
     ],
-  ])('%s if the service shows another webhook', (_, reads, message, count) => {
+  ])('%s if the service shows another webhook', (_, answers, message, count) => {
     let shown = 0
-    const show = (webhook: Webhook) => (shown++ === 2 * reads - 1 ? { ...webhook, id: 'w1' } : webhook)
+    const show = (webhook: Webhook) => (shown++ === answers ? { ...webhook, id: 'w1' } : webhook)
     return withService({ show }, async (run, forms) => {
       const { code, stderr, stdout } = await run('--hook-url', URL_2)
       expect({ code, stderr, stdout }).toEqual({
@@ -196,10 +196,10 @@ describe.concurrent('geohook edit', () => {
 
   it.each([
     ['the service does not let it read the webhook', 1, /"admin_forbidden".*error 403/, 0],
-    ['the service refuses the edit with 200', 4, /"admin_refused"/, 1],
-    ['the edited webhook cannot be read', 5, /"admin_unknown".*error 403/, 1],
+    ['the service refuses the edit with 200', 3, /"admin_refused"/, 1],
+    ['the edited webhook cannot be read', 4, /"admin_unknown".*error 403/, 1],
   ])('exits with 1 if %s', (_, failing, message, count) => {
-    const refusal = failing === 4 ? { success: false } : { status: 'error', code: 403, messages: [] }
+    const refusal = failing === 3 ? { success: false } : { status: 'error', code: 403, messages: [] }
     let requests = 0
     const answer = () => (requests++ === failing ? refusal : undefined)
     return withService({ answer }, async (run, forms) => {
