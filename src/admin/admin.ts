@@ -111,7 +111,7 @@ async function* listSite(requester: Requester): AsyncGenerator<Webhook> {
   yield* toWebhooks(requester, await requester.read('/services/webhooks'), '')
 }
 
-/** If there are more webhooks, the answer is an array of one object with the list, otherwise the list. */
+/** If there are more webhooks, the response is an array of one object with the list, otherwise the list. */
 async function* listOrganization(requester: Requester, owner?: string): AsyncGenerator<Webhook> {
   for (let offset = 0, pages = 0; ; pages++) {
     if (pages === MAX_PAGES) throw malformed(requester, 'the end of the list')

@@ -7,6 +7,8 @@ import {
   isText,
   must,
   type OptionNames,
+  oneOf,
+  wholeNumber,
 } from '../options.ts'
 import { isObject } from '../shared/json.ts'
 import { HIDDEN } from '../shared/redact.ts'
@@ -33,7 +35,7 @@ const RULES: OptionNames<WebhookChanges> = {
   active: isBoolean,
   contentType: isFilledText,
   payloadFormat: isFilledText,
-  schedule: must('be an object like {"recurrenceInfo":{"interval":30,"frequency":"second"}}', isSchedule),
+  schedule: must('be an object like {"recurrenceInfo":{"interval":30,"frequency":"second"}}', isObject),
   deactivation: must(
     'be an object with the numbers numberOfFailures and daysInPast',
     (value) => isObject(value) && [value.numberOfFailures, value.daysInPast].every(Number.isInteger),
@@ -41,24 +43,18 @@ const RULES: OptionNames<WebhookChanges> = {
   properties: must('be an object of JSON', (value) => isObject(value) && isJson(value)),
 }
 
-const isChangeType = (name: unknown): boolean => typeof name === 'string' && /^[^\s,[\]]+$/.test(name)
-
-const FREQUENCIES = ['second', 'minute', 'hour', 'day', 'week', 'month', 'year']
-
-function isSchedule(value: unknown): boolean {
-  if (!isObject(value)) return false
-  const { state, startAt, recurrenceInfo, name, ...others } = value as Schedule
-  const { interval, frequency, ...more } = recurrenceInfo ?? {}
-  return (
-    Object.keys({ ...others, ...more }).length === 0 &&
-    ['undefined', 'string'].includes(typeof name) &&
-    [undefined, 'enabled', 'disabled'].includes(state) &&
-    (startAt === undefined || Number.isInteger(startAt)) &&
-    (recurrenceInfo === undefined || isObject(recurrenceInfo)) &&
-    (interval === undefined || (Number.isInteger(interval) && interval > 0)) &&
-    (frequency === undefined || FREQUENCIES.includes(frequency))
-  )
+const SCHEDULE_RULES: OptionNames<Schedule> = {
+  name: isText,
+  state: oneOf('enabled', 'disabled'),
+  startAt: wholeNumber(0),
+  recurrenceInfo: true,
 }
+const RECURRENCE_RULES: OptionNames<NonNullable<Schedule['recurrenceInfo']>> = {
+  interval: wholeNumber(1),
+  frequency: oneOf('second', 'minute', 'hour', 'day', 'week', 'month', 'year'),
+}
+
+const isChangeType = (name: unknown): boolean => typeof name === 'string' && /^[^\s,[\]]+$/.test(name)
 
 function isJson(value: unknown): boolean {
   try {
@@ -81,7 +77,9 @@ export function readChanges<Changes extends WebhookChanges>(
 ): Changes {
   if (!isObject(changes)) throw configInvalid('the members of the webhook must be an object')
   checkOptions<WebhookChanges>(changes, RULES, 'member')
-  const { key, hookUrl, changeTypes } = changes
+  const { key, hookUrl, changeTypes, schedule } = changes
+  checkOptions(schedule, SCHEDULE_RULES, 'schedule member')
+  checkOptions(schedule?.recurrenceInfo, RECURRENCE_RULES, 'recurrenceInfo member')
   // An unset environment variable must not mean "without a key".
   if (key === undefined && Object.hasOwn(changes, 'key')) throw configInvalid(describeMissing('key', key))
   if (key === HIDDEN || hookUrl?.includes(HIDDEN))

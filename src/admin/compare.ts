@@ -55,7 +55,7 @@ export function isSame(seen: Webhook, now: Webhook): boolean {
   return different.length + adjusted.length === 0 && before?.getTime() === after?.getTime()
 }
 
-/** True if an edit whose answer was lost was made: the service shows each of the changed members, as they were wanted. */
+/** True if an edit whose response was lost was made: the service shows each of the changed members, as they were wanted. */
 export function isEdited(names: readonly Member[], wanted: Values, after: Webhook): boolean {
   const stored = valuesOf(after)
   return compare(wanted, after).different.length === 0 && names.every((name) => stored[name] !== undefined)

@@ -22,7 +22,7 @@ const SHARED: Spellings = {
   schedule: 'scheduleInfo',
 }
 
-/** The members of each product that can be set, as its answers spell them. */
+/** The members of each product that can be set, as its responses spell them. */
 const SPELLINGS: Readonly<Record<Product, Spellings>> = {
   service: SHARED,
   enterprise: SHARED,
@@ -44,7 +44,7 @@ export function membersOf(product: Product, service: string): Member[] {
   return service.endsWith('.GPServer') ? names.filter((name) => name !== 'schedule') : names
 }
 
-/** Reads the value of each member from an answer; `undefined` for members that it does not show. */
+/** Reads the value of each member from a response; `undefined` for members that it does not show. */
 const READERS: Readonly<Record<Member, (value: unknown, product: Product) => unknown>> = {
   name: toText,
   hookUrl: toText,
@@ -59,7 +59,7 @@ const READERS: Readonly<Record<Member, (value: unknown, product: Product) => unk
   properties: readProperties,
 }
 
-/** Reads an answer. @param service to which the webhook belongs, if the answer does not say it */
+/** Reads a response. @param service to which the webhook belongs, if the response does not say it */
 export function readWebhook(raw: Json, product: Product, service: string): Webhook {
   const place = product === 'portal' ? '' : (serviceOf(raw) ?? service)
   const spellings = SPELLINGS[product]
@@ -124,7 +124,7 @@ function hideMembers(value: unknown): unknown {
   )
 }
 
-/** Service answers name the service in three members, those of ArcGIS Online by its address. */
+/** Service responses name the service in three members, those of ArcGIS Online by its address. */
 function serviceOf({ folderName, serviceName, serviceType, serviceUrl }: Json): string | undefined {
   if (typeof serviceName === 'string' && typeof serviceType === 'string')
     return `${folderName && folderName !== '/' ? `${folderName}/` : ''}${serviceName}.${serviceType}`

@@ -29,7 +29,7 @@ const MAX_SECRETS = 2_000
 type Fields = Readonly<Record<string, string>>
 type Paths = string | readonly string[]
 
-/** Milliseconds between two reads after a change whose answer was lost. */
+/** Milliseconds between two reads after a change whose response was lost. */
 const READ_AGAIN = { min: 250, max: 5_000 }
 
 /** Sends the requests of an administration. Every error is an {@link AdminError} without secrets. */
@@ -77,12 +77,12 @@ export class Requester {
   }
 
   /**
-   * Changes something. If the answer is lost, reads until it is certain that the change was made.
+   * Changes something. If the response is lost, reads until it is certain that the change was made.
    *
    * @param paths as in {@link read}
    * @param isMade reads whether the change was made
-   * @param isVerified whether to read it too if the answer does not say that it was made
-   * @returns the answer, unless it was lost
+   * @param isVerified whether to read it too if the response does not say that it was made
+   * @returns the response, unless it was lost
    * @throws {WebhookError} also `admin_unknown`, and `admin_not_applied` for a change that is verified
    */
   async change(
@@ -96,12 +96,12 @@ export class Requester {
       answer = await atFirst(paths, (path) => this.#send(path, fields, true, true))
     } catch (error) {
       if (!(error instanceof AdminError && this.#lost.has(error))) throw error
-      // Waiting does not turn a login page into the answer of a service.
+      // Waiting does not turn a login page into the response of a service.
       if (await this.#becomes(isMade, error.code === 'admin_unavailable' ? this.timeout : 0)) return undefined
       if (error.code !== 'admin_unavailable') throw error
       throw this.error(
         'admin_unknown',
-        'the answer to the change was lost, and the service does not show the change',
+        'the response to the change was lost, and the service does not show the change',
         'Read the webhook before you try again: the service may still make the change.',
         { cause: error },
       )
@@ -231,11 +231,11 @@ export class Requester {
 
   #toMalformed(url: URL, what: string): AdminError {
     const hint =
-      'Check that it is the address of the administration, and that no login page or proxy answers in its place.'
+      'Check that it is the address of the administration, and that no login page or proxy responds in its place.'
     return this.error('admin_malformed', `${showUrl(url)} ${what}`, hint)
   }
 
-  /** Reads an answer, or the error in it. Most errors have the HTTP status 200; some are HTML pages. */
+  /** Reads a response, or the error in it. Most errors have the HTTP status 200; some are HTML pages. */
   #read({ ok, status }: Response, text: string, url: URL): unknown {
     const answer = tryJson(text)
     const only = onlyObject(answer)
@@ -289,7 +289,7 @@ function isSuccess(answer: unknown): boolean {
   return String(success) === 'true' || status === 'success'
 }
 
-/** True if a change may have been made: the answer is not that of a service, or the service failed during the change. */
+/** True if a change may have been made: the response is not that of a service, or the service failed during the change. */
 const isUncertain = ({ code, serviceCode = 0 }: AdminError): boolean =>
   code === 'admin_malformed' || (serviceCode >= 500 && serviceCode < 600 && serviceCode !== 503)
 

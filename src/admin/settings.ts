@@ -25,14 +25,9 @@ function namesOf(product: Product): Names {
   return { attempts: SERVER.attempts, pauseInSeconds: SERVER.timeoutInSeconds, numberOfFailures }
 }
 
-const whole = wholeNumber(0, 100_000)
-const RULES: OptionNames<DeliverySettings> = {
-  attempts: whole,
-  timeoutInSeconds: whole,
-  pauseInSeconds: whole,
-  numberOfFailures: whole,
-  daysInPast: whole,
-}
+const RULES = Object.fromEntries(
+  Object.keys(SERVER).map((name) => [name, wholeNumber(0, 100_000)]),
+) as OptionNames<DeliverySettings>
 
 export async function readSettings(requester: Requester): Promise<DeliverySettings> {
   const answer = await requester.read(await pathOf(requester))

@@ -28,7 +28,7 @@ export interface AdminOptions {
   /** The referer to which the token is bound. Default: that of {@link signIn}; none for other tokens. */
   referer?: string | undefined
   /**
-   * Maximum duration of one request in milliseconds, and of the reading back after a change whose answer was lost: 1,000 to
+   * Maximum duration of one request in milliseconds, and of the reading back after a change whose response was lost: 1,000 to
    * 2^31 - 1. Default 60,000.
    */
   timeout?: number | undefined
@@ -73,7 +73,7 @@ interface CommonWebhook {
   created: Date | undefined
   modified: Date | undefined
   owner: string | undefined
-  /** The answer of the service, with the key as the service shows it. */
+  /** The response of the service, with the key as the service shows it. */
   raw: Json
 }
 
@@ -172,9 +172,9 @@ export interface DeliverySettings {
  * If another client has changed a webhook since you read it, they throw `admin_conflict`, and change nothing.
  *
  * Every method throws a `WebhookError`: `admin_unauthorized`, `admin_forbidden`, `admin_not_found`, `admin_refused` (by
- * the service), `admin_unsupported` (by the product), `admin_malformed` (not an answer of such a service) or
+ * the service), `admin_unsupported` (by the product), `admin_malformed` (not a response of such a service) or
  * `admin_unavailable`. Those that name a webhook also throw `admin_ambiguous` (several have the name). Those that change
- * something also throw `admin_unknown` (the answer was lost, and it could not be found out whether the change was made;
+ * something also throw `admin_unknown` (the response was lost, and it could not be found out whether the change was made;
  * or the change was accepted, but the webhook could not be read again).
  */
 export interface Webhooks {

@@ -212,6 +212,13 @@ describe.each(PRODUCTS)('requests that %s cannot fulfil', (product) => {
     [{ name: '' }, /name/],
     [{ active: 'true' as unknown as boolean }, /active/],
     [{ activ: true } as WebhookChanges, /activ/],
+    [{ schedule: { interval: 5 } as object }, /unknown schedule member interval/],
+    [{ schedule: { state: 'on' as 'enabled' } }, /state must be one of/],
+    [
+      { schedule: { recurrenceInfo: { interval: 0.5, frequency: 'day' } } },
+      /interval must be a whole number/,
+    ],
+    [{ schedule: { recurrenceInfo: 'daily' as never } }, /recurrenceInfo members must be an object/],
   ])('the changes %j', async (changes, message) => {
     const { webhooks, sent } = await start(product)
     await expect(webhooks.edit('edits', changes)).rejects.toMatchObject({
