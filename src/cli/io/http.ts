@@ -39,12 +39,10 @@ const TIMEOUT = 2 ** 31 - 1
  * failures as they do. It never follows redirects. `failure` returns why the last request got no response.
  *
  * @param limit maximum size of a response in bytes. Of a larger one, it returns one byte more
- * @param stop ends all requests
  */
 export function createFetch(
   trust: Trust,
   limit: number,
-  stop?: AbortSignal,
 ): { fetch(url: URL, init: RequestInit): Promise<Response>; failure(): CliError | undefined } {
   let failure: CliError | undefined
   return {
@@ -52,14 +50,7 @@ export function createFetch(
       const request = new Request(url, { method, headers: given, body: content } as RequestInit)
       const headers: [string, string][] = [...request.headers, ['accept-encoding', 'identity']]
       const body = new Uint8Array(await request.arrayBuffer())
-      const signals = [signal, stop].filter((given) => given instanceof AbortSignal)
-      const limits = {
-        trust,
-        limit: limit + 1,
-        isCut: true,
-        timeout: TIMEOUT,
-        signal: AbortSignal.any(signals),
-      }
+      const limits = { trust, limit: limit + 1, isCut: true, timeout: TIMEOUT, signal: signal ?? undefined }
       try {
         const response = await sendRequest(url, { method: request.method, headers, body }, limits)
         failure = undefined

@@ -2,7 +2,7 @@ import type { Admin, AdminError, SignIn, SignInOptions } from '../../admin/index
 import type { Trust } from '../../shared/tls-trust.node.ts'
 import { CliError, toCliError, usageError } from '../errors.ts'
 import { createFetch } from '../io/http.ts'
-import { type CliCommand, readTrust, requireOthers } from '../options/command.ts'
+import { type CliCommand, readTrust, toFlag } from '../options/command.ts'
 import {
   addSecretOptions,
   readSecret,
@@ -73,56 +73,72 @@ export async function withAdmin<Result>(
   if (showUrls && io.host.stdout.isTTY !== true)
     throw usageError('--show-urls works only on a terminal', 'Payload URLs can contain secrets.')
   const url = readUrl(io, options)
-  const given = await readServiceToken(io, options)
+  const token = await readServiceToken(io, options)
+  const credentials = await readCredentials(io, options)
   const trust = await readTrust(io, options)
-  const { fetch, failure } = createFetch(trust, LIMIT, stop)
+  const client = createFetch(trust, LIMIT)
   const { createAdmin, signIn } = await import('../../admin/index.ts')
-  try {
-    const credentials = await readCredentials(io, options, url)
-    return await io.withProgress(`asking ${url.origin}`, async (progress) => {
-      const token = credentials ? await signIn({ ...credentials, fetch }) : given
+  return io.withProgress(`asking ${url.origin}`, async (progress) => {
+    const fetch: Connection['fetch'] = (target, init) => {
+      progress.update(`asking ${target.origin}`)
+      const signals = [init.signal, stop].filter((signal) => signal instanceof AbortSignal)
+      return client.fetch(target, { ...init, signal: AbortSignal.any(signals) })
+    }
+    try {
+      const source = credentials ? await signIn({ ...credentials, fetch }) : token
       const places = { url: url.href, portal: portal?.href }
-      return call(
-        createAdmin({ ...places, product, referer, fetch, ...(token === undefined ? {} : { token }) }),
-        { fetch, token, referer: typeof token === 'object' ? token.referer : referer, trust, progress },
+      return await call(
+        createAdmin({
+          ...places,
+          product,
+          referer,
+          fetch,
+          ...(source === undefined ? {} : { token: source }),
+        }),
+        {
+          fetch,
+          token: source,
+          referer: typeof source === 'object' ? source.referer : referer,
+          trust,
+          progress,
+        },
       )
-    })
-  } catch (error) {
-    throw toAdminError(error, failure())
-  }
+    } catch (error) {
+      throw toAdminError(error, client.failure())
+    }
+  })
 }
 
 /** Reads the credentials to sign in with; undefined without any. @throws {CliError} exit code 2 */
-async function readCredentials(
-  io: Io,
-  options: AdminCliOptions,
-  url: URL,
-): Promise<SignInOptions | undefined> {
+async function readCredentials(io: Io, options: AdminCliOptions): Promise<SignInOptions | undefined> {
   const { username, clientId, referer, portal } = options
-  if (username !== undefined && clientId !== undefined)
-    throw usageError('--username and --client-id cannot be mixed', 'Sign in as a user or as an application.')
-  const [name, kind] =
-    username === undefined ? (['clientId', CLIENT_SECRET] as const) : (['username', PASSWORD] as const)
-  const secret = await readSecret(io, kind, options)
-  if (secret === undefined && options[name] === undefined) return undefined
-  requireOthers(options, [[name, 'portal']])
-  if (secret === undefined) throw usageError(`--${kind.option}-file or --${kind.option}-env is missing`)
-  if (options[name] === undefined)
-    throw usageError(`--${name === 'clientId' ? 'client-id' : name} is missing`)
-  const text = toText(secret, kind.option)
-  const user = username === undefined ? { clientId, clientSecret: text } : { username, password: text }
-  return { ...user, referer, portal: (portal ?? url).href }
+  const password = await readSecret(io, PASSWORD, options)
+  const clientSecret = await readSecret(io, CLIENT_SECRET, options)
+  const isUser = username !== undefined || password !== undefined
+  const isApp = clientId !== undefined || clientSecret !== undefined
+  const common = { portal: String(portal), referer }
+  if (!isUser && !isApp) return undefined
+  if (portal && username !== undefined && password && !isApp)
+    return { ...common, username, password: toText(password, 'password') }
+  if (portal && clientId !== undefined && clientSecret && !isUser)
+    return { ...common, clientId, clientSecret: toText(clientSecret, 'client-secret') }
+  throw usageError(
+    'signing in requires --portal, and either --username and a password or --client-id and a secret',
+    'Give the secret with --password-file, --password-env, --client-secret-file or --client-secret-env.',
+  )
 }
 
 /** @param failure why the last request got no response */
 function toAdminError(error: unknown, failure: CliError | undefined): CliError {
-  const { code = '', message = '', serviceCode, different = [] } = error as Partial<AdminError>
+  const { exitCode, code, message, hint } = toCliError(error)
+  const { serviceCode, different = [] } = error as Partial<AdminError>
   if (code === 'admin_unavailable' && serviceCode === undefined && failure) return failure
-  const converted = toCliError(error)
   const values = different.map((one) => `${one.member}: requested ${one.requested}, stored ${one.stored}. `)
   const [, missing = code] = /^edit: (key|active) is missing/.exec(message) ?? []
-  const hint = HINTS.get(missing) ?? converted.hint
-  return new CliError(converted.exitCode, converted.code, converted.message, values.join('') + hint)
+  // The library names its own options.
+  const given = code === 'config_invalid' ? message.replace(/^\w+(?= must )/, toFlag) : message
+  const advice = hint.replace('the option portal', '--portal').replace('as url', 'as --url')
+  return new CliError(exitCode, code, given, values.join('') + (HINTS.get(missing) ?? advice))
 }
 
 /** By code, or by the member that the service does not show. */
@@ -134,6 +150,7 @@ const HINTS: ReadonlyMap<string, string> = new Map([
     'Give a valid token with --token-file or --token-env, or sign in with --portal, --username and --password-file.',
   ],
   ['admin_not_found', 'Check the address and the names: "geohook list" shows the webhooks.'],
+  ['admin_unavailable', 'Check the address, or try again later.'],
   [
     'admin_malformed',
     'Check that this is the address of the service, and that no login page responds in its place.',

@@ -1,11 +1,20 @@
 import type { IncomingMessage } from 'node:http'
 import type { MockServiceOptions, Webhook } from 'geohook/mock'
-import { createManualClock } from 'geohook/mock'
+import { createManualClock, createTokens } from 'geohook/mock'
 import { describe, expect, it } from 'vitest'
-import { geohook, parseStdout, type RunOptions, type RunResult } from '../../helpers/cli.ts'
+import {
+  createFolder,
+  geohook,
+  parseStdout,
+  type RunOptions,
+  type RunResult,
+  startGeohook,
+} from '../../helpers/cli.ts'
+import { startHeldTarget } from '../../helpers/cli-servers.ts'
 import { serve } from '../../helpers/served.ts'
 import { create, FEATURE, seed, toProduct } from '../../mock/support.ts'
 
+const folder = createFolder()
 const PARCELS = 'Parcels.FeatureServer'
 const NOW = 1_800_000_000_000
 const TERMINAL = { columns: 160 }
@@ -137,18 +146,67 @@ describe('geohook list', () => {
     expect((await hidden.run(['list'])).stdout).toMatch(/ a .* not shown +http/)
   })
 
-  it('lists the webhooks of an owner, and those of all servers of a portal', async () => {
-    const webhooks = ['kim', 'lee'].map((ownerId) => named(`of-${ownerId}`, { ownerId }))
-    const namesIn = (result: RunResult) => parseStdout(result).webhooks.map(({ name }: Webhook) => name)
-    const online = await start(webhooks, { like: 'online' })
-    expect(namesIn(await online.run(['list', '--owner', 'kim', '--json']))).toEqual(['of-kim'])
-    const portal = await start(webhooks, { like: 'portal' })
-    const all = ['list', '--all-servers', '--json']
-    expect(namesIn(await portal.run(all))).toEqual(['of-kim', 'of-lee'])
-    expect(namesIn(await portal.run([...all, '--owner', 'lee']))).toEqual(['of-lee'])
-    const server = await start([])
-    const { code, stderr } = await server.run(['list', '--owner', 'kim'])
-    expect([code, stderr]).toEqual([1, expect.stringContaining('cannot list only the webhooks of one owner')])
+  it('lists the webhooks of all servers of a portal, and says which portal it asks', async () => {
+    const { url } = await start([named('a'), named('b')], { like: 'portal' })
+    const { stdout } = await geohook(['list', '--all-servers', '--json', '--portal', url])
+    expect(JSON.parse(stdout).webhooks.map(({ name }: Webhook) => name)).toEqual(['a', 'b'])
+    const held = await startHeldTarget('{}')
+    const list = startGeohook(['list', '--all-servers', '--portal', held.url], { pace: 0.01 })
+    await held.arrived(1)
+    await list.printed(/\(\d+ s\)\n/)
+    held.release()
+    expect(await list.exited).toBe(1)
+    await held.close()
+    expect(list.stderr).toMatch(new RegExp(`^asking ${held.url} \\(`))
+  })
+})
+
+describe('the commands name their own options', () => {
+  it.each([
+    [
+      '--portal, if the webhooks of a portal are missing it',
+      ['list', '--all-servers'],
+      1,
+      /\n.*in --portal\.\n$/,
+    ],
+    ['--url', ['list', PARCELS, '--product', 'portal'], 1, /\n.*as --url\.\n$/],
+    ['--referer', ['list', '--referer', 'a b'], 2, /^error: --referer must be /],
+    ['--change-types', ['edit', PARCELS, 'a', '--change-types', ','], 2, /^error: --change-types must be /],
+  ])('%s', async (_, args, code, message) => {
+    const { url } = await start([named('a')])
+    expect(await geohook([...args, '--url', url])).toMatchObject({
+      code,
+      stderr: expect.stringMatching(message),
+    })
+  })
+})
+
+describe('signing in', () => {
+  it('as a user, with a password from a file', async () => {
+    const users = [
+      { username: 'kim', password: 'wonderland', privileges: ['features', 'geoprocessing'] as const },
+    ]
+    const { url } = await start([named('a')], { auth: createTokens({ users }) })
+    const password = folder.file('password.txt', 'wonderland\n')
+    const args = ['list', '--url', url, '--portal', url, '--username', 'kim', '--password-file']
+    const listed = await geohook([...args, password])
+    expect(listed).toMatchObject({ stderr: '', code: 0, stdout: expect.stringContaining('id-a') })
+    const wrong = await geohook([...args, folder.file('wrong.txt', 'nonsense')])
+    expect(wrong).toMatchObject({ code: 1, stdout: '' })
+    expect(wrong.stderr).not.toContain('nonsense')
+  })
+
+  it.each([
+    ['a password', ['--username', 'kim', '--portal', 'http://127.0.0.1:9/portal']],
+    ['a portal', ['--username', 'kim', '--password-env', 'PATH']],
+    ['a user name', ['--password-env', 'PATH', '--portal', 'http://127.0.0.1:9/portal']],
+    [
+      'one kind of name',
+      ['--username', 'kim', '--client-id', 'app', '--portal', 'http://127.0.0.1:9/portal'],
+    ],
+  ])('requires %s', async (_, args) => {
+    const refused = { code: 2, stderr: expect.stringContaining('signing in requires --portal, and either') }
+    expect(await geohook(['list', ...args])).toMatchObject(refused)
   })
 })
 
