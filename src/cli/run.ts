@@ -13,7 +13,7 @@ import { createReplayCommand, createSendCommand } from './send/send.ts'
 import { createDoctorCommand } from './service/doctor.ts'
 import { createCreateCommand, createEditCommand } from './service/edit.ts'
 import { createEditFeaturesCommand } from './service/edit-features.ts'
-import { createSettingsCommand, createTakeOverCommand } from './service/settings.ts'
+import { createSettingsCommand } from './service/settings.ts'
 import { createAdvanceCommand, createTriggerCommand } from './service/trigger.ts'
 import {
   createActivateCommand,
@@ -93,7 +93,6 @@ export function createProgram(io: Io): Command {
     createDeactivateCommand(io),
     createFailuresCommand(io),
     createSettingsCommand(io),
-    createTakeOverCommand(io),
     createDoctorCommand(io),
     createTriggerCommand(io),
     createAdvanceCommand(io),

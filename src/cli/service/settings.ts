@@ -2,7 +2,7 @@ import type { Command } from 'commander'
 import type { DeliverySettings } from '../../admin/index.ts'
 import { CliCommand } from '../options/command.ts'
 import { wholeNumber } from '../options/values.ts'
-import { type Io, toPrintable } from '../terminal/io.ts'
+import type { Io } from '../terminal/io.ts'
 import { type AdminCliOptions, addAdminOptions, withAdmin } from './connect.ts'
 
 /** Each setting, with its option and what it is. */
@@ -40,21 +40,5 @@ export function createSettingsCommand(io: Io): Command {
           if (settings[name] !== undefined)
             io.print(`${option.padEnd(8)}  ${settings[name]}  ${io.colours.dim(description)}`)
       })
-    })
-}
-
-export function createTakeOverCommand(io: Io): Command {
-  return new CliCommand('take-over')
-    .summary('become the owner of the webhooks of another user')
-    .description('Makes you the owner of all webhooks of another user. Only ArcGIS Online can do this.')
-    .requiredOption('--from <user>', 'user name of the current owner')
-    .with(addAdminOptions)
-    .examples(
-      'geohook take-over --from kim --url https://services1.arcgis.com/abc/arcgis/rest/admin --token-file token.txt',
-    )
-    .action(async (options: AdminCliOptions & { from: string }) => {
-      const { from } = options
-      await withAdmin(io, options, (admin) => admin.takeOver({ from }))
-      io.printResult({ from }, `you are the owner of the webhooks of ${toPrintable(from)}`)
     })
 }

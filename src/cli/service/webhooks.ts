@@ -52,7 +52,6 @@ function toRow({ service, id, name, changeTypes, active, key, hookUrl }: Json): 
 
 interface ListOptions extends AdminCliOptions {
   allServers?: true
-  owner?: string
 }
 
 export function createListCommand(io: Io): Command {
@@ -67,17 +66,14 @@ export function createListCommand(io: Io): Command {
       '--all-servers',
       'list the webhooks of the services of all servers that belong to the portal (from version 11.3)',
     )
-    .option('--owner <user>', 'with --all-servers, or for ArcGIS Online: list only the webhooks of this user')
     .with(addAdminOptions)
     .examples('geohook list', 'geohook list Parcels.FeatureServer --json')
     .action(async (service: string | undefined, options: ListOptions) => {
-      const { allServers, owner } = options
-      if (service !== undefined && (allServers || owner !== undefined))
-        throw usageError('--all-servers and --owner cannot be used with a service')
-      const ofOwner = owner === undefined ? {} : { owner }
+      const { allServers } = options
+      if (service !== undefined && allServers) throw usageError('--all-servers cannot be used with a service')
       const webhooks = await withAdmin(io, options, (admin) => {
         if (service !== undefined) return toList(webhooksOf(admin, service).list())
-        return toList(allServers ? admin.listServiceWebhooks(ofOwner) : admin.list(ofOwner))
+        return toList(allServers ? admin.listServiceWebhooks() : admin.list())
       })
       const shown = await toShown(io, webhooks, options)
       io.printResult({ webhooks: shown }, () => {

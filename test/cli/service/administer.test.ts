@@ -266,13 +266,3 @@ it('geohook settings prints and changes how the service delivers', async () => {
     /^attempts +4 .*\ntimeout +10 .*\npause +7 .*\nfailures +5 .*\ndays +5 /,
   )
 })
-
-it('geohook take-over changes the owner of webhooks', async () => {
-  const { run, stored } = await start([named('a', { ownerId: 'kim' })], { like: 'online' })
-  expect(await run(['take-over', '--from', 'kim'])).toEqual({
-    code: 0,
-    stdout: 'you are the owner of the webhooks of kim\n',
-    stderr: '',
-  })
-  expect(stored()).toMatchObject([{ ownerId: 'admin' }])
-})

@@ -176,7 +176,7 @@ describe.concurrent('wrong usage of the service commands exits with 2', () => {
     ],
     ['activate with one key for two', ['activate', PARCELS, 'x', 'y', '--key', 'k'], /a key belongs to one/],
     ['delete --all without a terminal', ['delete', PARCELS, '--all'], /every .*\nConfirm it with --yes/],
-    ['an owner and a service', ['list', PARCELS, '--owner', 'kim'], /cannot be used with a service/],
+    ['all servers and a service', ['list', PARCELS, '--all-servers'], /cannot be used with a service/],
     [
       'delete with names and --all',
       ['delete', PARCELS, 'x', '--all'],
