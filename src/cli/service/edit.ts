@@ -1,12 +1,5 @@
 import { type Command, InvalidArgumentError } from 'commander'
-import type {
-  ChangeResult,
-  Deactivation,
-  Member,
-  NewWebhook,
-  Webhook,
-  WebhookChanges,
-} from '../../admin/index.ts'
+import type { ChangeResult, Deactivation, NewWebhook, Webhook, WebhookChanges } from '../../admin/index.ts'
 import { type Json, tryJson } from '../../shared/json.ts'
 import { usageError } from '../errors.ts'
 import { toRecord } from '../io/files.ts'
@@ -143,18 +136,8 @@ export function createEditCommand(io: Io): Command {
     })
 }
 
-const MEMBERS: readonly Member[] = [
-  'name',
-  'hookUrl',
-  'changeTypes',
-  'active',
-  'contentType',
-  'payloadFormat',
-  'schedule',
-  'deactivation',
-  'properties',
-  'key',
-]
+/** Members that no option sets. */
+const OTHERS = ['product', 'id', 'service', 'created', 'modified', 'owner']
 
 /** @param before the webhook before an edit */
 async function printChange(
@@ -167,14 +150,13 @@ async function printChange(
   const [after = {}, old] = await toShown(io, before ? [webhook, before] : [webhook], options)
   io.printResult({ webhook: after, ...result }, () => {
     io.print(`${io.colours.green(verb)} ${toPrintable(webhook.name)} (${toPrintable(webhook.id)})`)
-    for (const member of MEMBERS.filter((name) => name in after)) {
+    for (const member of Object.keys(after).filter((name) => !OTHERS.includes(name))) {
       const value = after[member] === undefined ? 'not shown by the service' : toText(after[member])
       const adjusted = result.adjusted.find((difference) => difference.member === member)
-      const notes = [
-        ...(old && result.changed.includes(member) ? [`was ${toText(old[member])}`] : []),
-        ...(adjusted ? [`requested ${toPrintable(adjusted.requested)}`] : []),
-      ]
-      io.print(`  ${member.padEnd(13)} ${value}${notes.length > 0 ? ` (${notes.join('; ')})` : ''}`)
+      const lines = [value]
+      if (old && result.changed.some((name) => name === member)) lines.push(`was ${toText(old[member])}`)
+      if (adjusted) lines.push(`requested ${toPrintable(adjusted.requested)}`)
+      io.print(`  ${member.padEnd(13)} ${lines.join(`\n${' '.repeat(16)}`)}`)
     }
   })
 }

@@ -140,7 +140,7 @@ describe('geohook list', () => {
     expect(shown.stdout).toMatch(/ b .* none +http/)
     const edit = ['edit', PARCELS, 'a', '--hook-url', 'https://flows.example/run?code=Zm9v', '--show-urls']
     expect((await run(edit, TERMINAL)).stdout).toContain(
-      `https://flows.example/run?code=Zm9v (was ${hookUrl})`,
+      `https://flows.example/run?code=Zm9v\n                was ${hookUrl}\n`,
     )
     const hidden = await start([named('a')], { like: { keys: 'hidden' } })
     expect((await hidden.run(['list'])).stdout).toMatch(/ a .* not shown +http/)
@@ -216,7 +216,7 @@ it('the commands administer the webhooks of a portal, which takes the place of a
   const policy = ['--deactivation', '2/9', '--properties', '{"notebook":"n1"}', '--no-key']
   const edited = await run(['edit', 'portal', 'a', ...policy, '--change-types', '/users'])
   expect(edited).toMatchObject({ code: 0, stderr: '' })
-  expect(edited.stdout).toContain('  deactivation  {"numberOfFailures":2,"daysInPast":9} (was ')
+  expect(edited.stdout).toMatch(/ {2}deactivation {2}\{"numberOfFailures":2,"daysInPast":9\}\n {16}was /)
   expect(stored()).toMatchObject([
     {
       changeTypes: ['/users'],

@@ -14,7 +14,7 @@ describe.concurrent('geohook create', () => {
       const created = await geohook(...args)
       expect(created).toMatchObject({ code: 0, stderr: '' })
       expect(created.stdout).toMatch(
-        /^created edits \([\w-]+\)\n {2}name .*\n {2}hookUrl {7}http.*\n {2}changeTypes {3}FeaturesCreated,FeaturesUpdated\n {2}active {8}true\n(?:.*\n)* {2}key {11}\*\*\*\n$/,
+        /^created edits \([\w-]+\)\n {2}name .*\n {2}hookUrl {7}http.*\n {2}changeTypes {3}FeaturesCreated,FeaturesUpdated\n {2}key {11}\*\*\*\n {2}active {8}true\n/,
       )
       expect((await geohook('trigger', PARCELS, 'FeaturesCreated')).code).toBe(0)
       const [request] = target.requests
@@ -45,7 +45,7 @@ describe.concurrent('geohook create', () => {
       })
       const bare = ['create', PARCELS, '--name', 'bare', '--hook-url', 'http://127.0.0.1:9/', '--url', url]
       const made = await geohook(bare, { env: { SIGNATURE_KEY: KEY } })
-      expect(made.stdout).toMatch(/\n {2}changeTypes {3}\*\n(?:.*\n)* {2}key {11}none\n$/)
+      expect(made.stdout).toContain('\n  changeTypes   *\n  key           none\n')
     })
   })
 

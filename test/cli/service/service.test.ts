@@ -38,7 +38,7 @@ describe.concurrent('geohook list, edit, delete and trigger', () => {
 
           const edit = ['--name', 'renamed', '--change-types', 'FeaturesUpdated']
           expect((await geohook('edit', PARCELS, 'edits 0', ...edit)).stdout).toMatch(
-            /^edited renamed \(w0\)\n {2}name {10}renamed \(was edits 0\)\n(.*\n)* {2}key {11}\*\*\*\n$/,
+            /^edited renamed \(w0\)\n {2}name {10}renamed\n {16}was edits 0\n(.*\n)* {2}key {11}\*\*\*\n/,
           )
           expect((await geohook('trigger', PARCELS, 'FeaturesCreated')).code).toBe(4)
           expect((await geohook('trigger', PARCELS, 'FeaturesUpdated')).code).toBe(0)
