@@ -1,4 +1,5 @@
 import type { Command } from 'commander'
+import type { Admin } from '../../admin/index.ts'
 import { nearest } from '../../options.ts'
 import {
   FEATURE_CHANGE_TYPES,
@@ -21,9 +22,10 @@ import {
   type ServicePath,
   type ServiceResponse,
   servicePath,
-  toUrlPath,
   withClient,
 } from './client.ts'
+import { withAdmin } from './connect.ts'
+import { toList } from './webhooks.ts'
 
 interface Options extends ClientOptions {
   jobId?: string
@@ -85,7 +87,8 @@ export function createTriggerCommand(io: Io): Command {
         if (!Array.isArray(response.deliveries)) throw notAService('the response has no deliveries')
         const attempts = response.deliveries.map(toAttempt)
         const notSent = Array.isArray(response.notSent) ? response.notSent.map(toStopped) : []
-        if (attempts.length === 0 && notSent.length === 0) await requireSent(client, service, changeTypes)
+        if (attempts.length === 0 && notSent.length === 0)
+          await requireSent(io, options, service, changeTypes)
         return { attempts, ...(notSent.length > 0 ? { notSent } : {}) }
       }
       const result = await withClient(io, options, trigger, 'waiting for the responses')
@@ -173,35 +176,28 @@ function printAttempts(io: Io, attempts: readonly Attempt[], wait: boolean): voi
   }
 }
 
-/** Lists the webhooks of a service. A client may be allowed to trigger events, but not to list: then undefined. */
-async function listWebhooks(client: ServiceClient, service: ServicePath) {
-  const path = `/services/${toUrlPath(service)}.${service.serviceType}/webhooks`
-  const response = await client.get(path).catch((error: unknown) => {
-    if (error instanceof CliError && /^service_(401|403|498|499)$/.test(error.code)) return undefined
-    throw error
-  })
-  if (!response) return undefined
-  if (!Array.isArray(response.webhooks)) throw notAService('the response has no webhooks')
-  return response.webhooks.flatMap((value) => {
-    const { id, name, active, changeTypes } = toRecord(value) ?? {}
-    return Array.isArray(changeTypes) ? [{ id, name, active, changeTypes: changeTypes as unknown[] }] : []
-  })
-}
-
 /**
  * Finds out why events caused no delivery. Returns if an active webhook is subscribed: it may have been edited since.
  *
  * @throws {CliError} exit code 4 if no webhook is subscribed, 5 if the subscribed ones are inactive
  */
 async function requireSent(
-  client: ServiceClient,
+  io: Io,
+  options: Options,
   service: ServicePath,
   changeTypes: readonly string[],
 ): Promise<void> {
-  const webhooks = await listWebhooks(client, service)
+  const { folderName, serviceName, serviceType } = service
+  const name = `${folderName ? `${folderName}/` : ''}${serviceName}.${serviceType}`
+  const list = (admin: Admin) => toList(admin.service(name).list())
+  const webhooks = await withAdmin(io, { ...options, product: 'service' }, list).catch((error: CliError) => {
+    // A client may be allowed to trigger events, but not to list the webhooks.
+    if (/^admin_(?:unauthorized|forbidden)$/.test(error.code)) return undefined
+    throw error
+  })
   const subscriptions = new Set(changeTypes.flatMap(subscriptionsOf))
   const subscribed = webhooks?.filter((webhook) =>
-    webhook.changeTypes.some((name) => subscriptions.has(String(name))),
+    webhook.changeTypes?.some((name) => subscriptions.has(name)),
   )
   if (!subscribed?.length) {
     const [subject, fix] = webhooks
@@ -210,10 +206,13 @@ async function requireSent(
     throw new CliError(EXIT.noSubscription, 'not_subscribed', `${subject} is subscribed to this event`, fix)
   }
   if (subscribed.some(({ active }) => active !== false)) return
-  const names = subscribed.map(({ name, id }) => String(name || id)).join(', ')
-  const message =
-    subscribed.length === 1 ? `the webhook ${names} is inactive` : `the webhooks ${names} are inactive`
-  throw new CliError(EXIT.inactive, 'inactive', message, '"geohook activate" activates a webhook.')
+  const names = subscribed.map(({ name, id }) => name || id).join(', ')
+  throw new CliError(
+    EXIT.inactive,
+    'inactive',
+    `all webhooks that are subscribed to this event are inactive: ${names}`,
+    '"geohook activate" activates a webhook.',
+  )
 }
 
 export function createAdvanceCommand(io: Io): Command {

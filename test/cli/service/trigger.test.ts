@@ -71,7 +71,9 @@ describe.concurrent('geohook trigger, if nothing is sent,', () => {
   it('ends with 5 and names the webhook if it is inactive', () =>
     withWebhook(async ({ geohook }) => {
       expect((await geohook('edit', PARCELS, 'n', '--active', 'false')).code).toBe(0)
-      const message = 'error: the webhook n is inactive\n"geohook activate" activates a webhook.\n'
+      const message =
+        'error: all webhooks that are subscribed to this event are inactive: n\n' +
+        '"geohook activate" activates a webhook.\n'
       expect(await geohook(...TRIGGER)).toMatchObject({ code: 5, stdout: '', stderr: message })
       expect(await geohook(...TRIGGER, '--no-wait')).toMatchObject({ code: 5, stderr: message })
       const json = await geohook(...TRIGGER, '--json')
