@@ -60,8 +60,7 @@ interface Verdict {
   name: string
   verdict: string
   causes: { code: string; evidence: string; fix: string }[]
-  reasons: string[]
-  notes: string[]
+  doubts: string[]
 }
 
 export async function doctor(url: string, ...args: string[]) {
