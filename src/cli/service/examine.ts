@@ -46,15 +46,15 @@ export async function examine(examination: Examination, services: readonly strin
   const given = services.length > 0 || only === undefined ? services : [only]
   const listed = given.length > 0 ? undefined : await toList(admin.list())
   const names = [...new Set(listed?.map(({ service }) => service) ?? given)]
-  const settings = await orUndefined(() => admin.settings())
+  // For the webhooks of a portal, --url need not be given.
+  const hasServer = names.some((name) => name !== 'portal')
+  const settings = hasServer ? await orUndefined(() => admin.settings()) : undefined
   const arrivals = await readArrivals(examination, names)
   const results: Result[][] = []
   await forEachConcurrently(names.entries(), CONCURRENCY, async ([index, name]) => {
     const webhooks = listed?.filter(({ service }) => service === name)
-    results[index] = await examineService(examination, name, webhooks, {
-      settings,
-      arrivals: arrivals.get(name),
-    })
+    const known = { settings, arrivals: arrivals.get(name) }
+    results[index] = await examineService(examination, name, webhooks, known)
   })
   return results.flat()
 }

@@ -129,6 +129,9 @@ describe('geohook doctor', () => {
       verdict: 'healthy',
       webhooks: [{ name: 'items' }, { name: EDITS.name }],
     })
+    // Only the portal is asked, not the default of --url.
+    const alone = await geohook(['doctor', 'portal', '--portal', portal.url])
+    expect(alone).toMatchObject({ code: 0, stdout: expect.stringMatching(/^healthy {2}items /) })
     expect((await geohook(['doctor', 'Parcels', '--url', url])).code).toBe(2)
   })
 
