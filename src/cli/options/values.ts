@@ -31,8 +31,8 @@ export function httpUrl(value: string): URL {
 }
 
 export function originOf(value: string): string {
-  const url = URL.canParse(value) ? new URL(value) : undefined
-  if (url && /^https?:$/.test(url.protocol) && url.href === `${url.origin}/`) return url.origin
+  const { href, origin } = httpUrl(value)
+  if (href === `${origin}/`) return origin
   throw new InvalidArgumentError('must be a scheme and a host, for example https://gis.example.com')
 }
 

@@ -86,23 +86,10 @@ export async function withAdmin<Result>(
     }
     try {
       const source = credentials ? await signIn({ ...credentials, fetch }) : token
-      const places = { url: url.href, portal: portal?.href }
-      return await call(
-        createAdmin({
-          ...places,
-          product,
-          referer,
-          fetch,
-          ...(source === undefined ? {} : { token: source }),
-        }),
-        {
-          fetch,
-          token: source,
-          referer: typeof source === 'object' ? source.referer : referer,
-          trust,
-          progress,
-        },
-      )
+      const given = source === undefined ? {} : { token: source }
+      const admin = createAdmin({ url: url.href, portal: portal?.href, product, referer, fetch, ...given })
+      const bound = typeof source === 'object' ? source.referer : referer
+      return await call(admin, { fetch, token: source, referer: bound, trust, progress })
     } catch (error) {
       throw toAdminError(error, client.failure())
     }

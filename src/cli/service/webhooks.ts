@@ -141,17 +141,12 @@ function createManyCommand(io: Io, name: 'delete' | 'activate' | 'deactivate'): 
         return webhooks[name](webhook, webhook.key === undefined && key !== undefined ? { key } : {})
       }
 
-      function print(): void {
-        if (io.json) {
-          io.printJson({ [participle]: done.map(({ id }) => id) })
-          return
-        }
-        for (const webhook of done)
-          io.print(
-            `${io.colours.green(participle)} ${toPrintable(webhook.name)} (${toPrintable(webhook.id)})`,
-          )
-        if (all) io.print(count(done.length, 'webhook'))
-      }
+      const print = (): void =>
+        io.printResult({ [participle]: done.map(({ id }) => id) }, () => {
+          for (const { name, id } of done)
+            io.print(`${io.colours.green(participle)} ${toPrintable(name)} (${toPrintable(id)})`)
+          if (all) io.print(count(done.length, 'webhook'))
+        })
 
       await withAdmin(io, options, change).catch((error: unknown) => {
         if (done.length > 0) print()
