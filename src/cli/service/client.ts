@@ -1,4 +1,5 @@
 import { InvalidArgumentError } from 'commander'
+import { findError } from '../../shared/client.ts'
 import { tryJson } from '../../shared/json.ts'
 import type { Trust } from '../../shared/tls-trust.node.ts'
 import { type CliError, failure, usageError } from '../errors.ts'
@@ -126,13 +127,10 @@ function urlInEnvironment({ host }: Io): URL {
 function parseResponse(status: number, text: string, { origin, pathname }: URL): ServiceResponse {
   const response = toRecord(tryJson(text))
   if (!response) throw notAService(`the response from ${origin} (${status}) is not that of a webhook service`)
-  const error = toRecord(response.error)
-  if (response.status !== 'error' && response.success !== false && !error && status < 400) return response
-  const messages = error ? [error.message] : Array.isArray(response.messages) ? response.messages : []
-  const reason = messages.filter((message) => typeof message === 'string').join('; ')
-  const { code: number } = error ?? response
-  const code = typeof number === 'number' ? number : status
-  const message = `the service answered ${code} for ${pathname}: ${reason || 'no reason given'}`
+  const error = findError(response, false)
+  if (!error && response.success !== false && status < 400) return response
+  const code = error?.code || status
+  const message = `the service answered ${code} for ${pathname}: ${error?.message ?? 'no reason given'}`
   throw failure(`service_${code}`, message, HINTS[code])
 }
 
