@@ -293,7 +293,8 @@ function createWebhooks(requester: Requester, service: string, path: () => Promi
     async failures(webhook) {
       const paths = await pathsOf(await find(webhook), '/notificationStatus')
       const deliveries: RecordedDelivery[] = []
-      for await (const page of pagesOf(requester, paths)) deliveries.push(...toDeliveries(requester, page))
+      for await (const page of pagesOf(requester, paths))
+        for (const delivery of toDeliveries(requester, page)) deliveries.push(delivery)
       return deliveries
     },
   }

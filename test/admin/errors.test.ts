@@ -132,6 +132,16 @@ describe('what a service answers', () => {
     expect([error.code, error.message]).toEqual(['admin_unavailable', expect.stringMatching(/ECONNREFUSED/)])
   })
 
+  it('lists 100,000 webhooks and 150,000 deliveries', async () => {
+    const many = Array.from({ length: 100_000 }, (_, index) => ({ id: index, name: `n${index}` }))
+    const deliveries = Array(150_000).fill({ invokedTimestamp: 1, invoked: true })
+    const webhooks = await startStub((res, url) => {
+      const list = url.includes('Status') ? { webhookNotificationStatus: deliveries } : { webhooks: many }
+      res.end(JSON.stringify(list))
+    })
+    expect((await webhooks.failures('n99999')).length).toBe(deliveries.length)
+  })
+
   it('a portal without an id', async () => {
     const { url } = await serve((_req, res) => void res.end('{"name":"p"}'))
     const error = await errorOf(createAdmin({ url, product: 'portal' }).portal().get('edits'))
