@@ -11,7 +11,7 @@ import {
 } from '../options.ts'
 import { REFERER } from '../shared/client.ts'
 import { isObject } from '../shared/json.ts'
-import { readToken } from '../shared/tokens.ts'
+import { readToken, type Tokens } from '../shared/tokens.ts'
 import { type Address, readAddress, requireSecure } from './address.ts'
 import { Requester, toTokenError } from './request.ts'
 import { editSettings, readSettings } from './settings.ts'
@@ -61,7 +61,9 @@ function create(options: AdminOptions): Admin {
   if (token === undefined && Object.hasOwn(options, 'token'))
     throw configInvalid(describeMissing('token', token))
   const signedIn = isObject(token) && typeof token.referer === 'string' ? token.referer : undefined
-  const connection = { tokens: readToken(token, toTokenError), referer: referer ?? signedIn, fetch, timeout }
+  // The source of a token can quote one that a service has rejected.
+  const tokens: Tokens = readToken(token, (error) => toTokenError(error, tokens.known()))
+  const connection = { tokens, referer: referer ?? signedIn, fetch, timeout }
 
   function connect(address: Address): Requester {
     if (token !== undefined) requireSecure(address, 'token')

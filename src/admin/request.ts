@@ -317,12 +317,12 @@ function toWords(text: string): string {
   return words.replace(/\s+/g, ' ').trim() || 'nothing'
 }
 
-/** The error for a source that gives no token. */
-export function toTokenError(error: unknown): Error {
+/** The error for a source that gives no token. @param known tokens that it gave before */
+export function toTokenError(error: unknown, known: readonly string[] = []): Error {
   if (error instanceof AdminError) return error
   const reason = error instanceof Error ? String(error.message) : 'the token source failed'
   return new AdminError('admin_unauthorized', {
-    message: `no token: ${createRedactor([]).text(withCauses(error, reason), MAX_TEXT)}`,
+    message: `no token: ${createRedactor(known).text(withCauses(error, reason), MAX_TEXT)}`,
     hint: 'Check the function or the credentials that are passed as token.',
   })
 }

@@ -122,3 +122,32 @@ it.each([
     expectNone(printed(error), [KEY])
   }
 })
+
+it('no token is in an error, also none that was rejected before, or that its source quotes', async () => {
+  const TOKENS = ['1st-t0ken/of+kim', '2nd-t0ken"of&kim', '3rd-t0ken<of>kim']
+  const PASSWORD = 'pw-tail-secret'
+  const given: string[] = []
+  const quote = () => given.map(quoteOf).join(' | ')
+  const token = () => {
+    if (given.length === TOKENS.length) {
+      const url = `https://kim:${PASSWORD}@gis.example/x?password=${PASSWORD}&token=${PASSWORD}`
+      const cause = Object.assign(new Error(`${url} ${quote()}`), { options: { password: PASSWORD } })
+      throw Object.assign(new Error(`rejected: ${quote()} at ${url}`, { cause }), { password: PASSWORD })
+    }
+    given.push(TOKENS[given.length] as string)
+    return given.at(-1) as string
+  }
+  const { webhooks } = await start('enterprise', {
+    admin: { token },
+    before(req, res) {
+      const error = { code: 498, message: quote(), details: [`the token ${given.at(-1)} is too old`] }
+      return Boolean(req.resume().on('end', () => res.end(JSON.stringify({ error }))))
+    },
+  })
+  for (const reason of [/error 498: \*\*\*/, /error 498: \*\*\*/, /no token: rejected: \*\*\*/]) {
+    const error = await errorOf(webhooks.get('edits'))
+    expect([error.code, error.message]).toEqual(['admin_unauthorized', expect.stringMatching(reason)])
+    expectNone(printed(error), [...TOKENS, PASSWORD])
+  }
+  expect(given).toEqual(TOKENS)
+})
