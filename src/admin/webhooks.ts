@@ -224,10 +224,13 @@ function createWebhooks(requester: Requester, service: string, path: () => Promi
     const compared = isPortal ? { ...wanted, active: undefined } : wanted
     const isMade = async (): Promise<boolean> => isEdited(names, compared, await read(before))
     const paths = await pathsOf(before, isPortal ? '/update' : '/edit')
-    const answer = isUpdate ? await requester.change(paths, form, isMade) : undefined
-    return afterwards(async () => {
-      const { active } = changes
+    const { active } = changes
+    const toggle = async (): Promise<void> => {
       if (isPortal && active !== undefined && active !== before.active) await switchPortal(before, active)
+    }
+    const answer = isUpdate ? await requester.change(paths, form, isMade) : await toggle()
+    return afterwards(async () => {
+      if (isUpdate) await toggle()
       return toResult(requester, before, wanted, await read(before), answer)
     })
   }
