@@ -115,6 +115,7 @@ it.each([
   'a/b/Parcels.FeatureServer',
   '../Parcels.FeatureServer',
   '...FeatureServer',
+  '\ud800.FeatureServer',
   '',
 ])('rejects %j as the name of a service', (name) => {
   expect(() => createAdmin({ url: SERVER }).service(name)).toThrow(

@@ -117,6 +117,19 @@ export async function start(
   return { mock, url, admin, webhooks: webhooksOf(admin), sent, close }
 }
 
+/**
+ * Starts a client for a server that sends one response to every request: a webhook that is also a list of itself. For
+ * ArcGIS Online, it is an array.
+ */
+export async function startFixed(product: Product, webhook: object, answer: object = {}) {
+  const sent: Sent[] = []
+  const only = { ...webhook, webhooks: [webhook], ...answer }
+  const text = JSON.stringify(product === 'online' ? [only] : only)
+  const { url } = await serve((req, res) => void req.resume().on('end', () => res.end(text)))
+  const admin = createAdmin({ url, product, timeout: 5000, fetch: record(sent) })
+  return { admin, webhooks: webhooksOf(admin), sent }
+}
+
 /** A `fetch` that records the requests. */
 export const record =
   (sent: Sent[]): NonNullable<AdminOptions['fetch']> =>
