@@ -1,5 +1,6 @@
 import type { ServerResponse } from 'node:http'
-import { AdminError, createAdmin, type WebhookChanges, type Webhooks } from 'geohook/admin'
+import { gzipSync } from 'node:zlib'
+import { type Admin, AdminError, createAdmin, type WebhookChanges, type Webhooks } from 'geohook/admin'
 import { describe, expect, it } from 'vitest'
 import { serve } from '../helpers/served.ts'
 import { errorOf, KEY, listOf, PRODUCTS, type Product, start, stored } from './support.ts'
@@ -7,13 +8,9 @@ import { errorOf, KEY, listOf, PRODUCTS, type Product, start, stored } from './s
 const SERVICE = 'Parcels.FeatureServer'
 
 /** A client for a server that gives one answer. */
-async function startStub(
-  answer: (res: ServerResponse, url: string) => void,
-  product: Product = 'enterprise',
-  timeout = 10_000,
-): Promise<Webhooks> {
+async function startStub(answer: (res: ServerResponse, url: string) => void): Promise<Webhooks> {
   const { url } = await serve((req, res) => void req.resume().on('end', () => answer(res, req.url ?? '')))
-  return createAdmin({ url, product, timeout }).service(SERVICE)
+  return createAdmin({ url, product: 'enterprise', timeout: 10_000 }).service(SERVICE)
 }
 
 const get = (webhooks: Webhooks) => errorOf(webhooks.get('edits'))
@@ -59,7 +56,6 @@ describe('what a service answers', () => {
       /an error: x/,
     ],
     ['success: false', json({ success: false }), 'admin_refused', undefined, /no reason/],
-    ['a login page', page('Sign in'), 'admin_malformed', undefined, /an HTML page: Sign in/],
     ["a web adaptor's 403", page('Forbidden', 403), 'admin_forbidden', 403, /the error 403: Forbidden/],
     ['a 403 in JSON', json({ error: { code: 403, message: 'm' } }), 'admin_forbidden', 403, /m/],
     ['a 401', page('Unauthorized', 401), 'admin_unauthorized', 401, /Unauthorized/],
@@ -68,45 +64,6 @@ describe('what a service answers', () => {
     ['a 500', page('Oops', 500), 'admin_unavailable', 500, /Oops/],
     ['a 503', page('', 503), 'admin_unavailable', 503, /nothing/],
     ['another 4xx', page('teapot', 418), 'admin_refused', 418, /teapot/],
-    ['no JSON', (res) => void res.end('ok'), 'admin_malformed', undefined, /returned no JSON/],
-    [
-      'bytes that are no text',
-      (res) => void res.end(Buffer.from([0xff, 0xfe])),
-      'admin_malformed',
-      undefined,
-      /no JSON/,
-    ],
-    ['another list', json({ items: [] }), 'admin_malformed', undefined, /the list of webhooks is missing/],
-    ['a list of texts', json({ webhooks: ['a'] }), 'admin_malformed', undefined, /a webhook is missing/],
-    ['a webhook without an id', json([{ name: 'a' }]), 'admin_malformed', undefined, /a webhook is missing/],
-    [
-      'a forbidden key',
-      (res) => void res.end('{"webhooks":[{"id":"1","__proto__":{}}]}'),
-      'admin_malformed',
-      undefined,
-      /forbidden key/,
-    ],
-    [
-      'a redirect',
-      (res) => void res.writeHead(302, { location: 'https://login.example/in?state=s3cret' }).end(),
-      'admin_malformed',
-      undefined,
-      /redirects to https:\/\/login\.example\/in \(/,
-    ],
-    [
-      'more than 16 MB',
-      (res) => void res.writeHead(200, { 'content-length': 2 ** 24 + 1 }).end(),
-      'admin_malformed',
-      undefined,
-      /returned more than 16777216 bytes/,
-    ],
-    [
-      'the start of an answer',
-      (res) => void res.writeHead(200, { 'content-length': 9 }).write('{', () => res.destroy()),
-      'admin_unavailable',
-      undefined,
-      /ended early/,
-    ],
   ])('%s', async (_, answer, code, serviceCode, message) => {
     const error = await get(await startStub(answer))
     expect([error.code, error.serviceCode]).toEqual([code, serviceCode])
@@ -114,15 +71,65 @@ describe('what a service answers', () => {
     expect(error.message, 'what was made of the address').toMatch(/\(enterprise at http:\S+\/admin\)$/)
   })
 
+  const send = (body: string | Buffer, status = 200, headers = {}) => {
+    return (res: ServerResponse) => void res.writeHead(status, headers).end(body)
+  }
+  const redirect = (location: string) => send('', 302, { location })
+  const bomb = gzipSync(Buffer.alloc(2 ** 24 + 1))
+  const deep = `[{"id":"1","config":${'['.repeat(1e5)}${']'.repeat(1e5)}}]`
+
+  it.each<[name: string, (res: ServerResponse) => void, RegExp]>([
+    ['a login page', page('Sign in'), /an HTML page: Sign in/],
+    ['no JSON', send('ok'), /returned no JSON/],
+    ['null', json(null), /returned no JSON: null/],
+    ['bytes that are no text', send(Buffer.from([0xff, 0xfe])), /no JSON/],
+    ['another list', json({ items: [] }), /the list of webhooks is missing/],
+    ['a list of texts', json({ webhooks: ['a'] }), /a webhook is missing/],
+    ['a webhook without an id', json([{ name: 'a' }]), /a webhook is missing/],
+    ['a forbidden key', send('{"webhooks":[{"id":"1","__proto__":{}}]}'), /forbidden key/],
+    ['another forbidden key', json([{ id: '1', constructor: { prototype: {} } }]), /forbidden key/],
+    ['JSON that is nested deeply', send(deep), /nested too deeply/],
+    ['a redirect', redirect('https://login.example/in?state=s3cret'), /redirects to https:\S+\/in \(/],
+    ['a redirect to nowhere', redirect('http://:s3cret'), /redirects to nowhere \(/],
+    ['more than 16 MB', send('', 200, { 'content-length': 2 ** 24 + 1 }), /returned more than 16777216/],
+    ['more when decompressed', send(bomb, 200, { 'content-encoding': 'gzip' }), /more than 16777216 bytes/],
+  ])('%s is malformed', async (_, answer, message) => {
+    const error = await get(await startStub(answer))
+    expect([error.code, error.serviceCode]).toEqual(['admin_malformed', undefined])
+    expect(error.message).toMatch(message)
+    expect(error.message).not.toMatch(/s3cret/)
+  })
+
+  it('reports a response that ends early', async () => {
+    const cut = (res: ServerResponse) =>
+      void res.writeHead(200, { 'content-length': 9 }).write('{', () => res.destroy())
+    const error = await get(await startStub(cut))
+    expect([error.code, error.message]).toEqual(['admin_unavailable', expect.stringMatching(/ended early/)])
+  })
+
   it('shortens long messages', async () => {
     const error = await get(await startStub(json({ error: { code: 400, message: 'x'.repeat(5000) } })))
     expect(error.message.length).toBeLessThan(700)
   })
 
-  it('reports a server that gives no answer in time', async () => {
-    const error = await get(await startStub(() => {}, 'enterprise', 1000))
-    expect([error.code, error.hint]).toEqual(['admin_unavailable', expect.stringMatching(/option timeout/)])
-    expect(error.message).toMatch(/no response within 1000 ms/)
+  it('reports a server or a fetch function that does not respond in time', async () => {
+    const { url } = await serve((req, res) => void (req.url?.includes('/Parcels.') && res.write('{')))
+    const signals: unknown[] = []
+    const never = (_: URL, { signal }: RequestInit) => {
+      signals.push(signal)
+      return new Promise<Response>(() => {})
+    }
+    const endless = async () => new Response(new ReadableStream())
+    const errors = [fetch, (url: URL) => fetch(url), never, endless].flatMap((fetch) => {
+      const admin = createAdmin({ url, product: 'enterprise', timeout: 1000, fetch })
+      return [get(admin.service(SERVICE)), get(admin.service('Other.FeatureServer'))]
+    })
+    for (const error of await Promise.all(errors)) {
+      expect([error.code, error.hint]).toEqual(['admin_unavailable', expect.stringMatching(/option timeout/)])
+      expect(error.message).toMatch(/no response within 1000 ms/)
+    }
+    const aborted = expect.objectContaining({ aborted: true })
+    expect(signals).toEqual([aborted, aborted])
   })
 
   it('reports a server that is not there', async () => {
@@ -132,23 +139,35 @@ describe('what a service answers', () => {
     expect([error.code, error.message]).toEqual(['admin_unavailable', expect.stringMatching(/ECONNREFUSED/)])
   })
 
-  it('lists 100,000 webhooks and 150,000 deliveries', async () => {
-    const many = Array.from({ length: 100_000 }, (_, index) => ({ id: index, name: `n${index}` }))
-    const deliveries = Array(150_000).fill({ invokedTimestamp: 1, invoked: true })
+  it.each<unknown>([null, undefined, 'text', 7, { message: {} }, new Error('')])(
+    'reports a fetch function that throws or returns %j',
+    async (thrown) => {
+      const reject = () => Promise.reject(thrown)
+      const none = async () => thrown as Response
+      for (const fetch of [reject, none]) {
+        const admin = createAdmin({ url: 'https://gis.example.com', product: 'enterprise', fetch })
+        expect((await get(admin.service(SERVICE))).code).toBe('admin_unavailable')
+      }
+    },
+  )
+
+  it('lists 130,000 webhooks and deliveries', async () => {
+    const many = Array.from({ length: 130_000 }, (_, index) => ({ id: index, name: `n${index}` }))
+    const deliveries = Array(130_000).fill({ invokedTimestamp: 1, invoked: true })
     const webhooks = await startStub((res, url) => {
       const list = url.includes('Status') ? { webhookNotificationStatus: deliveries } : { webhooks: many }
       res.end(JSON.stringify(list))
     })
-    expect((await webhooks.failures('n99999')).length).toBe(deliveries.length)
+    expect((await webhooks.failures('n129999')).length).toBe(deliveries.length)
   })
 
-  it('a portal without an id', async () => {
-    const { url } = await serve((_req, res) => void res.end('{"name":"p"}'))
-    const error = await errorOf(createAdmin({ url, product: 'portal' }).portal().get('edits'))
-    expect([error.code, error.message]).toEqual([
-      'admin_malformed',
-      expect.stringMatching(/id of the portal/),
-    ])
+  it.each<[what: string, product: Product, text: string, (admin: Admin) => Promise<unknown>]>([
+    ['the id of the portal', 'portal', '{"name":"p"}', (admin) => admin.portal().get('edits')],
+    ['the settings', 'online', '[]', (admin) => admin.settings()],
+  ])('a response without %s', async (what, product, text, call) => {
+    const { url } = await serve((_req, res) => void res.end(text))
+    const error = await errorOf(call(createAdmin({ url, product })))
+    expect([error.code, error.message]).toEqual(['admin_malformed', expect.stringContaining(what)])
   })
 })
 
