@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http'
 import { inspect } from 'node:util'
-import { showWebhook, signIn, type WebhookChanges } from 'geohook/admin'
+import { createAdmin, showWebhook, signIn, type WebhookChanges } from 'geohook/admin'
 import { expect, it } from 'vitest'
 import { serve } from '../helpers/served.ts'
 import {
@@ -14,6 +14,7 @@ import {
   type Sent,
   spellingsOf,
   start,
+  startFixed,
   stored,
 } from './support.ts'
 
@@ -126,13 +127,16 @@ it.each([
 it('no token is in an error, also none that was rejected before, or that its source quotes', async () => {
   const TOKENS = ['1st-t0ken/of+kim', '2nd-t0ken"of&kim', '3rd-t0ken<of>kim']
   const PASSWORD = 'pw-tail-secret'
+  const LONG = 'x'.repeat(900)
   const given: string[] = []
   const quote = () => given.map(quoteOf).join(' | ')
   const token = () => {
     if (given.length === TOKENS.length) {
       const url = `https://kim:${PASSWORD}@gis.example/x?password=${PASSWORD}&token=${PASSWORD}`
       const cause = Object.assign(new Error(`${url} ${quote()}`), { options: { password: PASSWORD } })
-      throw Object.assign(new Error(`rejected: ${quote()} at ${url}`, { cause }), { password: PASSWORD })
+      throw Object.assign(new Error(`rejected: ${quote()} at ${url} ${LONG}`, { cause }), {
+        password: PASSWORD,
+      })
     }
     given.push(TOKENS[given.length] as string)
     return given.at(-1) as string
@@ -147,7 +151,59 @@ it('no token is in an error, also none that was rejected before, or that its sou
   for (const reason of [/error 498: \*\*\*/, /error 498: \*\*\*/, /no token: rejected: \*\*\*/]) {
     const error = await errorOf(webhooks.get('edits'))
     expect([error.code, error.message]).toEqual(['admin_unauthorized', expect.stringMatching(reason)])
-    expectNone(printed(error), [...TOKENS, PASSWORD])
+    expectNone(printed(error), [...TOKENS, PASSWORD, LONG])
   }
   expect(given).toEqual(TOKENS)
+})
+
+it('no secret that a fetch function or a receiver quotes is shown, also a key that only get shows', async () => {
+  const quote = [TOKEN, KEY].map(quoteOf).join(' | ')
+  let answer = (): Response => {
+    throw new TypeError('cannot send', { cause: new Error(quote) })
+  }
+  const fetch = async ({ pathname }: URL) => {
+    if (pathname.endsWith('/webhooks')) return Response.json([{ id: '1', name: 'edits' }])
+    const webhook = { id: '1', name: 'edits', signatureKey: KEY }
+    return pathname.endsWith('/1') ? Response.json(webhook) : answer()
+  }
+  const url = 'https://gis.example.com/server'
+  const connect = () => createAdmin({ url, token: TOKEN, fetch }).service('Parcels.FeatureServer')
+  const webhooks = connect()
+  await errorOf(webhooks.get('unknown'))
+  const webhook = await webhooks.get('edits')
+  for (const call of [() => webhooks.failures('edits'), () => connect().failures(webhook)]) {
+    const error = await errorOf(call())
+    expect([error.code, error.message]).toEqual(['admin_unavailable', expect.stringMatching(/early: \*\*\*/)])
+    expectNone(printed(error), SECRETS)
+  }
+  const failure = { invokedTimestamp: 1, serverResponse: quote }
+  answer = () => Response.json({ webhookNotificationStatus: [failure] })
+  expectNone(JSON.stringify(await webhooks.failures('edits')), SECRETS)
+})
+
+it('no secret in the properties of a webhook is shown', async () => {
+  const config = { properties: { jobs: [{ password: 'tail-secret', user: 'kim' }] } }
+  const { webhooks } = await startFixed('portal', { id: '1', name: 'edits', secret: KEY, config })
+  const webhook = await webhooks.get('edits')
+  const error = await errorOf(webhooks.edit(webhook, { properties: { clientSecret: NEW_KEY } }))
+  const [requested, stored] = ['{"clientSecret":"***"}', '{"jobs":[{"password":"***","user":"kim"}]}']
+  expect(error.different).toEqual([{ member: 'properties', requested, stored }])
+  expectNone(inspect(webhook, { depth: 9 }) + JSON.stringify(webhook) + printed(error), SECRETS)
+})
+
+it('no payload URL of another webhook that the service quotes is in an error', async () => {
+  const other = 'https://kim:pw-s3cret@other.example/x/Qr5St6Uv7Wx8Yz9A?v=other-secret&x=y-secret#z-secret'
+  for (const quoted of [
+    other,
+    `"${other}"`,
+    `<a href='${other}'>`,
+    `${' '.repeat(400)}${other}`,
+    other.repeat(20),
+  ]) {
+    const { webhooks } = await start('enterprise', {
+      before: (_, res) => Boolean(res.writeHead(400).end(`the URL ${quoted} is in use`)),
+    })
+    const error = await errorOf(webhooks.get('edits'))
+    expectNone(printed(error), ['pw-s3cret', 'Qr5St6Uv7Wx8Yz9A', 'other-secret', 'y-secret', 'z-secret'])
+  }
 })
