@@ -46,7 +46,8 @@ export const addSecretOptions =
  * Reads secrets, and hides them in all later output of the command. Does not hide the address of a store: the reader
  * of the address hides its password.
  *
- * @throws {CliError} exit code 2 for mixed options, an unreadable file, or a variable that is not set
+ * @throws {CliError} exit code 2 for mixed options, an unreadable file, JSON in place of a key, or a variable that is
+ *   not set
  */
 async function readSecrets(
   io: Io,
@@ -95,7 +96,7 @@ function fromEnvironment(io: Io, name: string, option: string): Secret {
   return { from: `the environment variable ${name}`, bytes: Buffer.from(text) }
 }
 
-/** Reads a file. The error does not quote its path, because the user may have typed the secret instead. */
+/** Reads a file. The errors do not quote its path, because the user may have typed the secret instead. */
 async function fromFile(io: Io, path: string, option: string): Promise<Secret> {
   const bytes = await io.readBytes(path).catch((error: unknown) => {
     throw usageError(
@@ -104,6 +105,12 @@ async function fromFile(io: Io, path: string, option: string): Promise<Secret> {
       `${option}_missing`,
     )
   })
+  if (option === 'key' && /^\s*[{[]/.test(bytes.toString()))
+    throw usageError(
+      `the file of --${option}-file contains JSON, not a key`,
+      'Give a file with one key as plain text. A keyring is for keyring() of geohook/node.',
+      'key_invalid',
+    )
   return { from: path, bytes: Buffer.from(bytes.toString('latin1').replace(/\r?\n$/, ''), 'latin1') }
 }
 

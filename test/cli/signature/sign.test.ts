@@ -105,6 +105,24 @@ describe.concurrent('geohook sign', () => {
   })
 })
 
+it.each([
+  ['sign', ['sign', body]],
+  ['verify', ['verify', body, '--signature', '0'.repeat(64)]],
+  ['explain', ['explain', body]],
+  ['listen', ['listen', '--port', '0']],
+  ['send', ['send', '--to', 'http://127.0.0.1:9']],
+  ['create', ['create', 'Parcels.FeatureServer', '--name', 'n', '--hook-url', 'http://127.0.0.1:9']],
+])('geohook %s refuses a key file with JSON', async (_, args) => {
+  for (const text of [`{"keys":[{"id":"a","key":"${KEY}"}]}`, ` \n["${KEY}"]`, `\ufeff{"${KEY}"`]) {
+    const { code, stdout, stderr } = await geohook([...args, '--key-file', '-'], { stdin: text })
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
+    expect(stderr).toMatch(
+      /^error: the file of --key-file contains JSON, not a key\n.* keyring\(\) of geohook/,
+    )
+    expect(stderr).not.toContain(KEY)
+  }
+})
+
 it('geohook sign refuses to read standard input twice', async () => {
   const { code, stderr } = await geohook(['sign', '-', '--key-file', '-'], { stdin: KEY })
   expect(code).toBe(2)
