@@ -36,6 +36,7 @@ export type {
   Inbox,
   JoinedDeliveries,
   KeyFunction,
+  KeyStats,
   Observer,
   Outcome,
   Receiver,
@@ -46,7 +47,7 @@ export type {
   StoredDelivery,
 } from './receiver/types.ts'
 export type { Body } from './shared/bytes.ts'
-export type { SignatureKey, SignatureKeys, TenantKeys } from './signature/keyring.ts'
+export type { KeyringFile, SignatureKey, SignatureKeys, TenantKeys } from './signature/keyring.ts'
 export {
   arcgis,
   type Profile,

@@ -3,6 +3,8 @@ import type { Receiver, ReceiverOptions } from '../receiver/types.ts'
 import { preloadRawBody, serve } from './node-http.ts'
 import { toLastReceiver } from './to-receiver.ts'
 
+export { keyring } from '../receiver/keyring.node.ts'
+
 const parsers = {
   text: 'express.text()',
   value: 'express.json() or express.urlencoded()',

@@ -1,5 +1,6 @@
 import { configInvalid } from '../errors.ts'
 import type { ReceiverOptions } from '../receiver/types.ts'
+import { keyringPort } from '../signature/keyring.ts'
 import { DEFAULT_SIGNATURE_HEADER, readProfile } from '../signature/profiles.ts'
 import { decodeSignature, encodeSignature } from '../signature/signature.ts'
 import { askReceiver, explainAnswer, explainHead, isOfReceiver, type Scheme } from './answers.ts'
@@ -30,9 +31,12 @@ import { explainSignature } from './unmatched.ts'
  */
 export async function diagnose(
   request: ReadRequest,
-  options: Partial<ReceiverOptions>,
+  given: Partial<ReceiverOptions>,
   isThorough: boolean,
 ): Promise<Diagnosis> {
+  const port = keyringPort(given.signatureKey)
+  await port?.renew()
+  const options = port ? { ...given, signatureKey: port.keys() } : given
   if (typeof isThorough !== 'boolean') throw configInvalid('thorough must be true or false')
   // The receiver checks the options too, but these are used before.
   if (typeof (options.signatureHeader ?? '') !== 'string')

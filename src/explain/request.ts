@@ -150,7 +150,7 @@ export function createKeySource(
   url = '/',
 ): KeySource {
   if (typeof given !== 'function') {
-    const keys = readKeys(given)
+    const keys = readKeys(given as SignatureKeys | undefined) // `diagnose` has read the file of a keyring
     // As the receiver does. The keys are bytes, because a receiver rejects text with white space around it.
     const signatureKey = unsigned === 'accept' && given === undefined ? () => null : keys
     return { signatureKey, keys, isNamed: true, read: async () => keys }
@@ -207,7 +207,7 @@ export function findEmptyKey({ signatureKey }: KeySource): Finding | undefined {
 export function findRejectedKeys({ signatureKey }: Partial<ReceiverOptions>): Finding | undefined {
   if (typeof signatureKey === 'function' || signatureKey === undefined || signatureKey === null)
     return undefined
-  const error = findKeyError(toKeyList(signatureKey), true)
+  const error = findKeyError(toKeyList(signatureKey as SignatureKeys), true)
   return error && found('key_invalid', `A receiver rejects this key: ${error.message}.`)
 }
 

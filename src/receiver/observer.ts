@@ -21,6 +21,7 @@ export interface Seen extends Partial<Ended> {
   delivery?: Delivery
   error?: WebhookError | undefined
   run?: () => Promise<Outcome>
+  keyFingerprint?: string | undefined
 }
 
 /** Tells the observer, or the log, about requests. */

@@ -10,7 +10,7 @@ import {
   readSize,
   requireValue,
 } from '../options.ts'
-import { createKeyring, type Keyring, type SignatureKeys } from '../signature/keyring.ts'
+import { createKeyring, type KeySource, keyringPort, type SignatureKeys } from '../signature/keyring.ts'
 import {
   DEFAULT_SIGNATURE_HEADER,
   type Profile,
@@ -46,6 +46,8 @@ export const OPTION_NAMES: OptionNames<ReceiverOptions> = {
 
 /** The options, validated and with their defaults. */
 export interface Config extends BodyLimits, VerifyConfig {
+  /** Undefined with a key function. */
+  keys: KeySource | undefined
   profile: Pick<Profile, 'name' | 'handshake'>
   /** The headers whose values are replaced before anyone sees them. */
   redacted: readonly string[]
@@ -76,9 +78,11 @@ export function readOptions(options: ReceiverOptions): Config {
   const limit = readSize('limit', givenLimit)
   // The budget must fit at least one body of the maximum size.
   const { maxInFlightBytes = Math.max(limit, 64 * 1024 ** 2) } = options
+  const keys = readKeys(options)
   const config: Config = {
+    keys: typeof keys === 'function' ? undefined : keys,
     profile: handshake ? { name, handshake } : { name },
-    findKeys: createKeyFinder(readKeys(options)),
+    findKeys: createKeyFinder(keys, clock),
     signatureHeader,
     secretHeader,
     redacted: secretHeaders(signatureHeader, secretHeader),
@@ -98,10 +102,13 @@ export function readOptions(options: ReceiverOptions): Config {
   return config
 }
 
-function readKeys({ signatureKey, unsigned }: ReceiverOptions): Keyring | KeyFunction {
+function readKeys({ signatureKey, unsigned }: ReceiverOptions): KeySource | KeyFunction {
   if (typeof signatureKey === 'function') return signatureKey
   if (signatureKey === undefined && unsigned === 'accept') return () => null
-  return createKeyring(signatureKey as SignatureKeys, true)
+  const port = keyringPort(signatureKey)
+  if (port) return port
+  const keyring = createKeyring(signatureKey as SignatureKeys, true)
+  return { current: () => keyring }
 }
 
 /**

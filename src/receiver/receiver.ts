@@ -2,6 +2,7 @@ import { importKey } from '#runtime'
 import { blameCaller, configInvalid, guard, stacklessError, WebhookError } from '../errors.ts'
 import type { ChangeType } from '../payload/events.ts'
 import { parse } from '../payload/parse.ts'
+import type { HmacKey } from '../runtime/hmac.ts'
 import { toBinary, utf8 } from '../shared/bytes.ts'
 import { malformed } from '../shared/json.ts'
 import { encodeSignature } from '../signature/signature.ts'
@@ -25,6 +26,7 @@ import type {
   HandlerContext,
   HandlerOptions,
   Inbox,
+  KeyStats,
   NextResult,
   Outcome,
   Receiver,
@@ -75,6 +77,9 @@ class HookReceiver<Payload> implements Receiver<Payload> {
     refused: 0,
     failed: 0,
   }
+  /** Keys that have left a file are collected. */
+  readonly #keyStats = new WeakMap<HmacKey, KeyStats>()
+  #instance = ''
   #inFlight = 0
   /** Set by `close()`. Resolves when the requests in flight at that time have a response. */
   #closed: Promise<void> | undefined
@@ -145,13 +150,33 @@ class HookReceiver<Payload> implements Receiver<Payload> {
   }
 
   stats: Receiver['stats'] = async () => {
-    const counted = {
+    // Created on the first call, because Cloudflare Workers cannot generate random values before a request.
+    this.#instance ||= crypto.randomUUID()
+    const { keys, inbox, clock } = this.#config
+    const stats: ReceiverStats = {
+      instance: this.#instance,
       outcomes: { ...this.#outcomes },
       inFlight: this.#inFlight,
       closed: !!this.#closed,
     }
-    const inbox = await readInbox(this.#config.inbox)
-    return inbox === undefined ? counted : { ...counted, inbox }
+    if (keys) {
+      const keyring = await keys.current(clock)
+      stats.keys = await Promise.all(
+        keyring.map(async (key) =>
+          Object.assign(structuredClone(await this.#statsOf(key)), key.id && { id: key.id }),
+        ),
+      )
+    }
+    const stored = await readInbox(inbox)
+    if (stored !== undefined) stats.inbox = stored
+    return stats
+  }
+
+  async #statsOf(key: HmacKey): Promise<KeyStats> {
+    const fingerprint = this.#keyStats.get(key)?.fingerprint ?? (await key.fingerprint())
+    const stats = this.#keyStats.get(key) ?? { fingerprint, matched: 0 }
+    this.#keyStats.set(key, stats)
+    return stats
   }
 
   close: Receiver['close'] = async () => {
@@ -209,10 +234,16 @@ class HookReceiver<Payload> implements Receiver<Payload> {
     startedAt: number,
   ): Promise<Outcome> {
     const { request: head, body } = seen
-    const { clock, duplicates, notifier, profile } = this.#config
+    const { clock, duplicates, keys, notifier, profile } = this.#config
     try {
-      const proof = await verification.end(body)
-      if (!proof) return this.#report(handshakeOutcome({ status: 'registered' }), seen, startedAt)
+      const verified = await verification.end(body)
+      if (!verified) return this.#report(handshakeOutcome({ status: 'registered' }), seen, startedAt)
+      const { proof, key } = verified
+      const stats = key && keys && (await this.#statsOf(key))
+      if (stats) {
+        stats.matched++
+        stats.lastMatched = new Date(clock())
+      }
       if (looksLikeToken(body)) throw malformed('the body could be a handshake token')
       const delivery = await this.#toDelivery({
         rawBody: body,
@@ -224,7 +255,7 @@ class HookReceiver<Payload> implements Receiver<Payload> {
       })
       requireFresh(delivery, this.#config)
       seen.delivery = delivery
-      notifier.notify('accepted', { delivery, request: head })
+      notifier.notify('accepted', { delivery, request: head, keyFingerprint: stats?.fingerprint })
       const outcome = await (duplicates
         ? handleOnce(duplicates, delivery.id, () => this.#take(delivery, request))
         : this.#take(delivery, request))
@@ -338,7 +369,9 @@ async function answerHandshake(
 ): Promise<Outcome> {
   const token = readToken(seen.request.url, parameter)
   if (!TOKEN.test(token)) throw new WebhookError('handshake_invalid')
-  const { keyring, count, tenant, keyError, secret } = await findKeys(seen)
+  const { keyring: found, count, tenant, keyError, secret, renew } = await findKeys(seen)
+  // A service sends a handshake as soon as its webhook gets a new key.
+  const keyring = (await renew?.()) ?? found
   // Create the decoy even if there is a key, so that the response takes the same time in both cases.
   const decoy = importKey(secret + (tenant ?? guessTenant(seen.request)))
   const error = stacklessError('key_unknown', keyError)

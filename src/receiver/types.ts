@@ -1,7 +1,7 @@
 import type { WebhookError } from '../errors.ts'
 import type { ChangeType, HandledEvent, MatchedChangeType, Parsed, WebhookEvent } from '../payload/events.ts'
 import type { HeaderBag } from '../shared/headers.ts'
-import type { ReturnedKeys, SignatureKeys } from '../signature/keyring.ts'
+import type { KeyringFile, ReturnedKeys, SignatureKeys } from '../signature/keyring.ts'
 import type { Profile, ProfileName, SecretProfile } from '../signature/profiles.ts'
 import type { SignatureEncoding } from '../signature/signature.ts'
 
@@ -229,7 +229,12 @@ export interface Observer<Payload = unknown> {
    */
   around?(seen: { request: RequestHead; run: () => Promise<Outcome> }): unknown
   /** Called when a delivery is verified and decoded, before its handlers run. */
-  accepted?(seen: { delivery: Delivery<Payload>; request: RequestHead }): unknown
+  accepted?(seen: {
+    delivery: Delivery<Payload>
+    request: RequestHead
+    /** That of {@link KeyStats}. Undefined for an unsigned delivery, and with a key function. */
+    keyFingerprint?: string | undefined
+  }): unknown
   /** Called if a request is rejected, or if a handshake finds no key. `body` is set if the body was read. */
   refused?(seen: Ended & { error: WebhookError; body?: Uint8Array | undefined }): unknown
   /** Called for a delivery that has already been handled (status 200) or is in progress (409). */
@@ -292,10 +297,10 @@ export type ReceiverOptions<Payload = unknown> = CommonReceiverOptions<Payload> 
     | {
         /**
          * The webhook's `signatureKey`: a string, bytes, a list of several keys (newest first), or a function that
-         * returns any of these. The value may be missing only if `unsigned` is `'accept'`; the type allows `undefined`,
+         * returns any of these; or the result of `keyring` of `geohook/node`, for keys in a file. The value may be missing only if `unsigned` is `'accept'`; the type allows `undefined`,
          * so that you can pass an environment variable.
          */
-        signatureKey: SignatureKeys | KeyFunction | undefined
+        signatureKey: SignatureKeys | KeyFunction | KeyringFile | undefined
         /**
          * `'accept'` accepts requests without a signature. Use it only for senders before version 11.2. Default
          * `'reject'`.
@@ -359,8 +364,26 @@ export type SchemaResult<Output> =
   | { readonly value: Output; readonly issues?: undefined }
   | { readonly issues: readonly { readonly message: string }[] }
 
+/** How often a key of a receiver has matched. */
+export interface KeyStats {
+  /**
+   * The first four hex digits of the SHA-256 of the key: enough to compare keys, too few to identify a random one.
+   */
+  fingerprint: string
+  /** The id of the key in the file of a keyring. */
+  id?: string
+  /** Number of requests that were signed with the key or, if the sender does not sign, contained it. */
+  matched: number
+  /** When the key matched last. Absent if it never did. */
+  lastMatched?: Date
+}
+
 /** Counters of a receiver: see {@link Receiver.stats}. */
 export interface ReceiverStats {
+  /** Random id of the receiver. Each process, and each receiver in it, has another one. */
+  instance: string
+  /** The keys, newest first. Keys that have left the file of a keyring are missing. Absent with a key function. */
+  keys?: KeyStats[]
   /** Number of requests since the receiver was created, by the kind of their outcome. */
   outcomes: Record<Outcome['kind'], number>
   /** Number of requests in flight, excluding requests that arrived after `close()`. */

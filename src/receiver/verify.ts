@@ -3,7 +3,14 @@ import { guard, stacklessError, type WebhookErrorOptions } from '../errors.ts'
 import { bodyFormat, parse } from '../payload/parse.ts'
 import type { HmacKey } from '../runtime/hmac.ts'
 import { fromBinary, toBinary, utf8 } from '../shared/bytes.ts'
-import { findKeyError, isEmpty, type Keyring, readReturned, type SignatureKey } from '../signature/keyring.ts'
+import {
+  findKeyError,
+  isEmpty,
+  type Keyring,
+  type KeySource,
+  readReturned,
+  type SignatureKey,
+} from '../signature/keyring.ts'
 import { DEFAULT_SIGNATURE_HEADER } from '../signature/profiles.ts'
 import {
   decodeSignature,
@@ -30,7 +37,14 @@ export interface VerifyConfig extends ProofHeaders {
   acceptUnsigned: boolean
 }
 
-/** The result of a successful verification. */
+/** A request that is authentic, or that the receiver accepts unsigned. */
+interface Verified {
+  proof: Proof
+  /** The key that matched. */
+  key?: HmacKey | undefined
+}
+
+/** The members of the delivery that its verification yields. */
 interface Proof {
   /** The id of the delivery. */
   id: string
@@ -51,7 +65,7 @@ export interface Verification {
    *
    * @throws {WebhookError} `signature_missing`, `signature_malformed`, `signature_mismatch`, `key_unknown`
    */
-  end(body: Uint8Array): Promise<Proof | undefined>
+  end(body: Uint8Array): Promise<Verified | undefined>
 }
 
 /**
@@ -121,9 +135,9 @@ function requireUnsignedAccepted({ acceptUnsigned }: Pick<VerifyConfig, 'acceptU
  *
  * @throws {WebhookError} `key_unknown` if the key function returned an object without a valid tenant
  */
-async function proveUnsigned(body: Uint8Array, { tenant, tenantError }: FoundKeys): Promise<Proof> {
+async function proveUnsigned(body: Uint8Array, { tenant, tenantError }: FoundKeys): Promise<Verified> {
   if (tenantError) throw stacklessError('key_unknown', tenantError)
-  return toProof(body, tenant)
+  return { proof: await toProof(body, tenant) }
 }
 
 async function prove(
@@ -131,16 +145,29 @@ async function prove(
   body: Uint8Array,
   signature: Uint8Array,
   keys: FoundKeys,
-): Promise<Proof> {
-  const keyIndex = await check.end(body, signature)
-  requireKey(keyIndex, keys)
-  return toProof(signature, keys.tenant, keyIndex)
+): Promise<Verified> {
+  const [keyIndex, key] = await requireMatch(keys, (keyring) =>
+    (keyring === keys.keyring ? check : startCheck(keyring)).end(body, signature),
+  )
+  return { proof: await toProof(signature, keys.tenant, keyIndex), key }
 }
 
-/** @throws {WebhookError} `signature_mismatch`, `key_unknown` unless a key matched that is not a decoy */
-function requireKey(keyIndex: number, { count, keyError }: Pick<FoundKeys, 'count' | 'keyError'>): void {
-  const isKey = keyIndex >= 0 && keyIndex < count // the keys from `count` on are decoys
-  if (!isKey) throw stacklessError(count > 0 ? 'signature_mismatch' : 'key_unknown', keyError)
+/**
+ * Finds the key that matches. If none does, reads the file of a keyring again, once.
+ *
+ * @throws {WebhookError} `signature_mismatch`, `key_unknown` unless a key matched that is not a decoy
+ */
+async function requireMatch(
+  { keyring, count, keyError, renew }: FoundKeys,
+  match: (keyring: Keyring) => number | Promise<number>,
+): Promise<[keyIndex: number, key: HmacKey]> {
+  const keyIndex = await match(keyring)
+  const key = keyring[keyIndex]
+  if (key && keyIndex < count) return [keyIndex, key] // the keys from `count` on are decoys
+  const renewed = await renew?.()
+  if (renewed && renewed !== keyring)
+    return requireMatch({ keyring: renewed, count: renewed.length, secret: '' }, match)
+  throw stacklessError(count > 0 ? 'signature_mismatch' : 'key_unknown', keyError)
 }
 
 /**
@@ -177,15 +204,14 @@ export async function startSecretVerification(
   const secret = readHeader(headers, config.secretHeader as string)
   if (secret === undefined || isEmpty(secret)) return startMissing(seen, config)
   return startWithKeys(config.findKeys(seen), async (keys) => {
-    const keyIndex = await findKey(secret, keys.keyring)
-    requireKey(keyIndex, keys)
+    const [keyIndex, key] = await requireMatch(keys, (keyring) => findKey(secret, keyring))
     // Hashing with only the matching key reveals nothing, because the sender has proved that it has the key.
-    const hmac = keys.keyring[keyIndex]!.start()
+    const hmac = key.start()
     return {
       update: hmac.update.bind(hmac),
       async end(body) {
         if (isRegistration(body) && !hasEvents(body, seen.request)) return undefined
-        return toProof(toDigest(await hmac.digest(body)), keys.tenant, keyIndex)
+        return { proof: await toProof(toDigest(await hmac.digest(body)), keys.tenant, keyIndex), key }
       },
     }
   })
@@ -269,6 +295,7 @@ interface FoundKeys {
   keyError?: WebhookErrorOptions | undefined
   /** The random text from which decoys are made; empty without a key function. */
   secret: string
+  renew?: KeySource['renew'] | undefined
 }
 
 /** Finds the keys of a request, and sets `seen.tenant` for the observer. @throws {WebhookError} `key_unavailable` */
@@ -280,8 +307,15 @@ type FindKeys = (seen: Seen) => FoundKeys | Promise<FoundKeys>
  * as long as the longest key so far at its index, and a string or bytes like the latest one. Every key is imported and
  * checked for each request.
  */
-export function createKeyFinder(keys: Keyring | KeyFunction): FindKeys {
-  if (typeof keys !== 'function') return () => ({ keyring: keys, count: keys.length, secret: '' })
+export function createKeyFinder(keys: KeySource | KeyFunction, clock: () => number): FindKeys {
+  if (typeof keys !== 'function') {
+    const { renew } = keys
+    const toFound = (keyring: Keyring) => ({ keyring, count: keyring.length, secret: '', renew })
+    return () => {
+      const keyring = keys.current(clock)
+      return 'then' in keyring ? keyring.then(toFound) : toFound(keyring)
+    }
+  }
   let secret = ''
   const decoys: SignatureKey[] = []
   return (seen) =>

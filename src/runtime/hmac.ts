@@ -2,8 +2,12 @@
 export interface HmacKey {
   /** Number of bytes. Keys of different lengths can have the same HMAC (RFC 2104, section 2). */
   readonly length: number
+  /** Id of the key in the file of a keyring. */
+  id?: string
   /** Starts one HMAC. */
   start(): Hmac
+  /** The first 16 bits of the SHA-256 of the key, in hex: enough to compare keys, too few to identify a random one. */
+  fingerprint(): string | Promise<string>
 }
 
 /**

@@ -41,13 +41,17 @@ export const sha256 = (bytes: Uint8Array): string => hash(bytes, 'hex')
 
 /** Imports a key for HMAC on Node, Bun and Deno. */
 export function importKey(key: Uint8Array | string): HmacKey {
-  const bytes = typeof key === 'string' ? utf8(key) : key
+  const bytes = typeof key === 'string' ? utf8(key) : new Uint8Array(key) // a copy, for the fingerprint
   const { createHash } = crypto()
   const block = new Uint8Array(BLOCK)
   block.set(bytes.length > BLOCK ? createHash('sha256').update(bytes).digest() : bytes)
   const innerPad = block.map((byte) => byte ^ 0x36)
   const outerPad = block.map((byte) => byte ^ 0x5c)
-  return { length: bytes.length, start: () => new NodeHmac(innerPad, outerPad) }
+  return {
+    length: bytes.length,
+    start: () => new NodeHmac(innerPad, outerPad),
+    fingerprint: () => sha256(bytes).slice(0, 4),
+  }
 }
 
 /**

@@ -20,6 +20,7 @@ export function importKey(key: Uint8Array | string): HmacKey {
       matches: async (message, signature) =>
         crypto.subtle.verify('HMAC', await toKey(), signature as BufferSource, message as BufferSource),
     }),
+    fingerprint: async () => (await sha256(copy)).slice(0, 4),
   }
 }
 

@@ -26,8 +26,35 @@ export type ReturnedKeys = SignatureKeys | TenantKeys | null | undefined
 /** The imported keys with which one request is verified, newest first. */
 export type Keyring = readonly HmacKey[]
 
+/** The keys of a receiver without a key function. */
+export interface KeySource {
+  /** Returns a promise while a file with keys is read. */
+  current(clock: () => number): Keyring | Promise<Keyring>
+  /** Reads the file again before a signature is refused. Resolves with the same keyring if it has not changed. */
+  renew?: () => Promise<Keyring>
+}
+
+/** Keys in a file that may change while a receiver runs: the result of `keyring` of `geohook/node`. */
+export interface KeyringFile {
+  /** The absolute path of the file. */
+  readonly path: string
+}
+
+/** The member of a {@link KeyringFile} that receivers and tools use. The symbol is the same in all builds. */
+export const KEYRING_PORT: unique symbol = /* @__PURE__ */ Symbol.for('geohook.keyring')
+
+/** A key source whose keys are known as text. */
+export interface KeyringPort extends Required<KeySource> {
+  /** The keys of the last valid content of the file, newest first. */
+  keys(): readonly string[]
+}
+
+/** Returns the port of a keyring; undefined for anything else. */
+export const keyringPort = (given: unknown): KeyringPort | undefined =>
+  (given as { [KEYRING_PORT]?: KeyringPort } | null | undefined)?.[KEYRING_PORT]
+
 /** Maximum number of keys. Each key costs one HMAC over the body of every request. */
-const MAX_KEYS = 100
+export const MAX_KEYS = 100
 
 /** Returns the keys as a list. */
 export const toKeyList = (keys: SignatureKeys): readonly SignatureKey[] =>

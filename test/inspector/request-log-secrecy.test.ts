@@ -1,5 +1,8 @@
-import { expect, it } from 'vitest'
+import { writeFileSync } from 'node:fs'
+import { keyring } from 'geohook/node'
+import { expect, it, onTestFinished } from 'vitest'
 import { JSON_TYPE, KEY, payloadOf, signatureOf } from '../helpers/deliver.ts'
+import { createFolder } from '../helpers/folder.ts'
 import { send } from '../helpers/http.ts'
 import { type Page, startInspected } from './helpers/request-log-support.ts'
 
@@ -57,6 +60,28 @@ it('no page has a key or the right signature of a refused request, wherever the 
   for (const secret of [...secrets, signatureOf(body), signatureOf(body, WIDE)])
     expect(text).not.toContain(secret)
   expect(text).toContain('key=***; other')
+})
+
+it('no page has a key of a keyring, from when the receiver knows it, and the newest one signs', async () => {
+  const folder = createFolder()
+  onTestFinished(() => folder.remove())
+  const path = folder.fileIn('keys.json')
+  const write = (...keys: string[]) =>
+    writeFileSync(path, JSON.stringify({ keys: keys.map((key, id) => ({ id: `${id}`, key })) }), {
+      mode: 0o600,
+    })
+  write(KEY)
+  const { hook, page } = await startInspected({ signatureKey: keyring(path) })
+  const headers = { 'content-type': JSON_TYPE, 'x-keys': `${KEY} ${WIDE}` }
+  await send(hook, { headers: { ...headers, 'x-service': signatureOf(body) }, body })
+  write('another2026', WIDE)
+  await send(hook, { headers: { ...headers, 'x-service': signatureOf(body, WIDE) }, body })
+  const [newest] = await page.ids()
+  expect((await page.get(`/deliveries/${newest}/signature`)).text).toContain('key 2 of 2')
+  const values = { to: hook, 'content-type': JSON_TYPE, body, 'body-form': 'text' }
+  expect((await page.submit(`/deliveries/${newest}/edit`, values)).text).toContain('answered 200')
+  const text = await everyPage(page)
+  for (const secret of [KEY, WIDE, 'another2026']) expect(text).not.toContain(secret)
 })
 
 it('every value of a sender is escaped', async () => {

@@ -47,6 +47,16 @@ describe('the observer', () => {
     ])
   })
 
+  it('receives the fingerprint of the key of an accepted delivery, unless a function returned the key', async () => {
+    const seen: unknown[] = []
+    const observer: Observer = { accepted: ({ keyFingerprint }) => seen.push(keyFingerprint) }
+    const list = createReceiver({ signatureKey: ['newer', KEY], observer })
+    await deliver(list, payloadOf('A'))
+    await deliver(createReceiver({ signatureKey: () => KEY, observer }), payloadOf('A'))
+    await deliver(createReceiver({ unsigned: 'accept', observer }), payloadOf('A'), { 'x-service': '' })
+    expect(seen).toEqual([(await list.stats()).keys?.[1]?.fingerprint, undefined, undefined])
+  })
+
   it('never receives a key', async () => {
     const calls: unknown[] = []
     const keep = (call: unknown) => calls.push(call)

@@ -1,7 +1,15 @@
-import { createReceiver, type Inbox, type Observer, type Outcome } from 'geohook'
+import { createHash } from 'node:crypto'
+import {
+  createReceiver,
+  type Inbox,
+  type Observer,
+  type Outcome,
+  type Receiver,
+  type ReceiverOptions,
+} from 'geohook'
 import { createMemoryInbox } from 'geohook/inbox'
 import { describe, expect, it } from 'vitest'
-import { deliver, KEY, payloadOf } from '../helpers/deliver.ts'
+import { deliver, KEY, payloadOf, signatureOf } from '../helpers/deliver.ts'
 import { createGate } from '../helpers/gate.ts'
 import { CASES } from '../helpers/outcomes.ts'
 import { createRecorder } from '../helpers/recorder.ts'
@@ -137,7 +145,7 @@ describe('stats', () => {
     const inbox = createMemoryInbox({ maxPending: 7 })
     const receiver = withInbox(inbox)
     await deliver(receiver, payloadOf('A'))
-    const { outcomes, ...stats } = await receiver.stats()
+    const { outcomes, instance, keys, ...stats } = await receiver.stats()
     expect(stats).toEqual({
       inFlight: 0,
       closed: false,
@@ -174,7 +182,7 @@ describe('stats', () => {
   it('have no inbox for one without stats()', async () => {
     const receiver = withInbox({ put: async () => {} })
     await deliver(receiver, payloadOf('A'))
-    const { outcomes, ...stats } = await receiver.stats()
+    const { outcomes, instance, keys, ...stats } = await receiver.stats()
     expect([outcomes.stored, stats]).toEqual([1, { inFlight: 0, closed: false }])
   })
 
@@ -183,23 +191,74 @@ describe('stats', () => {
     const recorder = createRecorder()
     const receiver = createReceiver({ signatureKey: KEY, observer: recorder.observer }).on('*', () => gate)
     const none = { handled: 0, unhandled: 0, stored: 0, duplicate: 0, handshake: 0, refused: 0, failed: 0 }
-    expect(await receiver.stats()).toEqual({ outcomes: none, inFlight: 0, closed: false })
+    expect(await receiver.stats()).toMatchObject({ outcomes: none, inFlight: 0, closed: false })
     const answer = deliver(receiver, payloadOf('A'))
     await recorder.waitFor('accepted')
-    expect(await receiver.stats()).toEqual({ outcomes: none, inFlight: 1, closed: false })
+    expect(await receiver.stats()).toMatchObject({ outcomes: none, inFlight: 1, closed: false })
     const closed = receiver.close()
-    expect(await receiver.stats()).toEqual({ outcomes: none, inFlight: 1, closed: true })
+    expect(await receiver.stats()).toMatchObject({ outcomes: none, inFlight: 1, closed: true })
     release()
     await Promise.all([answer, closed])
-    expect(await receiver.stats()).toEqual({ outcomes: { ...none, handled: 1 }, inFlight: 0, closed: true })
+    expect(await receiver.stats()).toMatchObject({
+      outcomes: { ...none, handled: 1 },
+      inFlight: 0,
+      closed: true,
+    })
   })
 
   it('are a copy that callers can change', async () => {
     const receiver = createReceiver({ signatureKey: KEY })
     const stats = await receiver.stats()
     stats.outcomes.handled = 7
+    for (const key of stats.keys ?? []) key.matched = 7
     await deliver(receiver, payloadOf('A'))
-    expect((await receiver.stats()).outcomes).toMatchObject({ handled: 0, unhandled: 1 })
-    expect(JSON.parse(JSON.stringify(await receiver.stats()))).toEqual(await receiver.stats())
+    const { outcomes, keys } = await receiver.stats()
+    expect(outcomes).toMatchObject({ handled: 0, unhandled: 1 })
+    keys?.[0]?.lastMatched?.setTime(0)
+    expect((await receiver.stats()).keys).toMatchObject([{ matched: 1, lastMatched: expect.any(Date) }])
+    expect((await receiver.stats()).keys?.[0]?.lastMatched).not.toEqual(new Date(0))
+  })
+
+  it('have a random id for each receiver, which stays the same', async () => {
+    const [a, b] = [createReceiver({ signatureKey: KEY }), createReceiver({ signatureKey: KEY })]
+    const idOf = async ({ stats }: Receiver) => (await stats()).instance
+    expect(await idOf(a)).toMatch(/^[\da-f-]{36}$/)
+    expect(await idOf(a)).toBe(await idOf(a))
+    expect(await idOf(a)).not.toBe(await idOf(b))
+  })
+
+  it('count the matches of each key of a list', async () => {
+    let now = 1_000
+    const keys = ['newest', Buffer.from('older'), 'unused']
+    const receiver = createReceiver({ signatureKey: keys, clock: () => now })
+    const body = payloadOf('A')
+    for (const key of ['newest', 'older', 'older', 'forged']) {
+      now += 1_000
+      await deliver(receiver, body, { 'x-service': signatureOf(body, key) })
+    }
+    const used = (key: string) => createHash('sha256').update(key).digest('hex').slice(0, 4)
+    expect((await receiver.stats()).keys).toEqual([
+      { fingerprint: used('newest'), matched: 1, lastMatched: new Date(2_000) },
+      { fingerprint: used('older'), matched: 2, lastMatched: new Date(4_000) },
+      { fingerprint: used('unused'), matched: 0 },
+    ])
+  })
+
+  it('show the fingerprint of bytes that the program overwrites after construction', async () => {
+    const key = Buffer.from('older')
+    const receiver = createReceiver({ signatureKey: key })
+    key.fill(0)
+    expect((await receiver.stats()).keys).toEqual(
+      (await createReceiver({ signatureKey: 'older' }).stats()).keys,
+    )
+  })
+
+  it.each<[string, ReceiverOptions]>([
+    ['a key function', { signatureKey: () => KEY }],
+    ['no key', { unsigned: 'accept' }],
+  ])('have no keys with %s', async (_, options) => {
+    const receiver = createReceiver(options)
+    await deliver(receiver, payloadOf('A'))
+    expect(await receiver.stats()).not.toHaveProperty('keys')
   })
 })

@@ -15,6 +15,7 @@ import {
   type WebhookEvent,
 } from 'geohook'
 import { webhook } from 'geohook/express'
+import { keyring } from 'geohook/node'
 import { createOtelObserver } from 'geohook/otel'
 import * as v from 'valibot'
 import { expectTypeOf, it } from 'vitest'
@@ -120,6 +121,7 @@ it('invalid options are type errors', () => {
   createReceiver({ signaturKey: 'k' })
   // @ts-expect-error a boolean is not allowed
   createReceiver({ signatureKey: 'k', unsigned: true })
+  createReceiver({ signatureKey: keyring('keys.json') })
   createReceiver({ signatureKey: async ({ params }) => params?.tenant as string })
   createReceiver({ signatureKey: () => ({ keys: ['new', new Uint8Array(32)], tenant: 'a' }) })
   createReceiver({ signatureKey: async () => ({ keys: undefined, tenant: 'a' }) })

@@ -143,7 +143,7 @@ function signatureFacts(
 ): SignatureFacts {
   const keyIndex = delivery?.keyIndex
   const state = kind === 'refused' ? 'refused' : keyIndex === undefined ? 'unsigned' : 'verified'
-  const key = state === 'verified' ? keyText(keyIndex ?? 0, keys.length) : undefined
+  const key = state === 'verified' ? keyText(keyIndex ?? 0, keys().length) : undefined
   if (secretHeader !== undefined)
     return { state, name: secretHeader, expectedEncoding: 'none: the key itself', isSecret: true, key }
   const found = state === 'verified' ? findSignature(request, signatureHeader) : undefined

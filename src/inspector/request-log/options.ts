@@ -3,7 +3,7 @@ import { checkOptions, isFilledText, type OptionNames, readSize, wholeNumber } f
 import { OPTION_NAMES, readProofHeaders } from '../../receiver/options.ts'
 import type { ReceiverOptions } from '../../receiver/types.ts'
 import { type CaSource, readTrust, type Trust } from '../../shared/tls-trust.node.ts'
-import { type SignatureKey, type SignatureKeys, toKeyList } from '../../signature/keyring.ts'
+import { keyringPort, type SignatureKey, type SignatureKeys, toKeyList } from '../../signature/keyring.ts'
 import { DEFAULT_SIGNATURE_HEADER, readProfile } from '../../signature/profiles.ts'
 import { requireHeaderName, type SignatureEncoding } from '../../signature/signature.ts'
 import { pathOf } from '../request.ts'
@@ -36,8 +36,8 @@ export interface RequestLogOptions {
 export interface ResolvedOptions {
   /** The options of the receiver, for `explain`. */
   receiver: Partial<ReceiverOptions>
-  /** All known keys, newest first; empty for a key function. */
-  keys: readonly SignatureKey[]
+  /** Returns all known keys, newest first; none for a key function. */
+  keys: () => readonly SignatureKey[]
   signatureHeader: string
   /** The header that contains the key itself, if the sender does not sign. */
   secretHeader: string | undefined
@@ -72,10 +72,11 @@ export function readRequestLogOptions(
     title = 'geohook receiver',
   } = checkOptions(options, NAMES)
   const profile = readProfile(receiver.profile)
+  const keys = keysOf(signatureKey)
   if (resendTo !== undefined) toAddress(resendTo, 'resendTo')
   return {
     receiver,
-    keys: keysOf(signatureKey),
+    keys: keyringPort(signatureKey)?.keys ?? (() => keys),
     signatureHeader: requireHeaderName(
       receiver.signatureHeader ?? profile.signatureHeader ?? DEFAULT_SIGNATURE_HEADER,
     ),

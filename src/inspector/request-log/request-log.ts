@@ -2,7 +2,7 @@ import { blameCaller } from '../../errors.ts'
 import { createLog } from '../../receiver/log.ts'
 import { createNotifier, type Seen } from '../../receiver/observer.ts'
 import type { Observer, ReceiverOptions } from '../../receiver/types.ts'
-import { createRedactor } from '../../shared/redact.ts'
+import { createRedactor, type Redactor } from '../../shared/redact.ts'
 import { type Inspectable, SOURCE } from '../source.ts'
 import { type RequestLogOptions, readRequestLogOptions } from './options.ts'
 import { fromObserver, fromProgram, type ReceivedRequest, RequestStore, type SeenRequest } from './record.ts'
@@ -48,10 +48,22 @@ export function createRequestLog(
   const resolved = blameCaller(createRequestLog, () => readRequestLogOptions(receiver, options))
   const { clock } = resolved
   const store = new RequestStore(resolved)
-  const redactor = createRedactor(resolved.keys, resolved)
+  // Also hides keys that have left a keyring, because recorded requests may contain them.
+  const known = new Set(resolved.keys())
+  let current = createRedactor([...known], resolved)
+  function currentRedactor(): Redactor {
+    const { size } = known
+    for (const key of resolved.keys()) known.add(key)
+    if (known.size > size) current = createRedactor([...known], resolved)
+    return current
+  }
+  const redactor: Redactor = {
+    text: (text, limit) => currentRedactor().text(text, limit),
+    headers: (headers) => currentRedactor().headers(headers),
+  }
   const observer = blameCaller(createRequestLog, () =>
     createRecordingObserver(resolved.receiver, clock, (seen) =>
-      store.add(fromObserver(seen, clock(), redactor)),
+      store.add(fromObserver(seen, clock(), currentRedactor())),
     ),
   )
   return {
@@ -59,7 +71,7 @@ export function createRequestLog(
     get size() {
       return store.size
     },
-    add: (request) => store.add(fromProgram(request, redactor)),
+    add: (request) => store.add(fromProgram(request, currentRedactor())),
     clear: () => store.clear(),
     [SOURCE]: () => createRequestLogSource(store, resolved, redactor),
   }

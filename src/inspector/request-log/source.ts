@@ -4,6 +4,7 @@ import { type HttpRequest, isSendError, sendRequest } from '../../shared/http.no
 import { isHidden, type Redactor } from '../../shared/redact.ts'
 import { isSuccess } from '../../shared/status.ts'
 import type { Trust } from '../../shared/tls-trust.node.ts'
+import type { SignatureKey } from '../../signature/keyring.ts'
 import { sign } from '../../signature/signature.ts'
 import { bodyFields, contentTypeField, readBody, readContentType } from '../action.ts'
 import { choicesOf } from '../list.ts'
@@ -77,7 +78,6 @@ function createActions(
   addresses: AddressBook,
   redactor: Redactor,
 ): readonly Action<Item>[] {
-  const [newestKey] = options.keys
   const { signatureHeader, secretHeader, trust } = options
 
   const addressField = ({ request }: Item): Field => ({
@@ -115,7 +115,7 @@ function createActions(
       secretHeader === undefined
         ? 'Sends the edited body, signed with the newest key.'
         : `Sends the edited body, and the newest key itself in the header ${secretHeader}: check the address.`,
-    isAvailable: ({ request }) => newestKey !== undefined && request.body !== undefined,
+    isAvailable: ({ request }) => options.keys().length > 0 && request.body !== undefined,
     fields: (item) => [addressField(item), contentTypeField(item), ...bodyFields(item)],
     async run(item, values) {
       const url = readAddress(item, values.to)
@@ -134,15 +134,17 @@ function createActions(
     },
   }
 
+  const newestKey = (): SignatureKey => options.keys()[0] as SignatureKey
+
   /** The newest key as a header: one character per byte. */
-  const keyText = (): string => Buffer.from(newestKey as Uint8Array).toString('latin1')
+  const keyText = (): string => Buffer.from(newestKey() as Uint8Array).toString('latin1')
 
   /** Signs with the newest key, in the encoding and with the prefix of the original signature if it is readable. */
   function signLike({ request }: Item, body: Uint8Array): Promise<string> {
     const { value = '' } = findSignature(request, signatureHeader) ?? {}
     const encoding = options.encoding === 'auto' ? (encodingOf(value) ?? 'hex') : options.encoding
     const prefix = /^sha256(=|%3d)/i.test(value) ? 'sha256=' : ''
-    return sign({ body, signatureKey: newestKey as Uint8Array | string, encoding, prefix })
+    return sign({ body, signatureKey: newestKey(), encoding, prefix })
   }
 
   return [resend, edit]
