@@ -44,6 +44,14 @@ afterAll(async () => {
   await client.end()
 })
 
+/** Writes a file with these keys, newest first, and returns its path. */
+function writeKeyring(name: string, ...keys: string[]): string {
+  const path = join(scratch, name)
+  const entries = keys.map((key, index) => ({ id: `key${index}`, key }))
+  writeFileSync(path, JSON.stringify({ keys: entries }), { mode: 0o600 })
+  return path
+}
+
 const health: OtherRoute = ['/health', { ok: true }]
 const layers: OtherRoute = ['/layers', { added: 'Roads' }, { name: 'Roads' }]
 
@@ -61,6 +69,26 @@ const EXAMPLES: Record<string, Example> = {
       expect(app.output).not.toContain('previous key')
       expect(await deliver(url, { signatureKey: 'parcels2025' })).toBe(200)
       await app.printed(/still signed with the previous key/)
+    },
+  },
+  keyring: {
+    env: { KEYRING: writeKeyring('keys.json', KEY), STATS_TOKEN: 'token2026' },
+    async check(app, url) {
+      writeKeyring('keys.json', 'parcels2027', KEY)
+      expect(await deliver(url, { signatureKey: 'parcels2027' })).toBe(200)
+      const ask = (authorization: string) =>
+        fetch(new URL('/stats', url), { headers: authorization ? { authorization } : {} })
+      for (const wrong of ['', 'Bearer', 'Bearer token202', 'Bearer token20267', 'token2026'])
+        expect((await ask(wrong)).status).toBe(401)
+      expect(await (await ask('Bearer token2026')).json()).toMatchObject({
+        instance: expect.any(String),
+        outcomes: { handled: 2, refused: 1 },
+        keys: [
+          { id: 'key0', matched: 1 },
+          { id: 'key1', matched: 1 },
+        ],
+      })
+      expect(app.output).not.toContain('parcels2027')
     },
   },
   inbox: {
@@ -232,8 +260,19 @@ it.concurrent.for(Object.entries(EXAMPLES))(
   },
 )
 
-/** Examples that look up their keys per request, or get them from compose.yaml. */
-const CHECK_NO_KEY = ['polka', 'tenants', 'compose']
+/** Examples that look up their keys per request, or get them from compose.yaml or another file. */
+const CHECK_NO_KEY = ['polka', 'tenants', 'compose', 'keyring']
+
+it('examples/keyring does not start without a keyring or a token', async () => {
+  for (const [env, message] of [
+    [{ STATS_TOKEN: 'token2026' }, 'path is missing'],
+    [{ KEYRING: writeKeyring('no-token.json', KEY) }, 'STATS_TOKEN is empty'],
+  ] as const) {
+    const app = startExample('keyring', env, KEY)
+    expect(await app.exited).toBe(1)
+    expect(app.output).toContain(message)
+  }
+})
 
 it.concurrent.for(Object.entries(EXAMPLES).filter(([name]) => !CHECK_NO_KEY.includes(name)))(
   'examples/%s does not start without a key',

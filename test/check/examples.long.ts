@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Client } from 'pg'
@@ -18,6 +18,7 @@ interface Example {
 }
 
 const scratch = mkdtempSync(join(tmpdir(), 'geohook-check-'))
+writeFileSync(join(scratch, 'keys.json'), JSON.stringify({ keys: [{ id: 'a', key: KEY }] }))
 const INBOX_SCHEMA = `geohook_check_${process.pid}`
 afterAll(async () => {
   rmSync(scratch, { recursive: true })
@@ -31,6 +32,7 @@ afterAll(async () => {
 const EXAMPLES: Record<string, Example> = {
   express: {},
   node: {},
+  keyring: { env: { KEYRING: join(scratch, 'keys.json'), STATS_TOKEN: 'token2026' } },
   inbox: { env: { INBOX: join(scratch, 'inbox.db') }, needs: 'SQLite' },
   polka: { env: { ROADS_KEY: 'roads2026' } },
   nest: {},
