@@ -82,7 +82,7 @@ function openKeyring(given: string): KeyringFile {
       warn(`Every user of this machine can read or change the keys in ${path}.`, 'keyring_exposed')
   }
 
-  /** Errors that are not ours have no message here, because it could quote the file. */
+  /** Leaves out the messages of other errors, which could quote the file. */
   const describe = (error: unknown): string =>
     `${path} ${error instanceof WebhookError ? error.message : `cannot be read: ${(error as NodeJS.ErrnoException).code}`}`
 
@@ -96,7 +96,7 @@ function openKeyring(given: string): KeyringFile {
   /** True if a read has not ended in time. Until it ends, no other one starts: each would occupy a thread. */
   let isLate = false
 
-  /** Resolves in time, even if the read hangs. */
+  /** Resolves in time, even if the read hangs. Until the read ends, `reading` is the resolved promise. */
   function reload(): Promise<void> {
     reading = new Promise((resolve) => {
       const timer = setTimeout(() => {
@@ -135,7 +135,7 @@ function openKeyring(given: string): KeyringFile {
     current(clock) {
       const now = clock()
       const age = now - readAt
-      if (isLate || (age >= 0 && age < MAX_AGE)) return keyring
+      if (age >= 0 && age < MAX_AGE) return keyring
       return (reading ?? reload()).then(() => {
         readAt = now
         return keyring

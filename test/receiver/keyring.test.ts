@@ -3,10 +3,12 @@ import fs from 'node:fs'
 import { Agent, request } from 'node:http'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
+import { setTimeout } from 'node:timers/promises'
 import {
   createReceiver,
   explain,
   type KeyringFile,
+  type Observer,
   type Receiver,
   type ReceiverOptions,
   verify,
@@ -14,7 +16,7 @@ import {
 } from 'geohook'
 import { keyring, webhook } from 'geohook/node'
 import { beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest'
-import { base64Of, JSON_TYPE, payloadOf, signatureOf } from '../helpers/deliver.ts'
+import { base64Of, deliver as deliverTo, JSON_TYPE, payloadOf, signatureOf } from '../helpers/deliver.ts'
 import { createFolder } from '../helpers/folder.ts'
 import { createGate } from '../helpers/gate.ts'
 import { answerOf, send } from '../helpers/http.ts'
@@ -206,6 +208,44 @@ describe('a receiver with a keyring', () => {
     isDone = true
     await attack
     expect(counts).toEqual(Array(400).fill(200))
+  })
+
+  it('accepts a key that is added while the file is read', async () => {
+    write(ring('old'))
+    const arrived = createGate()
+    let requests = 0
+    const around: Observer['around'] = () => ++requests === 3 && arrived.release()
+    const { deliver } = await start({ observer: { around, refused() {} } })
+    expect(await deliver('old')).toBe(200)
+    const { gate, release } = createGate()
+    const begun = createGate()
+    const { readFile } = fs.promises
+    const spy = vi.spyOn(fs.promises, 'readFile').mockImplementationOnce(async (file) => {
+      const bytes = await readFile(file)
+      begun.release()
+      await gate
+      return bytes
+    })
+    onTestFinished(() => spy.mockRestore())
+    const forged = deliver('wrong')
+    await begun.gate
+    replace(ring('new'))
+    const added = deliver('new')
+    await arrived.gate
+    await setTimeout(200) // longer than the minimum between two reads
+    release()
+    expect(await Promise.all([forged, added])).toEqual([401, 200])
+    expect(spy.mock.calls.length).toBeGreaterThan(1)
+  })
+
+  it('works in a test with fake timers', async () => {
+    write(ring('old'))
+    const { receiver } = await start()
+    vi.useFakeTimers()
+    onTestFinished(() => void vi.useRealTimers())
+    const headers = { 'content-type': JSON_TYPE, 'x-service': signatureOf(BODY, 'wrong') }
+    const statusOf = async () => (await deliverTo(receiver, BODY, headers)).status
+    expect([await statusOf(), await statusOf()]).toEqual([401, 401])
   })
 
   it('accepts a new key in the header secret at once, with the profile portal', async () => {
