@@ -64,8 +64,20 @@ function isJson(value: unknown): boolean {
   }
 }
 
+/** Checks the values to set. @throws {WebhookError} `config_invalid` */
+export function checkChanges(changes: WebhookChanges): void {
+  if (!isObject(changes)) throw configInvalid('the members of the webhook must be an object')
+  const { key, hookUrl, schedule } = checkOptions<WebhookChanges>(changes, RULES, 'member')
+  checkOptions(schedule, SCHEDULE_RULES, 'schedule member')
+  checkOptions(schedule?.recurrenceInfo, RECURRENCE_RULES, 'recurrenceInfo member')
+  // An unset environment variable must not mean "without a key".
+  if (key === undefined && Object.hasOwn(changes, 'key')) throw configInvalid(describeMissing('key', key))
+  if (key === HIDDEN || hookUrl?.includes(HIDDEN))
+    throw configInvalid(`key or hookUrl contains ${HIDDEN}, the mark of a hidden part`)
+}
+
 /**
- * Checks the values to set, and writes change types in the common form.
+ * Checks the values to set for a product, and writes change types in the common form.
  *
  * @param service empty for a portal
  * @throws {WebhookError} `config_invalid`, `admin_unsupported`
@@ -75,15 +87,8 @@ export function readChanges<Changes extends WebhookChanges>(
   service: string,
   changes: Changes,
 ): Changes {
-  if (!isObject(changes)) throw configInvalid('the members of the webhook must be an object')
-  checkOptions<WebhookChanges>(changes, RULES, 'member')
-  const { key, hookUrl, changeTypes, schedule } = changes
-  checkOptions(schedule, SCHEDULE_RULES, 'schedule member')
-  checkOptions(schedule?.recurrenceInfo, RECURRENCE_RULES, 'recurrenceInfo member')
-  // An unset environment variable must not mean "without a key".
-  if (key === undefined && Object.hasOwn(changes, 'key')) throw configInvalid(describeMissing('key', key))
-  if (key === HIDDEN || hookUrl?.includes(HIDDEN))
-    throw configInvalid(`key or hookUrl contains ${HIDDEN}, the mark of a hidden part`)
+  checkChanges(changes)
+  const { key, hookUrl, changeTypes } = changes
   const given = Object.entries(changes).filter(([, value]) => value !== undefined)
   const members = membersOf(requester.address.product, service)
   const absent = given.map(([name]) => name).filter((name) => !members.includes(name as Member))

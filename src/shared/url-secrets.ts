@@ -36,11 +36,14 @@ function looksRandom(segment: string): boolean {
 }
 
 /** Replaces the secret parts of a URL by `***`. */
-export function maskUrl(url: string): string {
+export const maskUrl = (url: string): string => replaceSecrets(url, () => HIDDEN)
+
+/** @param replace returns what a secret part becomes. It gets the text before the part */
+export function replaceSecrets(url: string, replace: (before: string) => string): string {
   let result = ''
   let end = 0
   for (const [start, next] of findSecrets(url)) {
-    result += url.slice(end, start) + HIDDEN
+    result += url.slice(end, start) + replace(url.slice(0, start))
     end = next
   }
   return result + url.slice(end)

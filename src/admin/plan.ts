@@ -1,0 +1,411 @@
+import { configInvalid } from '../errors.ts'
+import { checkOptions, isBoolean, isFunction, must, type OptionNames, wholeNumber } from '../options.ts'
+import { secondsOf } from '../shared/client.ts'
+import { isObject } from '../shared/json.ts'
+import { AdminError } from './errors.ts'
+import {
+  type DeclaredWebhook,
+  type KeyReference,
+  readFile,
+  toList,
+  type WebhookFile,
+  webhooksOf,
+} from './file.ts'
+import { membersOf, relate, showValue, type Values, valuesOf } from './members.ts'
+import type {
+  Admin,
+  ChangeResult,
+  Difference,
+  Member,
+  NewWebhook,
+  Schedule,
+  Webhook,
+  WebhookChanges,
+  Webhooks,
+} from './types.ts'
+
+/** Options of {@link planWebhooks}. */
+export interface PlanOptions {
+  /** Plan only these services of the file. Default: all of them. */
+  services?: readonly string[] | undefined
+  /** Values of the variables in the file, for example `process.env`. */
+  variables?: Readonly<Record<string, string | undefined>> | undefined
+  /** Returns the key of a reference. Required if the file refers to keys. */
+  readKey?: ((reference: KeyReference) => string | Promise<string>) | undefined
+  /** Delete the webhooks of a service that the file does not name. If its list is empty, `services` must name it too. */
+  deleteUnmanaged?: boolean | undefined
+  /** Delete before webhooks are created, so that no event is delivered twice; some are not delivered. */
+  deleteFirst?: boolean | undefined
+  /** Send the keys that the service does not show, also to webhooks without other changes. */
+  sendKeys?: boolean | undefined
+  /** Maximum number of webhooks of a service, 1 to 1,000. Default: 10 at ArcGIS Online, otherwise none. */
+  limit?: number | undefined
+}
+
+/** A planned change of one webhook. */
+export interface PlannedChange {
+  readonly action: 'edit' | 'create' | 'delete'
+  readonly service: string
+  /** The name before the change. */
+  readonly name: string
+  /** Undefined for a webhook to create. */
+  readonly id: string | undefined
+  /** When the webhook was last edited, if the service shows it. */
+  readonly modified: Date | undefined
+  /** The members that change, without secrets. */
+  readonly members: readonly Difference[]
+}
+
+/** What differs between a file and a service, and what {@link applyPlan} will do. */
+export interface PlannedService {
+  readonly service: string
+  /** In the order in which they will be made. */
+  readonly changes: readonly PlannedChange[]
+  /** The names of webhooks that the file does not name, and that no change deletes. */
+  readonly unmanaged: readonly string[]
+  /** The members of a webhook that are in the file, and that the service does not show. */
+  readonly notCompared: readonly { name: string; members: readonly Member[] }[]
+  /** What is worth knowing, in English. */
+  readonly notes: readonly string[]
+}
+
+/** The result of {@link planWebhooks}. It contains no secret, so it can be stored as JSON. */
+export interface Plan {
+  readonly site: string
+  readonly services: readonly PlannedService[]
+}
+
+const RULES: OptionNames<PlanOptions> = {
+  services: must('be a list of names', Array.isArray),
+  variables: must('be an object of texts', isObject),
+  readKey: isFunction,
+  deleteUnmanaged: isBoolean,
+  deleteFirst: isBoolean,
+  sendKeys: isBoolean,
+  limit: wholeNumber(1, 1000),
+}
+
+/** Makes the changes of plans. Plans that were stored and read again have none. */
+const runs = new WeakMap<PlannedChange, () => Promise<ChangeResult | undefined>>()
+
+/**
+ * Compares a file with the services, and plans the changes that make them equal. It changes nothing.
+ *
+ * A webhook is found by its name. One with `was` is renamed while the service has the old name and not the new one.
+ *
+ * @throws {WebhookError} `config_invalid` for an invalid file, one of another site, a variable without a value, or a key
+ *   that is needed and not in the file; `admin_ambiguous` if two webhooks of a service have a name of the file;
+ *   `admin_refused` if a service would have more webhooks than it may; and the errors of `Webhooks.list`
+ *
+ * @example
+ * ```ts
+ * import { readFileSync } from 'node:fs'
+ * import { applyPlan, createAdmin, planWebhooks } from 'geohook/admin'
+ *
+ * const admin = createAdmin({ url: 'https://gis.example.com/server', token: 'a-token' })
+ * const file = JSON.parse(readFileSync('webhooks.json', 'utf8'))
+ * const readKey = (reference) => process.env[reference.env]
+ * const plan = await planWebhooks(admin, file, { variables: process.env, readKey })
+ * for (const { service, changes } of plan.services) console.log(service, changes)
+ * await applyPlan(plan)
+ * ```
+ */
+export async function planWebhooks(
+  admin: Admin,
+  file: WebhookFile,
+  options: PlanOptions = {},
+): Promise<Plan> {
+  const { services, variables = {}, ...others } = checkOptions(options, RULES)
+  const { site, services: declared } = readFile(file, admin.product, variables)
+  const { origin } = new URL(admin.url)
+  if (new URL(site).origin !== origin)
+    throw configInvalid(`the file is for the site ${site}, and the administration is at ${origin}`)
+  const unknown = services?.find((service) => !Object.hasOwn(declared, service))
+  if (unknown !== undefined) throw configInvalid(`the file has no list for the service ${unknown}`)
+  const planned: PlannedService[] = []
+  for (const service of services ?? Object.keys(declared)) {
+    const webhooks = declared[service] ?? []
+    if (others.deleteUnmanaged && webhooks.length === 0 && !services?.includes(service))
+      throw configInvalid(
+        `${service}: its list is empty, so all of its webhooks would be deleted`,
+        'Name the service too.',
+      )
+    planned.push(await planService(admin, service, webhooks, others))
+  }
+  return { site, services: planned }
+}
+
+async function planService(
+  admin: Admin,
+  service: string,
+  declared: readonly DeclaredWebhook[],
+  options: PlanOptions,
+): Promise<PlannedService> {
+  const webhooks = webhooksOf(admin, service)
+  const listed = await toList(webhooks.list())
+  const place = { admin, service, webhooks, options }
+  const [edits, creates]: [PlannedChange[], PlannedChange[]] = [[], []]
+  const notes: string[] = []
+  const notCompared: PlannedService['notCompared'][number][] = []
+  const matches = matchAll(declared, listed, service)
+  for (const [entry, found] of matches) {
+    const key = await readKey(entry, service, options)
+    if (!found) creates.push(planCreate(place, entry, key))
+    else {
+      const plan = await planEdit(place, entry, key, found)
+      if (plan.change) edits.push(plan.change)
+      notes.push(...plan.notes)
+      if (plan.notCompared.length > 0) notCompared.push({ name: entry.name, members: plan.notCompared })
+    }
+  }
+  const managed = new Set(matches.values())
+  const others = listed.filter((webhook) => !managed.has(webhook))
+  const deletes = options.deleteUnmanaged ? others.map((webhook) => planDelete(place, webhook)) : []
+  const unmanaged = options.deleteUnmanaged ? [] : others.map(({ name }) => name)
+  const { deleteFirst, limit = admin.product === 'online' ? 10 : Number.POSITIVE_INFINITY } = options
+  const most = listed.length + creates.length - (deleteFirst ? deletes.length : 0)
+  if (creates.length > 0 && most > limit)
+    throw refused(
+      'admin_refused',
+      `${service} would have ${most} webhooks, and ${limit} are allowed; nothing was written`,
+      deletes.length > 0 && !deleteFirst ? 'Delete first, or delete webhooks that are not needed.' : '',
+    )
+  if (creates.length > 0 && deletes.length > 0 && !deleteFirst)
+    notes.push(
+      'new webhooks are active together with those to delete, so that handlers can run twice for an event',
+    )
+  const changes = deleteFirst
+    ? [...deletes, ...sortRenames(edits), ...creates]
+    : [...sortRenames(edits), ...creates, ...deletes]
+  return { service, changes, unmanaged, notCompared, notes }
+}
+
+const refused = (code: AdminError['code'], message: string, hint = ''): AdminError =>
+  new AdminError(code, { message, hint })
+
+/**
+ * Finds the webhook of each entry. An entry whose old name exists, and whose new name is free or is itself the old name of
+ * a rename, is renamed.
+ *
+ * @throws {AdminError} `admin_ambiguous`
+ */
+function matchAll(
+  declared: readonly DeclaredWebhook[],
+  listed: readonly Webhook[],
+  service: string,
+): Map<DeclaredWebhook, Webhook | undefined> {
+  const byName = new Map<string, Webhook>()
+  const named = new Set(declared.flatMap(({ name, was }) => [name, was]))
+  for (const webhook of listed) {
+    const { name } = webhook
+    if (byName.has(name) && named.has(name))
+      throw refused(
+        'admin_ambiguous',
+        `two webhooks of ${service} are named ${name}; nothing was written`,
+        'Rename one of them, by its id.',
+      )
+    byName.set(name, webhook)
+  }
+  const freed = new Set<string>()
+  const isRename = ({ name, was }: DeclaredWebhook): boolean =>
+    was !== undefined &&
+    was !== name &&
+    byName.has(was) &&
+    !freed.has(was) &&
+    (!byName.has(name) || freed.has(name))
+  const renamed = new Set<DeclaredWebhook>()
+  // The first rename of a chain can make the next one possible.
+  for (
+    let entry = declared.find(isRename);
+    entry;
+    entry = declared.find((next) => !renamed.has(next) && isRename(next))
+  ) {
+    renamed.add(entry)
+    freed.add(entry.was as string)
+  }
+  const find = (entry: DeclaredWebhook): Webhook | undefined => {
+    if (renamed.has(entry)) return byName.get(entry.was as string)
+    return freed.has(entry.name) ? undefined : byName.get(entry.name)
+  }
+  return new Map(declared.map((entry) => [entry, find(entry)]))
+}
+
+/** Orders renames so that each finds its new name free. */
+function sortRenames(edits: readonly PlannedChange[]): PlannedChange[] {
+  const rest = [...edits]
+  const sorted: PlannedChange[] = []
+  const newName = ({ members }: PlannedChange): string | undefined =>
+    members.find(({ member }) => member === 'name')?.requested
+  while (rest.length > 0) {
+    const at = rest.findIndex((edit) => !rest.some((other) => other !== edit && other.name === newName(edit)))
+    sorted.push(...rest.splice(Math.max(0, at), 1))
+  }
+  return sorted
+}
+
+/** The key of an entry: a text, empty if it shall have none, or undefined if the file does not manage it. */
+async function readKey(
+  { key, name }: DeclaredWebhook,
+  service: string,
+  options: PlanOptions,
+): Promise<string | undefined> {
+  if (key === undefined) return undefined
+  if (key === null) return ''
+  const place = `${service}, ${name}: key`
+  if (!options.readKey) throw configInvalid(`${place} is a reference, and the option readKey is missing`)
+  const text: unknown = await options.readKey(key)
+  if (typeof text === 'string' && text !== '') return text
+  throw configInvalid(`${place} has no value: ${JSON.stringify(key)} leads to none`)
+}
+
+interface Place {
+  admin: Admin
+  service: string
+  webhooks: Webhooks
+  options: PlanOptions
+}
+
+const toChange = (change: PlannedChange, run: () => Promise<ChangeResult | undefined>): PlannedChange => {
+  runs.set(change, run)
+  return change
+}
+
+function wantedOf({ was: _, key: __, ...members }: DeclaredWebhook, key: string | undefined): Values {
+  return { ...members, ...(key !== undefined && { key }) }
+}
+
+function planCreate(
+  { service, webhooks }: Place,
+  entry: DeclaredWebhook,
+  key: string | undefined,
+): PlannedChange {
+  const wanted = { active: true, ...wantedOf(entry, key) } as NewWebhook
+  const members = (Object.keys(wanted) as Member[]).map((member) => ({
+    member,
+    requested: showValue(member, wanted[member]),
+    stored: '',
+  }))
+  const { name, hookUrl } = entry
+  if (hookUrl === undefined) throw configInvalid(`${service}, ${name}: a new webhook needs a hookUrl`)
+  const change = { action: 'create', service, name, id: undefined, modified: undefined, members } as const
+  return toChange(change, () => webhooks.create(wanted))
+}
+
+function planDelete({ service, webhooks }: Place, webhook: Webhook): PlannedChange {
+  const { name, id, modified } = webhook
+  const change = { action: 'delete', service, name, id, modified, members: [] } as const
+  return toChange(change, async () => {
+    await webhooks.delete(webhook)
+    return undefined
+  })
+}
+
+async function planEdit(
+  { service, webhooks, options }: Place,
+  entry: DeclaredWebhook,
+  key: string | undefined,
+  listed: Webhook,
+): Promise<{ change?: PlannedChange; notes: string[]; notCompared: Member[] }> {
+  const current = await webhooks.get(listed)
+  const [wanted, stored] = [wantedOf(entry, key), valuesOf(current)]
+  const members = membersOf(current.product, current.service).filter((member) => wanted[member] !== undefined)
+  const notCompared = members.filter((member) => stored[member] === undefined)
+  const notes: string[] = []
+  const differing = members.filter((member) => {
+    if (stored[member] === undefined) return false
+    const relation = relate(member, comparable(member, wanted[member], stored), stored[member])
+    if (relation !== 'adjusted' || !isNormal(member, wanted, stored)) return relation !== 'same'
+    const [requested, shown] = [wanted, stored].map((values) => showValue(member, values[member]))
+    notes.push(
+      `${entry.name}: ${member} is ${shown}, taken for the form in which the service stores ${requested}`,
+    )
+    return false
+  })
+  const sendsKey = options.sendKeys === true && notCompared.includes('key')
+  if (differing.length === 0 && !sendsKey) return { notes, notCompared }
+  if (stored.key === undefined && key === undefined && current.product !== 'portal')
+    throw configInvalid(
+      `${service}, ${entry.name}: an edit needs the key, because the service does not show it`,
+      'Add the member key to the file, or "key": null if the webhook has none.',
+    )
+  const changes = Object.fromEntries(
+    [...differing, ...notCompared].map((member) => [member, wanted[member]]),
+  ) as WebhookChanges
+  const shown = (sendsKey ? [...differing, 'key' as const] : differing).map((member) => ({
+    member,
+    requested: showValue(member, wanted[member]),
+    stored: showValue(member, stored[member]),
+  }))
+  const { name, id, modified } = current
+  const change = { action: 'edit', service, name, id, modified, members: shown } as const
+  return { change: toChange(change, () => webhooks.edit(current, changes)), notes, notCompared }
+}
+
+/** ArcGIS Online does not show `startAt`. */
+function comparable(member: Member, wanted: unknown, { schedule }: Values): unknown {
+  if (member !== 'schedule' || schedule?.startAt !== undefined) return wanted
+  const { startAt: _, ...others } = wanted as Schedule
+  return others
+}
+
+/** Intervals to which services raise shorter ones, in seconds (docs/senders.md, "Administration"). */
+const MINIMA: readonly number[] = [30, 60]
+
+/** True if a stored value is the form that services give to the wanted one: another edit would change nothing. */
+function isNormal(member: Member, { schedule: wanted }: Values, { schedule: stored }: Values): boolean {
+  if (member !== 'schedule') return true
+  const [seconds, raised] = [secondsOf(wanted?.recurrenceInfo), secondsOf(stored?.recurrenceInfo)]
+  const { startAt = stored?.startAt } = wanted ?? {}
+  const isLater = Number(startAt) <= Number(stored?.startAt) && Number(startAt) <= Date.now()
+  return (
+    (seconds === raised || !wanted?.recurrenceInfo || MINIMA.includes(raised)) &&
+    (startAt === stored?.startAt || isLater)
+  )
+}
+
+/** How far a change has got. */
+export interface AppliedChange extends PlannedChange {
+  readonly state: 'done' | 'failed' | 'not begun'
+  /** Of a change that is done, unless it is a delete. */
+  readonly result?: ChangeResult | undefined
+  /** Of a change that failed. */
+  readonly error?: unknown
+}
+
+/**
+ * Makes the changes of a plan, one after another. If one fails, the other changes of its service are not begun; those of
+ * other services are. If the process is killed, plan again and apply the rest.
+ *
+ * @param options `onChange` is called, and awaited, before a change begins and when it has ended
+ * @returns every change, with its state
+ * @throws {WebhookError} `config_invalid` for a plan that was stored and read again; what `onChange` throws
+ */
+export async function applyPlan(
+  plan: Plan,
+  options: { onChange?: (change: PlannedChange | AppliedChange) => unknown } = {},
+): Promise<AppliedChange[]> {
+  const { onChange } = checkOptions(options, { onChange: isFunction })
+  const applied: AppliedChange[] = []
+  const all = plan.services.map(({ changes }) => changes)
+  if (all.flat().some((change) => !runs.has(change)))
+    throw configInvalid('a plan that was stored cannot be applied', 'Plan again, and compare both plans.')
+  for (const changes of all) {
+    let isStopped = false
+    for (const change of changes) {
+      if (!isStopped) await onChange?.(change)
+      const outcome: AppliedChange = isStopped ? { ...change, state: 'not begun' } : await run(change)
+      isStopped ||= outcome.state === 'failed'
+      applied.push(outcome)
+      if (outcome.state !== 'not begun') await onChange?.(outcome)
+    }
+  }
+  return applied
+}
+
+async function run(change: PlannedChange): Promise<AppliedChange> {
+  try {
+    return { ...change, state: 'done', result: await runs.get(change)?.() }
+  } catch (error) {
+    return { ...change, state: 'failed', error }
+  }
+}
