@@ -56,7 +56,10 @@ const isReference = (key: unknown): boolean => {
 
 const FILE_RULES: OptionNames<WebhookFile> = {
   $schema: isFilledText,
-  site: must('be an origin like https://gis.example.com', (site) => URL.canParse(String(site))),
+  site: must(
+    'be an origin like https://gis.example.com',
+    (site) => typeof site === 'string' && /^https?:/i.test(site) && URL.canParse(site),
+  ),
   services: must('be an object with a list of webhooks for each service', isObject),
 }
 
@@ -190,23 +193,32 @@ function describe(webhook: Webhook, service: string, variables: PulledVariable[]
     variables.push({ name, service, webhook: webhook.name, member })
     return name
   }
-  const toText = (value: unknown, name: string): unknown => {
-    if (typeof value === 'string')
-      return isSecretMember(name) ? `\${${addVariable('properties', name)}}` : escapeText(value)
-    if (Array.isArray(value)) return value.map((item) => toText(item, name))
-    if (!isObject(value)) return value
-    return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, toText(item, key)]))
-  }
-  const toUrl = (url: string): string =>
+  const toUrl = (url: string, member: 'hookUrl' | 'properties'): string =>
     replaceSecrets(escapeText(url), (before) => {
       const parameter = /([\w-]+)=$/.exec(before)?.[1] ?? 'URL'
-      return `\${${addVariable('hookUrl', parameter)}}`
+      return `\${${addVariable(member, parameter)}}`
     })
+  /** @param secret the name of the secret that the value belongs to */
+  const toText = (value: unknown, secret: string | undefined): unknown => {
+    if (typeof value === 'string') {
+      if (secret !== undefined) return `\${${addVariable('properties', secret)}}`
+      return /^https?:/i.test(value) ? toUrl(value, 'properties') : escapeText(value)
+    }
+    if (Array.isArray(value)) return value.map((item) => toText(item, secret))
+    if (!isObject(value)) return value
+    const members = Object.entries(value)
+    return Object.fromEntries(
+      members.map(([name, item]) => [
+        name,
+        toText(item, secret ?? (isSecretMember(name) ? name : undefined)),
+      ]),
+    )
+  }
   const members = membersOf(webhook.product, service).flatMap((member) => {
     const value = (webhook as Values)[member]
     if (member === 'key') return [[member, value === '' ? null : { env: addVariable(member, member) }]]
     if (value === undefined) return []
-    return [[member, member === 'hookUrl' ? toUrl(String(value)) : toText(value, '')]]
+    return [[member, member === 'hookUrl' ? toUrl(String(value), member) : toText(value, undefined)]]
   })
   return Object.fromEntries(members)
 }

@@ -123,7 +123,7 @@ export async function planWebhooks(
   const unknown = services?.find((service) => !Object.hasOwn(declared, service))
   if (unknown !== undefined) throw configInvalid(`the file has no list for the service ${unknown}`)
   const planned: PlannedService[] = []
-  for (const service of services ?? Object.keys(declared)) {
+  for (const service of new Set(services ?? Object.keys(declared))) {
     const webhooks = declared[service] ?? []
     if (others.deleteUnmanaged && webhooks.length === 0 && !services?.includes(service))
       throw configInvalid(
