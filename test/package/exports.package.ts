@@ -16,10 +16,11 @@ function importsOf(file: string, visited = new Map<string, string[]>()): string[
   return [...visited.values()].flat()
 }
 
-it('package.json exports only the entries and itself', () => {
+it('package.json exports only the entries, a schema and itself', () => {
   const names = [...ENTRIES.keys()].map((name) => (name === 'index' ? '.' : `./${name}`))
-  expect(Object.keys(manifest.exports).sort()).toEqual([...names, './package.json'].sort())
-  expect(manifest.exports['./package.json']).toBe('./package.json')
+  const files = ['./package.json', './webhooks.schema.json']
+  expect(Object.keys(manifest.exports).sort()).toEqual([...names, ...files].sort())
+  for (const file of files) expect(manifest.exports[file]).toBe(file)
 })
 
 it.each([...ENTRIES.keys()])(
