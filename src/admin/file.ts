@@ -1,7 +1,7 @@
 import { configInvalid } from '../errors.ts'
 import { checkOptions, isFilledText, must, type OptionNames } from '../options.ts'
 import { isObject } from '../shared/json.ts'
-import { isSecretMember } from '../shared/redact.ts'
+import { HIDDEN, isSecretMember } from '../shared/redact.ts'
 import { replaceSecrets } from '../shared/url-secrets.ts'
 import { parseService } from './address.ts'
 import { checkChanges } from './changes.ts'
@@ -113,6 +113,9 @@ function checkWebhook(webhook: unknown, place: string, product: Product, service
   const absent = Object.keys(members).filter((name) => !known.includes(name))
   if (absent.length > 0)
     throw configInvalid(`${place} has members that its product lacks: ${absent.join(', ')}`)
+  // What printed the file has hidden a part, for example of a URL in the properties.
+  if (JSON.stringify(members).includes(HIDDEN))
+    throw configInvalid(`${place} contains ${HIDDEN}, the mark of a hidden part`)
   try {
     checkChanges(members)
   } catch (error) {

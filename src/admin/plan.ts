@@ -99,15 +99,12 @@ const runs = new WeakMap<PlannedChange, () => Promise<ChangeResult | undefined>>
  *
  * @example
  * ```ts
- * import { readFileSync } from 'node:fs'
- * import { applyPlan, createAdmin, planWebhooks } from 'geohook/admin'
+ * import { createAdmin, planWebhooks } from 'geohook/admin'
  *
  * const admin = createAdmin({ url: 'https://gis.example.com/server', token: 'a-token' })
- * const file = JSON.parse(readFileSync('webhooks.json', 'utf8'))
- * const readKey = (reference) => process.env[reference.env]
- * const plan = await planWebhooks(admin, file, { variables: process.env, readKey })
- * for (const { service, changes } of plan.services) console.log(service, changes)
- * await applyPlan(plan)
+ * const services = { 'Parcels.FeatureServer': [{ name: 'edits', changeTypes: ['FeaturesCreated'] }] }
+ * const plan = await planWebhooks(admin, { site: 'https://gis.example.com', services })
+ * for (const { service, changes, unmanaged } of plan.services) console.log(service, changes, unmanaged)
  * ```
  */
 export async function planWebhooks(
@@ -379,6 +376,16 @@ export interface AppliedChange extends PlannedChange {
  * @param options `onChange` is called, and awaited, before a change begins and when it has ended
  * @returns every change, with its state
  * @throws {WebhookError} `config_invalid` for a plan that was stored and read again; what `onChange` throws
+ *
+ * @example
+ * ```ts
+ * import { applyPlan, createAdmin, planWebhooks } from 'geohook/admin'
+ *
+ * const admin = createAdmin({ url: 'https://gis.example.com/server', token: 'a-token' })
+ * const services = { 'Parcels.FeatureServer': [{ name: 'edits', changeTypes: ['FeaturesCreated'] }] }
+ * const plan = await planWebhooks(admin, { site: 'https://gis.example.com', services })
+ * for (const { name, state, error } of await applyPlan(plan)) console.log(name, state, error)
+ * ```
  */
 export async function applyPlan(
   plan: Plan,

@@ -1,7 +1,10 @@
 import { CommanderError } from 'commander'
 import { WebhookError } from '../index.ts'
 
-/** Exit codes. Only `trigger` uses `noSubscription` and `inactive`, only `check` `undecided`, and only `doctor` `sick`. */
+/**
+ * Exit codes. Only `trigger` uses `noSubscription` and `inactive`, only `check` `undecided`, only `doctor` `sick`, only
+ * `plan` `changes`, and only `apply` `stopped`, which is what a shell returns for a command that Ctrl-C has ended.
+ */
 export const EXIT = {
   success: 0,
   failure: 1,
@@ -11,6 +14,8 @@ export const EXIT = {
   inactive: 5,
   undecided: 4,
   sick: 4,
+  changes: 4,
+  stopped: 130,
 } as const
 
 export type ExitCode = (typeof EXIT)[keyof typeof EXIT]

@@ -10,6 +10,7 @@ import { createListenCommand } from './listen/listen.ts'
 import { createMockCommand } from './mock/mock.ts'
 import { CliCommand } from './options/command.ts'
 import { createReplayCommand, createSendCommand } from './send/send.ts'
+import { createApplyCommand, createPlanCommand, createPullCommand } from './service/as-code.ts'
 import { createDoctorCommand } from './service/doctor.ts'
 import { createCreateCommand, createEditCommand } from './service/edit.ts'
 import { createEditFeaturesCommand } from './service/edit-features.ts'
@@ -41,8 +42,9 @@ Exit codes:
   1  failure: an invalid signature, a refused delivery, an error from a service
   2  wrong usage: an unknown option, a missing key, an unreadable file
   3  unreachable: connection refused, or no response in time
-  4  trigger: no webhook is subscribed; check: at least one is undecided; doctor: one is sick
+  4  trigger: no webhook is subscribed; check: one is undecided; doctor: one is sick; plan: changes
   5  trigger only: the subscribed webhooks are inactive
+  130  apply only: Ctrl-C has stopped it
 
 With --json, the result is JSON on standard output, and an error is
 {"error": {"code", "message", "hint"}} on standard error.`
@@ -91,6 +93,9 @@ export function createProgram(io: Io): Command {
     createDeleteCommand(io),
     createActivateCommand(io),
     createDeactivateCommand(io),
+    createPullCommand(io),
+    createPlanCommand(io),
+    createApplyCommand(io),
     createFailuresCommand(io),
     createSettingsCommand(io),
     createDoctorCommand(io),

@@ -116,7 +116,7 @@ async function readCredentials(io: Io, options: AdminCliOptions): Promise<SignIn
 }
 
 /** @param failure why the last request got no response */
-function toAdminError(error: unknown, failure: CliError | undefined): CliError {
+export function toAdminError(error: unknown, failure?: CliError): CliError {
   const { exitCode, code, message, hint } = toCliError(error)
   const { serviceCode, different = [] } = error as Partial<AdminError>
   if (code === 'admin_unavailable' && serviceCode === undefined && failure) return failure

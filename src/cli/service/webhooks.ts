@@ -157,14 +157,18 @@ function createManyCommand(io: Io, name: 'delete' | 'activate' | 'deactivate'): 
 }
 
 /** Asks on the terminal. @throws {CliError} exit code 1 unless the answer is yes */
-async function confirm({ host }: Io, question: string): Promise<void> {
+export async function confirm(
+  { host }: Io,
+  question: string,
+  refusal = 'nothing was deleted',
+): Promise<void> {
   host.stderr.write(`${toPrintable(question)} [y/N] `)
   let answer = ''
   for await (const chunk of host.stdin) {
     answer += Buffer.from(chunk).toString()
     if (answer.includes('\n')) break
   }
-  if (!/^y(es)?\s*$/i.test(answer)) throw failure('not_confirmed', 'nothing was deleted')
+  if (!/^y(es)?\s*$/i.test(answer)) throw failure('not_confirmed', refusal)
 }
 
 export const createDeleteCommand = (io: Io): Command =>

@@ -20,6 +20,7 @@ const MISPLACED: [string, string[], string][] = [
     'service: must be written like Parcels.FeatureServer',
   ],
   ['the service of an edit', ['edit', KEY, 'x'], 'service: must be written like Parcels.FeatureServer'],
+  ['the service of a plan', ['plan', body, KEY], 'services: must be written like Parcels.FeatureServer'],
   ['the service of a delete', ['delete', KEY, 'x'], 'service: must be written like Parcels.FeatureServer'],
   ['a surplus argument', ['sign', body, KEY], 'too many arguments'],
   ['an argument of a command without arguments', ['demo', KEY], 'too many arguments'],
