@@ -24,8 +24,8 @@ export function createPullCommand(io: Io): Command {
   return new CliCommand('pull')
     .summary('describe the webhooks of services as a file')
     .description(
-      'Prints a file for "geohook plan" and "geohook apply" that describes the webhooks as they are. In place of keys and ' +
-        'of the secret parts of payload URLs, it has variables, which standard error lists.',
+      'Prints a file for "geohook plan" and "geohook apply" that describes the webhooks as they are. In place ' +
+        'of keys and of the secret parts of payload URLs, it has variables, which standard error lists.',
     )
     .argument('[services...]', 'for example Parcels.FeatureServer, or portal (default: all)', listOf(place))
     .with(addAdminOptions)
@@ -162,8 +162,8 @@ export function createApplyCommand(io: Io): Command {
   return new CliCommand('apply')
     .summary('make the webhooks of services equal to a file')
     .description(
-      'Plans like "geohook plan", asks, and makes the changes, one after another. If one fails, the other changes of its ' +
-        'service are not begun. Ctrl-C stops after the change in flight. Run it again for the rest.',
+      'Plans like "geohook plan", asks, and makes the changes, one after another. If one fails, the other ' +
+        'changes of its service are not begun. Ctrl-C stops after the change in flight. Run it again for the rest.',
     )
     .with(addPlanOptions)
     .option('--yes', 'do not ask; required outside a terminal and with --json, if there are changes')

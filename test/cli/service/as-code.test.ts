@@ -43,7 +43,7 @@ const accepts = new Ajv().compile(SCHEMA)
 const folder = createFolder()
 let files = 0
 
-/** Starts a mock. `run` expects that no output has a secret, and `write` returns the path of a new file with webhooks. */
+/** Starts a mock. `run` expects no secret in any output. `write` returns the path of a new file with webhooks. */
 async function start(
   webhooks: Webhook[],
   options: MockServiceOptions = {},
@@ -309,7 +309,8 @@ describe('geohook apply', () => {
     expect(applied).toMatchObject({ code: 1, stderr: '' })
     expect(applied.stdout).toMatch(
       new RegExp(
-        `\nedited ${PARCELS}, a\nfailed \\(edit\\) ${PARCELS}, b\n  admin_refused: .*no \\*\\*\\*.*\nedited ${BUFFER}, job\n` +
+        `\nedited ${PARCELS}, a\nfailed \\(edit\\) ${PARCELS}, b\n  admin_refused: .*no \\*\\*\\*.*\n` +
+          `edited ${BUFFER}, job\n` +
           `not begun \\(create\\) ${PARCELS}, new\n4 changes: 2 done, 1 failed, 1 not begun\n$`,
       ),
     )
