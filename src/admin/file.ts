@@ -204,7 +204,7 @@ function describe(webhook: Webhook, service: string, variables: PulledVariable[]
   /** @param secret the name of the secret that the value belongs to */
   const toText = (value: unknown, secret: string | undefined): unknown => {
     if (typeof value === 'string') {
-      if (secret !== undefined) return `\${${addVariable('properties', secret)}}`
+      if (secret !== undefined && value) return `\${${addVariable('properties', secret)}}`
       return /^https?:/i.test(value) ? toUrl(value, 'properties') : escapeText(value)
     }
     if (Array.isArray(value)) return value.map((item) => toText(item, secret))
