@@ -77,8 +77,11 @@ export function readFile(
   const filled = fill(file, variables, missing)
   if (missing.size > 0)
     throw configInvalid(`the file has variables without a value: ${[...missing].join(', ')}`)
-  checkOptions(filled as WebhookFile, FILE_RULES, 'file member')
-  const { site, services } = filled as Partial<WebhookFile>
+  const { site, services }: Partial<WebhookFile> = checkOptions(
+    filled as WebhookFile,
+    FILE_RULES,
+    'file member',
+  )
   if (site === undefined || services === undefined) throw configInvalid('the file has no site or no services')
   for (const [service, webhooks] of Object.entries(services)) {
     if (service !== PORTAL) parseService(service)

@@ -114,9 +114,10 @@ export async function planWebhooks(
 ): Promise<Plan> {
   const { services, variables = {}, ...others } = checkOptions(options, RULES)
   const { site, services: declared } = readFile(file, admin.product, variables)
-  const { origin } = new URL(admin.url)
-  if (new URL(site).origin !== origin)
-    throw configInvalid(`the file is for the site ${site}, and the administration is at ${origin}`)
+  // Its other parts can contain a password.
+  const [{ origin: wanted }, { origin }] = [new URL(site), new URL(admin.url)]
+  if (wanted !== origin)
+    throw configInvalid(`the file is for the site ${wanted}, and the administration is at ${origin}`)
   const unknown = services?.find((service) => !Object.hasOwn(declared, service))
   if (unknown !== undefined) throw configInvalid(`the file has no list for the service ${unknown}`)
   const planned: PlannedService[] = []
@@ -129,7 +130,7 @@ export async function planWebhooks(
       )
     planned.push(await planService(admin, service, webhooks, others))
   }
-  return { site, services: planned }
+  return { site: origin, services: planned }
 }
 
 async function planService(

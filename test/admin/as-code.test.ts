@@ -89,17 +89,26 @@ describe('the form of a file', () => {
 
   it('rejects what is not a file, and a file of another site', async () => {
     const { admin, url, sent } = await start('service')
-    const files: unknown[] = [null, [], 'file', 5, {}, { site: url }, { services: FILE }]
+    const files: unknown[] = [undefined, null, [], 'file', 5, {}, { site: url }, { services: FILE }]
     const others = [
       { site: 'gis.example.com', services: FILE },
+      { site: 'https://kim:secret@gis.example.com/?token=secret', services: FILE },
       { site: url, services: FILE, '\ufeff$schema': 'x' },
       { site: url, services: FILE, version: 1 },
     ]
     for (const file of [...files, ...others]) {
       const error = await planWebhooks(admin, file as WebhookFile).catch((reason: unknown) => reason)
       expect(error).toMatchObject({ code: 'config_invalid' })
+      expect(String(error)).not.toContain('secret')
     }
     expect(sent).toEqual([])
+  })
+
+  it('keeps only the origin of the site', async () => {
+    const { admin, url } = await start('service')
+    const site = url.replace('://', '://kim:secret@')
+    const { site: shown } = await planWebhooks(admin, { site: `${site}/?token=secret`, services: FILE })
+    expect([shown]).toEqual([url])
   })
 })
 
