@@ -126,7 +126,7 @@ function checkWebhook(webhook: unknown, place: string, product: Product, service
   }
 }
 
-const VARIABLE = /(\$?)\$\{([^{}]*)\}/g
+const VARIABLE = /\$\$\{|\$\{([^{}]*)\}/g
 
 /** @param missing gets the names of variables without a value; an empty one counts as unset */
 function fill(
@@ -135,8 +135,8 @@ function fill(
   missing: Set<string>,
 ): unknown {
   if (typeof value === 'string')
-    return value.replace(VARIABLE, (whole, isEscaped: string, name: string) => {
-      if (isEscaped) return whole.slice(1)
+    return value.replace(VARIABLE, (_, name?: string) => {
+      if (name === undefined) return '${'
       const text = Object.hasOwn(variables, name) ? variables[name] : undefined
       if (!text) missing.add(name)
       return text ?? ''
@@ -229,5 +229,5 @@ function describe(webhook: Webhook, service: string, variables: PulledVariable[]
   return Object.fromEntries(members)
 }
 
-/** Escapes what would be a variable. */
+/** Escapes what could begin a variable. */
 const escapeText = (text: string): string => text.replaceAll('${', () => '$${')

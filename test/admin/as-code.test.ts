@@ -158,6 +158,23 @@ describe('the names of webhooks', () => {
     expect(shown(await plan(started, services))).toEqual([])
   })
 
+  it('can contain the text of a variable, and variables', async () => {
+    const names = ['${', '${A}', '$${A}', '$${', 'a${{A}}', '$ {A}', '}${A']
+    const hookUrl = 'https://flows.example/${a/$${A}?sig=a-secret'
+    const webhooks = seeds(PARCELS, ...names).map((webhook) => ({ ...webhook, hookUrl }))
+    const started = await start('service', { webhooks })
+    const { file, variables } = await pullWebhooks(started.admin)
+    const values = { A: 'A', ...Object.fromEntries(variables.map(({ name }) => [name, 'a-secret'])) }
+    const planned = await plan(started, file.services, { variables: values })
+    expect(changesIn(planned)).toEqual([])
+    const created = await plan(
+      started,
+      { [PARCELS]: [{ name: '$${B} ${A}', hookUrl: HOOK }] },
+      { variables: { A: 'A' } },
+    )
+    expect(changesIn(created).map(({ name }) => name)).toEqual(['${B} A'])
+  })
+
   it('are ambiguous if two webhooks of the service have one', async () => {
     const started = await start('service', {
       webhooks: seeds(PARCELS, 'edits', 'other', 'third'),
