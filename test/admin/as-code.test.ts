@@ -437,3 +437,22 @@ describe('applying a plan', () => {
     expect(started.sent.some(isChange)).toBe(false)
   })
 })
+
+describe('a pulled file', () => {
+  it('has variables for properties with secret names, unless they are empty', async () => {
+    const properties = {
+      token: '',
+      list: [{ secret: { of: ['secret-1', ''] }, password: 'secret-2' }],
+      a: 'b',
+    }
+    const config = { deactivationPolicy: { numberOfFailures: 1, daysInPast: 1 }, properties }
+    const started = await start('portal', { webhooks: [stored('portal', { config })] })
+    const { file, variables } = await pullWebhooks(started.admin)
+    expect(JSON.stringify(file)).not.toMatch(/secret-\d/)
+    const secrets = ['PORTAL_EDITS_SECRET', 'PORTAL_EDITS_PASSWORD']
+    expect(variables.filter(({ member }) => member === 'properties').map(({ name }) => name)).toEqual(secrets)
+    const values = Object.fromEntries(variables.map(({ name }) => [name, 'Zm9vYmFy_Flow-Secret']))
+    Object.assign(values, { [secrets[0] as string]: 'secret-1', [secrets[1] as string]: 'secret-2' })
+    expect(changesIn(await plan(started, file.services, { variables: values }))).toEqual([])
+  })
+})
