@@ -18,7 +18,6 @@ import type {
   Difference,
   Member,
   NewWebhook,
-  Schedule,
   Webhook,
   WebhookChanges,
   Webhooks,
@@ -307,15 +306,21 @@ async function planEdit(
   const current = await webhooks.get(listed)
   const [wanted, stored] = [wantedOf(entry, key), valuesOf(current)]
   const members = membersOf(current.product, current.service).filter((member) => wanted[member] !== undefined)
-  const notCompared = members.filter((member) => stored[member] === undefined)
+  const [{ startAt, ...others }, shown] = [wanted.schedule ?? {}, stored.schedule]
+  // ArcGIS Online does not show it, and an edit without it may reset it.
+  const hidesStart = startAt !== undefined && shown?.recurrenceInfo && shown.startAt === undefined
+  const comparable = hidesStart ? { ...wanted, schedule: others } : wanted
+  const notCompared = members.filter(
+    (member) => stored[member] === undefined || (member === 'schedule' && hidesStart),
+  )
   const notes: string[] = []
   const differing = members.filter((member) => {
     if (stored[member] === undefined) return false
-    const relation = relate(member, comparable(member, wanted[member], stored), stored[member])
-    if (relation !== 'adjusted' || !isNormal(member, wanted, stored)) return relation !== 'same'
-    const [requested, shown] = [wanted, stored].map((values) => showValue(member, values[member]))
+    const relation = relate(member, comparable[member], stored[member])
+    if (relation !== 'adjusted' || !isNormal(member, comparable, stored)) return relation !== 'same'
+    const [requested, found] = [wanted, stored].map((values) => showValue(member, values[member]))
     notes.push(
-      `${entry.name}: ${member} is ${shown}, taken for the form in which the service stores ${requested}`,
+      `${entry.name}: ${member} is ${found}, taken for the form in which the service stores ${requested}`,
     )
     return false
   })
@@ -329,21 +334,14 @@ async function planEdit(
   const changes = Object.fromEntries(
     [...differing, ...notCompared].map((member) => [member, wanted[member]]),
   ) as WebhookChanges
-  const shown = (sendsKey ? [...differing, 'key' as const] : differing).map((member) => ({
+  const changed = (sendsKey ? [...differing, 'key' as const] : differing).map((member) => ({
     member,
     requested: showValue(member, wanted[member]),
     stored: showValue(member, stored[member]),
   }))
   const { name, id, modified } = current
-  const change = { action: 'edit', service, name, id, modified, members: shown } as const
+  const change = { action: 'edit', service, name, id, modified, members: changed } as const
   return { change: toChange(change, () => webhooks.edit(current, changes)), notes, notCompared }
-}
-
-/** ArcGIS Online does not show `startAt`. */
-function comparable(member: Member, wanted: unknown, { schedule }: Values): unknown {
-  if (member !== 'schedule' || schedule?.startAt !== undefined) return wanted
-  const { startAt: _, ...others } = wanted as Schedule
-  return others
 }
 
 /** Intervals to which services raise shorter ones, in seconds (docs/senders.md, "Administration"). */

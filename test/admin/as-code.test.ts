@@ -438,6 +438,34 @@ describe('applying a plan', () => {
   })
 })
 
+describe('members that a service does not show', () => {
+  const schedule = { startAt: 1_700_000_000_000 }
+
+  it('are sent with an edit: the start of a schedule at ArcGIS Online', async () => {
+    const started = await start('online', { like: { omitted: 'reset' } })
+    const entry = { name: 'edits', contentType: 'application/json', schedule }
+    const planned = await plan(started, { [PARCELS]: [{ ...entry, active: false }] })
+    expect(shown(planned)).toEqual(['edit edits active=false'])
+    expect(planned.services[0]?.notCompared).toEqual([
+      { name: 'edits', members: ['contentType', 'schedule'] },
+    ])
+    await applyPlan(planned)
+    const { scheduleInfo } = stored('online')
+    expect(started.mock.snapshot().webhooks).toMatchObject([
+      { active: false, contentType: 'application/json', scheduleInfo: { ...scheduleInfo, ...schedule } },
+    ])
+    expect(changesIn(await plan(started, { [PARCELS]: [{ ...entry, active: false }] }))).toEqual([])
+  })
+
+  it('are set if a webhook has none: the start of a schedule', async () => {
+    const started = await start('service', { webhooks: [stored('service', { scheduleInfo: {} })] })
+    const services = { [PARCELS]: [{ name: 'edits', schedule }] }
+    await applyPlan(await plan(started, services))
+    expect(started.mock.snapshot().webhooks).toMatchObject([{ scheduleInfo: schedule }])
+    expect(changesIn(await plan(started, services))).toEqual([])
+  })
+})
+
 describe('a pulled file', () => {
   it('has variables for properties with secret names, unless they are empty', async () => {
     const properties = {
