@@ -326,7 +326,9 @@ async function planEdit(
   })
   const sendsKey = options.sendKeys === true && notCompared.includes('key')
   if (differing.length === 0 && !sendsKey) return { notes, notCompared }
-  if (stored.key === undefined && key === undefined && current.product !== 'portal')
+  // A portal switches a webhook without sending its members.
+  const isSwitch = current.product === 'portal' && differing.every((member) => member === 'active')
+  if (stored.key === undefined && key === undefined && !isSwitch)
     throw configInvalid(
       `${service}, ${entry.name}: an edit needs the key, because the service does not show it`,
       'Add the member key to the file, or "key": null if the webhook has none.',

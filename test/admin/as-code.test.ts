@@ -1,5 +1,6 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: a file contains variables.
 import { inspect } from 'node:util'
+import type { WebhookError } from 'geohook'
 import {
   applyPlan,
   type DeclaredWebhook,
@@ -12,7 +13,7 @@ import {
 } from 'geohook/admin'
 import type { Webhook as Stored } from 'geohook/mock'
 import { describe, expect, it } from 'vitest'
-import { FLOW, KEY, type Started, start, stored } from './support.ts'
+import { FLOW, KEY, PRODUCTS, type Started, start, stored } from './support.ts'
 
 const PARCELS = 'Parcels.FeatureServer'
 const ROADS = 'folder/Roads.FeatureServer'
@@ -465,6 +466,25 @@ describe('members that a service does not show', () => {
     expect(changesIn(await plan(started, services))).toEqual([])
   })
 })
+
+it.each(PRODUCTS)(
+  '%s: an edit needs a key that is not shown, and a switch of a portal does not',
+  async (product) => {
+    const started = await start(product, { like: { keys: 'hidden' } })
+    const service = product === 'portal' ? 'portal' : PARCELS
+    const run = (entry: DeclaredWebhook): Promise<unknown> =>
+      plan(started, { [service]: [entry] }).then(applyPlan, (error: WebhookError) => error.message)
+    const needed = expect.stringContaining('an edit needs the key')
+    expect(await run({ name: 'edits', hookUrl: HOOK, active: false })).toEqual(needed)
+    expect(started.sent.some(isChange)).toBe(false)
+    const switched = await run({ name: 'edits', active: false })
+    expect(switched).toEqual(product === 'portal' ? [expect.objectContaining({ state: 'done' })] : needed)
+    expect(await run({ name: 'edits', key: { env: 'KEY' }, active: true })).toMatchObject(
+      product === 'portal' ? [{ state: 'done' }] : [],
+    )
+    expect(started.mock.snapshot().webhooks).toMatchObject([{ active: true, signatureKey: KEY }])
+  },
+)
 
 describe('a pulled file', () => {
   it('has variables for properties with secret names, unless they are empty', async () => {
