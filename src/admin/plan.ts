@@ -11,7 +11,7 @@ import {
   type WebhookFile,
   webhooksOf,
 } from './file.ts'
-import { membersOf, relate, showValue, type Values, valuesOf } from './members.ts'
+import { membersOf, readChangeTypes, relate, showValue, type Values, valuesOf } from './members.ts'
 import type {
   Admin,
   ChangeResult,
@@ -268,7 +268,8 @@ const toChange = (change: PlannedChange, run: () => Promise<ChangeResult | undef
 }
 
 function wantedOf({ was: _, key: __, ...members }: DeclaredWebhook, key: string | undefined): Values {
-  return { ...members, ...(key !== undefined && { key }) }
+  const changeTypes = readChangeTypes(members.changeTypes)
+  return { ...members, ...(changeTypes && { changeTypes }), ...(key !== undefined && { key }) }
 }
 
 function planCreate(

@@ -486,6 +486,22 @@ it.each(PRODUCTS)(
   },
 )
 
+it.each(PRODUCTS)('%s: change types are the same in every form', async (product) => {
+  const service = product === 'portal' ? 'portal' : PARCELS
+  const all = product === 'portal' ? [['/'], ['*', '/items']] : [['All'], ['*', 'FeaturesCreated']]
+  const some = product === 'portal' ? ['/items', '/groups'] : ['FeaturesCreated', 'FeaturesDeleted']
+  const lists = [...[['*'], ...all], some, [...some, ...some].reverse()]
+  const started = await start(product)
+  const states: string[][] = []
+  for (const changeTypes of lists) {
+    const services = { [service]: [{ name: 'edits', changeTypes }] }
+    const planned = await plan(started, services)
+    states.push((await applyPlan(planned)).map(({ state }) => state))
+    expect(changesIn(await plan(started, services))).toEqual([])
+  }
+  expect(states).toEqual([['done'], [], [], ['done'], []])
+})
+
 describe('a pulled file', () => {
   it('has variables for properties with secret names, unless they are empty', async () => {
     const properties = {
