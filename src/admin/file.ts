@@ -180,10 +180,10 @@ export async function pullWebhooks(
 ): Promise<{ file: WebhookFile; variables: PulledVariable[] }> {
   const { services = [] } = checkOptions(options, { services: must('be a list of names', Array.isArray) })
   const listed = services.length === 0 ? await toList(admin.list()) : []
-  const names = services.length > 0 ? services : [...new Set(listed.map(({ service }) => service || PORTAL))]
+  const names = services.length > 0 ? services : listed.map(({ service }) => service || PORTAL)
   const variables: PulledVariable[] = []
   const declared: Record<string, DeclaredWebhook[]> = {}
-  for (const service of names) {
+  for (const service of new Set(names)) {
     const webhooks = await toList(webhooksOf(admin, service).list())
     declared[service] = webhooks.map((webhook) => describe(webhook, service, variables))
   }

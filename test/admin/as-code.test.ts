@@ -288,6 +288,14 @@ describe('the services of a plan', () => {
     expect([Object.keys(file.services).length, started.sent.length]).toEqual([200, 201])
   })
 
+  it('are planned and pulled once, even if they are named twice', async () => {
+    const started = await start('service')
+    const services = [PARCELS, PARCELS]
+    const planned = await plan(started, { [PARCELS]: [{ name: 'new', hookUrl: HOOK }] }, { services })
+    expect(shown(planned)).toHaveLength(1)
+    expect((await pullWebhooks(started.admin, { services })).variables).toHaveLength(2)
+  })
+
   it('have no more webhooks than the limit', async () => {
     const started = await start('service', { webhooks: seeds(PARCELS, 'a', 'b', 'c') })
     const created = { name: 'new', hookUrl: HOOK }
