@@ -83,8 +83,12 @@ export function readFile(
     'file member',
   )
   if (site === undefined || services === undefined) throw configInvalid('the file has no site or no services')
+  const places = new Set<string>()
   for (const [service, webhooks] of Object.entries(services)) {
     if (service !== PORTAL) parseService(service)
+    // Some services take names in any letter case: each list would delete the webhooks of the other one.
+    if (places.has(service.toLowerCase())) throw configInvalid(`the service ${service} has two lists`)
+    places.add(service.toLowerCase())
     if (!Array.isArray(webhooks)) throw configInvalid(`${service}: the webhooks must be a list`)
     const names = new Set<string>()
     for (const [index, webhook] of webhooks.entries()) {

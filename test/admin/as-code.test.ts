@@ -51,6 +51,7 @@ describe('the form of a file', () => {
     ['a service without a type', { Parcels: [] }, /must be written like Parcels.FeatureServer/],
     ['the service __proto__', JSON.parse('{"__proto__":[]}'), /must be written like/],
     ['a byte order mark', { [`${PARCELS}\ufeff`]: [] }, /must be written like/],
+    ['two lists of a service', { [PARCELS]: [], 'PARCELS.FeatureServer': [] }, /has two lists/],
     ['no list', { [PARCELS]: {} }, /must be a list/],
     ['no list but null', { [PARCELS]: null }, /must be a list/],
     ['a list of null', { [PARCELS]: [null] }, /webhook 1 must be an object/],
