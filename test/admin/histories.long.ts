@@ -4,8 +4,17 @@ import { WebhookError } from 'geohook'
 import type { AdminError, ChangeResult, Member, NewWebhook, WebhookChanges, Webhooks } from 'geohook/admin'
 import type { FaultSeed, Webhook as Stored } from 'geohook/mock'
 import { expect, it } from 'vitest'
-import { compare, hiddenMembers, type Setting, valuesOf, wantedAfter } from './model.ts'
-import { expectNone, PRODUCTS, type Product, printed, type Started, start, stored } from './support.ts'
+import {
+  changesOf,
+  compare,
+  faults,
+  hiddenMembers,
+  keyOf,
+  type Setting,
+  valuesOf,
+  wantedAfter,
+} from './model.ts'
+import { expectNone, PRODUCTS, printed, type Started, start, stored } from './support.ts'
 
 /**
  * The seed of this run, shown in the title. To repeat a failure:
@@ -14,80 +23,6 @@ import { expectNone, PRODUCTS, type Product, printed, type Started, start, store
 const seed = Number(process.env.SEED ?? Date.now() % 2 ** 31)
 const numRuns = Number(process.env.RUNS ?? 100)
 
-/** Characters with a meaning in forms, URLs, JSON, HTML or SQL, and some outside of ASCII. */
-const text = (minLength: number, maxLength: number) =>
-  fc
-    .string({ unit: fc.constantFrom(...`abcXYZ 0189&=+%;,"'\\/<>?#{}[]-_éß漢😀`), minLength, maxLength })
-    .map((value) => value.trim())
-
-const secret = fc
-  .string({ unit: fc.constantFrom(...'abcdefGHIJKL0123456789-_'), minLength: 12, maxLength: 40 })
-  .map((value) => `S3${value}`)
-/** With a start and an end that no mask of a key has. A portal sends its key as a header. */
-const keyOf = (product: Product) =>
-  fc.oneof(
-    { weight: 1, arbitrary: fc.constant('') },
-    {
-      weight: 4,
-      arbitrary: text(4, 40)
-        .map((value) => (product === 'portal' ? value.replace(/[^ -~]/gu, '~') : value))
-        .map((value) => `Key7 ${value} end`),
-    },
-  )
-const path = fc.constantFrom('', '/', '/a//b', '/%7Ea/./%2f', '/workflows/7f0e')
-/** The address of the server stands for `@`, because a portal asks a new payload URL whether it responds. */
-const hookUrl = fc
-  .tuple(fc.constantFrom('http://@', 'HTTP://@'), path, secret, secret)
-  .map(([start, middle, one, other]) => `${start}/hook${middle}?api-version=1&code=${one}&sig=%2B${other}`)
-
-const subset = (names: readonly string[]) =>
-  fc.oneof(fc.constant(['*']), fc.subarray([...names], { minLength: 1 }))
-const featureTypes = subset(['FeaturesCreated', 'FeaturesUpdated', 'FeaturesDeleted', 'AttachmentsCreated'])
-const portalTypes = subset(['/items', '/items/add', '/groups', '/users/disable'])
-const contentType = fc.constantFrom('application/json', 'application/x-www-form-urlencoded')
-const payloadFormat = fc.constantFrom('json', 'pjson')
-const frequency = fc.constantFrom('second', 'minute', 'hour', 'day', 'week', 'month', 'year')
-const scheduleMembers = {
-  name: text(0, 20),
-  state: fc.constantFrom('enabled', 'disabled'),
-  startAt: fc.integer({ min: 0, max: 2 ** 45 }),
-  recurrenceInfo: fc.record({ interval: fc.integer({ min: 1, max: 90 }), frequency }),
-}
-const number = fc.integer({ min: 1, max: 100 })
-const deactivation = fc.record({ numberOfFailures: number, daysInPast: number })
-const properties = fc.dictionary(fc.constantFrom('notebook', 'a', 'b'), fc.oneof(text(0, 9), fc.boolean()))
-
-const name = text(1, 40).map((value) => `n ${value}`.trim())
-
-const changesOf = ({ product, serviceType }: Pick<Setting, 'product' | 'serviceType'>) => {
-  const shared = { name, hookUrl, key: keyOf(product), active: fc.boolean() }
-  const onServer = { ...shared, contentType, payloadFormat }
-  const members: Record<string, fc.Arbitrary<unknown>> = product === 'portal'
-    ? { ...shared, changeTypes: portalTypes, deactivation, properties }
-    : serviceType === 'GPServer'
-      ? { ...onServer, changeTypes: fc.constant(['*']) }
-      : {
-          ...onServer,
-          changeTypes: featureTypes,
-          schedule: fc.record(scheduleMembers, { requiredKeys: [] }),
-        }
-  return {
-    some: fc.record(members, { requiredKeys: [] }) as fc.Arbitrary<WebhookChanges>,
-    // A portal refuses properties without a policy.
-    named: (
-      fc.record(members, { requiredKeys: ['name', 'hookUrl'] }) as unknown as fc.Arbitrary<NewWebhook>
-    ).map(({ properties, ...others }) =>
-      others.deactivation && properties ? { ...others, properties } : others,
-    ),
-    all: fc.record(members) as unknown as fc.Arbitrary<Required<WebhookChanges>>,
-  }
-}
-
-const faults: fc.Arbitrary<FaultSeed[]> = fc.subarray<FaultSeed>([
-  { fault: 'interval_raised', times: 1 },
-  { fault: 'change_types_reordered', times: 2 },
-  { fault: 'wildcard_as_all', times: 3 },
-])
 /** One at a time: a client cannot find out that a change was made whose answer is lost, and which is not as requested. */
 const failure: fc.Arbitrary<FaultSeed | undefined> = fc.oneof(
   { weight: 6, arbitrary: fc.constant(undefined) },

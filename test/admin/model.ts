@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
-import type { Member, WebhookChanges } from 'geohook/admin'
-import type { Webhook as Stored } from 'geohook/mock'
+import fc from 'fast-check'
+import type { Member, NewWebhook, WebhookChanges } from 'geohook/admin'
+import type { FaultSeed, Webhook as Stored } from 'geohook/mock'
 import type { Product } from './support.ts'
 
 /** What decides how an edit must end. */
@@ -74,7 +75,7 @@ const UNITS = {
   month: 2_592_000,
   year: 31_536_000,
 }
-const secondsOf = ({ recurrenceInfo }: Schedule): number =>
+export const secondsOf = ({ recurrenceInfo }: Schedule): number =>
   recurrenceInfo ? recurrenceInfo.interval * UNITS[recurrenceInfo.frequency] : 0
 
 /** Objects of fast-check have no prototype. */
@@ -118,3 +119,84 @@ function compareSchedules(wanted: Schedule, stored: Schedule): 'adjusted' | 'dif
   )
   return isSame ? undefined : 'adjusted'
 }
+
+/** Characters with a meaning in forms, URLs, JSON, HTML or SQL, and some outside of ASCII. */
+export const text = (minLength: number, maxLength: number) =>
+  fc
+    .string({ unit: fc.constantFrom(...`abcXYZ 0189$&=+%;,"'\\/<>?#{}[]-_éß漢😀`), minLength, maxLength })
+    .map((value) => value.trim())
+
+const secret = fc
+  .string({ unit: fc.constantFrom(...'abcdefGHIJKL0123456789-_'), minLength: 12, maxLength: 40 })
+  .map((value) => `S3${value}`)
+/** With a start and an end that no mask of a key has. A portal sends its key as a header. */
+export const keyOf = (product: Product) =>
+  fc.oneof(
+    { weight: 1, arbitrary: fc.constant('') },
+    {
+      weight: 4,
+      arbitrary: text(4, 40)
+        .map((value) => (product === 'portal' ? value.replace(/[^ -~]/gu, '~') : value))
+        .map((value) => `Key7 ${value} end`),
+    },
+  )
+const path = fc.constantFrom('', '/', '/a//b', '/%7Ea/./%2f', '/workflows/7f0e')
+/** The address of the server stands for `@`, because a portal asks a new payload URL whether it responds. */
+const hookUrl = fc
+  .tuple(fc.constantFrom('http://@', 'HTTP://@'), path, secret, secret)
+  .map(([start, middle, one, other]) => `${start}/hook${middle}?api-version=1&code=${one}&sig=%2B${other}`)
+
+const subset = (names: readonly string[]) =>
+  fc.oneof(fc.constant(['*']), fc.subarray([...names], { minLength: 1 }))
+const featureTypes = subset(['FeaturesCreated', 'FeaturesUpdated', 'FeaturesDeleted', 'AttachmentsCreated'])
+const portalTypes = subset(['/items', '/items/add', '/groups', '/users/disable'])
+const contentType = fc.constantFrom('application/json', 'application/x-www-form-urlencoded')
+const payloadFormat = fc.constantFrom('json', 'pjson')
+const frequency = fc.constantFrom('second', 'minute', 'hour', 'day', 'week', 'month', 'year')
+const scheduleMembers = {
+  name: text(0, 20),
+  state: fc.constantFrom('enabled', 'disabled'),
+  startAt: fc.integer({ min: 0, max: 2 ** 45 }),
+  recurrenceInfo: fc.record({ interval: fc.integer({ min: 1, max: 90 }), frequency }),
+}
+const number = fc.integer({ min: 1, max: 100 })
+const deactivation = fc.record({ numberOfFailures: number, daysInPast: number })
+const properties = fc
+  .tuple(
+    fc.dictionary(fc.constantFrom('notebook', 'a', 'b'), fc.oneof(text(0, 9), fc.boolean())),
+    fc.option(secret, { freq: 3, nil: '' }),
+  )
+  .map(([others, token]) => (token === null ? others : { ...others, token }))
+
+export const name = text(1, 40).map((value) => `n ${value}`.trim())
+
+export const changesOf = ({ product, serviceType }: Pick<Setting, 'product' | 'serviceType'>) => {
+  const shared = { name, hookUrl, key: keyOf(product), active: fc.boolean() }
+  const onServer = { ...shared, contentType, payloadFormat }
+  const members: Record<string, fc.Arbitrary<unknown>> = product === 'portal'
+    ? { ...shared, changeTypes: portalTypes, deactivation, properties }
+    : serviceType === 'GPServer'
+      ? { ...onServer, changeTypes: fc.constant(['*']) }
+      : {
+          ...onServer,
+          changeTypes: featureTypes,
+          schedule: fc.record(scheduleMembers, { requiredKeys: [] }),
+        }
+  return {
+    some: fc.record(members, { requiredKeys: [] }) as fc.Arbitrary<WebhookChanges>,
+    // A portal refuses properties without a policy.
+    named: (
+      fc.record(members, { requiredKeys: ['name', 'hookUrl'] }) as unknown as fc.Arbitrary<NewWebhook>
+    ).map(({ properties, ...others }) =>
+      others.deactivation && properties ? { ...others, properties } : others,
+    ),
+    all: fc.record(members) as unknown as fc.Arbitrary<Required<WebhookChanges>>,
+  }
+}
+
+/** Other forms in which a service stores or shows what was requested. */
+export const faults: fc.Arbitrary<FaultSeed[]> = fc.subarray<FaultSeed>([
+  { fault: 'interval_raised', times: 1 },
+  { fault: 'change_types_reordered', times: 2 },
+  { fault: 'wildcard_as_all', times: 3 },
+])
