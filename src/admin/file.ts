@@ -147,9 +147,9 @@ function fill(
     })
   if (Array.isArray(value)) return value.map((item) => fill(item, variables, missing))
   if (!isObject(value)) return value
-  return Object.fromEntries(
-    Object.entries(value).map(([name, item]) => [name, fill(item, variables, missing)]),
-  )
+  // As JSON does: a member that is undefined is left out.
+  const given = Object.entries(value).filter(([, item]) => item !== undefined)
+  return Object.fromEntries(given.map(([name, item]) => [name, fill(item, variables, missing)]))
 }
 
 /** A variable of a new file that must get a value. */

@@ -511,6 +511,22 @@ it.each(PRODUCTS)('%s: change types are the same in every form', async (product)
   expect(states).toEqual([['done'], [], [], ['done'], []])
 })
 
+it('a member that is undefined is left out', async () => {
+  const started = await start('online')
+  const members = { changeTypes: undefined, was: undefined, key: undefined, active: undefined }
+  const services = {
+    [PARCELS]: [{ name: 'edits' }, { name: 'new', hookUrl: HOOK }].map((entry) => ({ ...members, ...entry })),
+  }
+  const planned = await plan(started, services as unknown as WebhookFile['services'])
+  expect(shown(planned)).toEqual([expect.stringMatching(/^create new active=true name=new hookUrl=\S+$/)])
+  await applyPlan(planned)
+  expect(started.mock.snapshot().webhooks[1]).toMatchObject({
+    active: true,
+    signatureKey: '',
+    changeTypes: ['*'],
+  })
+})
+
 describe('a pulled file', () => {
   it('has variables for properties with secret names, unless they are empty', async () => {
     const properties = {
