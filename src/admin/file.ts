@@ -167,7 +167,7 @@ export interface PulledVariable {
  *
  * @param options the names of the `services`, and `portal` for those of the portal. Default: all that `admin.list()` lists
  * @returns the file, and the variables that need values
- * @throws {WebhookError} the errors of `admin.list()`
+ * @throws {WebhookError} `config_invalid` if the list does not show the services; the errors of `admin.list()`
  *
  * @example
  * ```ts
@@ -184,6 +184,12 @@ export async function pullWebhooks(
 ): Promise<{ file: WebhookFile; variables: PulledVariable[] }> {
   const { services = [] } = checkOptions(options, { services: must('be a list of names', Array.isArray) })
   const listed = services.length === 0 ? await toList(admin.list()) : []
+  const unplaced = listed.find(({ product, service }) => product !== 'portal' && service === '')
+  if (unplaced)
+    throw configInvalid(
+      `the list does not show to which service ${unplaced.name} belongs`,
+      'Name the services.',
+    )
   const names = services.length > 0 ? services : listed.map(({ service }) => service || PORTAL)
   const variables: PulledVariable[] = []
   const declared: Record<string, DeclaredWebhook[]> = {}

@@ -525,6 +525,23 @@ it('a member that is undefined is left out', async () => {
 })
 
 describe('a pulled file', () => {
+  it('does not take webhooks without a service for those of the portal', async () => {
+    const { admin } = await start('online', {
+      before: (_req, res) => {
+        const end = res.end.bind(res) as (body?: unknown) => typeof res
+        res.end = ((body: unknown) =>
+          end(String(body).replaceAll('"serviceUrl"', '"otherUrl00"'))) as typeof res.end
+        return false
+      },
+    })
+    await expect(pullWebhooks(admin)).rejects.toMatchObject({
+      code: 'config_invalid',
+      hint: 'Name the services.',
+    })
+    const { file } = await pullWebhooks(admin, { services: [PARCELS] })
+    expect(file.services[PARCELS]).toHaveLength(1)
+  })
+
   it('has variables for properties with secret names, unless they are empty', async () => {
     const properties = {
       token: '',
