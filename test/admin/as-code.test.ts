@@ -508,6 +508,58 @@ it.each(PRODUCTS)('%s: change types are the same in every form', async (product)
   expect(states).toEqual([['done'], [], [], ['done'], []])
 })
 
+it('a key that is not shown is sent with sendKeys, or with another change', async () => {
+  for (const [keys, other, sendKeys, members] of [
+    ['hidden', {}, false, undefined],
+    ['hidden', {}, true, ['key']],
+    ['masked', {}, true, ['key']],
+    ['hidden', { active: false }, false, ['active']],
+    ['hidden', { active: false }, true, ['active', 'key']],
+    ['shown', {}, false, ['key']],
+  ] as const) {
+    const started = await start('service', { like: { keys } })
+    const services = { [PARCELS]: [{ name: 'edits', key: { env: 'KEY' }, ...other }] }
+    const planned = await plan(started, services, { sendKeys, readKey: () => 'a-new-key-2026' })
+    expect(changesIn(planned).map((change) => change.members.map(({ member }) => member))).toEqual(
+      members ? [members] : [],
+    )
+    expect(planned.services[0]?.notCompared.length).toBe(keys === 'shown' ? 0 : 1)
+    await applyPlan(planned)
+    expect(started.mock.snapshot().webhooks[0]?.signatureKey).toBe(members ? 'a-new-key-2026' : KEY)
+  }
+})
+
+const seconds = (interval: number) => ({ recurrenceInfo: { interval, frequency: 'second' } }) as const
+const minutes = (interval: number) => ({ recurrenceInfo: { interval, frequency: 'minute' } }) as const
+const PAST = 1_600_000_000_000
+const FUTURE = 4_000_000_000_000
+
+it.each<[stored: object, wanted: NonNullable<DeclaredWebhook['schedule']>, isEdited: boolean]>([
+  // Services raise short intervals to 30 or 60 seconds.
+  [seconds(60), seconds(5), false],
+  [seconds(30), seconds(29), false],
+  [seconds(45), seconds(5), true],
+  [minutes(5), seconds(5), true],
+  [seconds(30), seconds(31), true],
+  // They move the start to a later time.
+  [{ startAt: PAST }, { startAt: PAST - 1 }, false],
+  [{ startAt: PAST }, { startAt: PAST + 1 }, true],
+  [{ startAt: FUTURE }, { startAt: PAST }, false],
+  [{ startAt: FUTURE }, { startAt: FUTURE - 1 }, true],
+  [{ startAt: PAST, ...seconds(60) }, { startAt: PAST - 1, ...seconds(5) }, false],
+  [{ startAt: PAST, ...seconds(60) }, { startAt: PAST - 1, ...seconds(5), state: 'enabled' }, true],
+])('a schedule with %j is edited to %j: %s', async (members, schedule, isEdited) => {
+  const scheduleInfo = { ...stored('service').scheduleInfo, ...members } as Stored['scheduleInfo']
+  const started = await start('service', { webhooks: [stored('service', { scheduleInfo })] })
+  const services = { [PARCELS]: [{ name: 'edits', schedule }] }
+  const planned = await plan(started, services)
+  expect([changesIn(planned).length, planned.services[0]?.notes.length]).toEqual(isEdited ? [1, 0] : [0, 1])
+  await applyPlan(planned)
+  expect(changesIn(await plan(started, services))).toEqual([])
+  const after = isEdited ? { ...scheduleInfo, ...schedule } : scheduleInfo
+  expect(started.mock.snapshot().webhooks).toMatchObject([{ scheduleInfo: after }])
+})
+
 it('a member that is undefined is left out', async () => {
   const started = await start('online')
   const members = { changeTypes: undefined, was: undefined, key: undefined, active: undefined }
