@@ -309,7 +309,8 @@ const ID_OR_NAME = must(
 )
 
 /** True for webhooks from `list` or `get`. Those from JSON lack what JSON hides. */
-const isRead = (given: string | Webhook): given is Webhook => isObject(given) && isObject(given.raw)
+const isRead = (given: string | Webhook): given is Webhook =>
+  isObject(given) && isObject(given.raw) && (given.modified === undefined || given.modified instanceof Date)
 
 const isEmpty = (value: unknown): boolean =>
   value === '' || value === undefined || (isObject(value) && Object.keys(value).length === 0)
