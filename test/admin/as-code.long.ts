@@ -76,6 +76,19 @@ const serviceOf = (product: Product, service: string) => {
     declared: fc.bigInt({ min: 0n, max: 1023n }).map(Number),
     changes: some,
     isRespelled: fc.boolean(),
+    /** The file has the stored schedule with another interval or start. */
+    near: fc.option(
+      fc.oneof(
+        fc.record({
+          recurrenceInfo: fc.record({
+            interval: fc.constantFrom(1, 30, 60, 61),
+            frequency: fc.constant('second'),
+          }),
+        }),
+        fc.record({ startAt: fc.constantFrom(0, 1_600_000_000_000, 2 ** 45) }),
+      ),
+      { freq: 1 },
+    ),
   })
   const webhook = fc.record({ members: all, hasSchedule: fc.boolean(), fate })
   return fc.record({
@@ -248,7 +261,7 @@ class Run {
       const free: string[] = []
       for (const [index, { fate }] of webhooks.entries()) {
         const before = stored[index] as Stored
-        const { kind, declared, changes, isRespelled } = fate
+        const { kind, declared, changes, isRespelled, near } = fate
         const { name: newName = 'x', ...others } = changes
         if (kind === 'remove') continue
         const current = Object.entries({ ...valuesOf(before, setting), key: before.signatureKey })
@@ -258,6 +271,8 @@ class Run {
           ...(kind === 'keep' ? {} : others),
           name: before.name,
         }
+        const { schedule } = valuesOf(before, setting)
+        if (near && schedule) given.schedule = { ...schedule, ...near } as WebhookChanges['schedule']
         let was: string | undefined
         if (kind === 'rename' || kind === 'chain') {
           given.name = (kind === 'chain' ? free.pop() : undefined) ?? `r${index} ${newName}`
