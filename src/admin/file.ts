@@ -211,8 +211,13 @@ function describe(webhook: Webhook, service: string, variables: PulledVariable[]
   }
   const toUrl = (url: string, member: 'hookUrl' | 'properties'): string =>
     replaceSecrets(escapeText(url), (before) => {
-      const parameter = /([\w-]+)=$/.exec(before)?.[1] ?? 'URL'
-      return `\${${addVariable(member, parameter)}}`
+      const parameter = before.endsWith('=')
+        ? before
+            .slice(0, -1)
+            .split(/[?&#;]/)
+            .at(-1)
+        : ''
+      return `\${${addVariable(member, parameter || 'URL')}}`
     })
   /** @param secret the name of the secret that the value belongs to */
   const toText = (value: unknown, secret: string | undefined): unknown => {

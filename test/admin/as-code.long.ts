@@ -17,6 +17,7 @@ import {
   type PlanOptions,
   planWebhooks,
   pullWebhooks,
+  type Schedule,
   type WebhookChanges,
   type WebhookFile,
 } from 'geohook/admin'
@@ -272,7 +273,7 @@ class Run {
           name: before.name,
         }
         const { schedule } = valuesOf(before, setting)
-        if (near && schedule) given.schedule = { ...schedule, ...near } as WebhookChanges['schedule']
+        if (near && schedule) given.schedule = { ...schedule, ...near } as Schedule
         let was: string | undefined
         if (kind === 'rename' || kind === 'chain') {
           given.name = (kind === 'chain' ? free.pop() : undefined) ?? `r${index} ${newName}`
@@ -481,9 +482,9 @@ function isReached(name: Member, wanted: unknown, stored: unknown): boolean {
     return isDeepStrictEqual(types(wanted), types(stored))
   }
   if (name !== 'schedule') return isDeepStrictEqual(structuredClone(wanted), structuredClone(stored))
-  const { recurrenceInfo, startAt, ...others } = wanted as NonNullable<WebhookChanges['schedule']>
-  const now = stored as NonNullable<WebhookChanges['schedule']>
-  const [least, seconds] = [secondsOf({ recurrenceInfo }), secondsOf(now)]
+  const { recurrenceInfo, startAt, ...others } = wanted as Schedule
+  const now = stored as Schedule
+  const [least, seconds] = [secondsOf(wanted as Schedule), secondsOf(now)]
   const isInterval = !recurrenceInfo || least === seconds || (least < seconds && [30, 60].includes(seconds))
   const isLater = Number(startAt) <= Number(now.startAt) && Number(startAt) <= Date.now()
   // ArcGIS Online shows a schedule without its start.

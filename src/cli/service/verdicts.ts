@@ -148,8 +148,8 @@ const scheduleOf = (webhook: Webhook): Schedule | undefined =>
 function checkTracking({ webhook, service }: Evidence, found: Findings): void {
   const { capabilities, extractChangesCapabilities, isView } = service ?? {}
   const names = String(capabilities)
-    .toLowerCase()
-    .split(/\s*,\s*/)
+    .split(',')
+    .map((name) => name.trim().toLowerCase())
   if (!service) found.doubts.push('the description of its service cannot be read')
   else if (isView === true)
     found.doubts.push('its service is a view: whether its source layer tracks changes is not known')
