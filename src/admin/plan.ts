@@ -6,6 +6,7 @@ import { AdminError } from './errors.ts'
 import {
   type DeclaredWebhook,
   type KeyReference,
+  PORTAL,
   readFile,
   toList,
   type WebhookFile,
@@ -159,7 +160,8 @@ async function planService(
   const others = listed.filter((webhook) => !managed.has(webhook))
   const deletes = options.deleteUnmanaged ? others.map((webhook) => planDelete(place, webhook)) : []
   const unmanaged = options.deleteUnmanaged ? [] : others.map(({ name }) => name)
-  const { deleteFirst, limit = admin.product === 'online' ? 10 : Number.POSITIVE_INFINITY } = options
+  const isOnline = admin.product === 'online' && service !== PORTAL
+  const { deleteFirst, limit = isOnline ? 10 : Number.POSITIVE_INFINITY } = options
   const most = listed.length + creates.length - (deleteFirst ? deletes.length : 0)
   if (creates.length > 0 && most > limit)
     throw refused(
@@ -318,7 +320,7 @@ async function planEdit(
   const differing = members.filter((member) => {
     if (stored[member] === undefined) return false
     const relation = relate(member, comparable[member], stored[member])
-    if (relation !== 'adjusted' || !isNormal(member, comparable, stored)) return relation !== 'same'
+    if (relation !== 'adjusted' || !isNormal(member, comparable, current)) return relation !== 'same'
     const [requested, found] = [wanted, stored].map((values) => showValue(member, values[member]))
     notes.push(
       `${entry.name}: ${member} is ${found}, taken for the form in which the service stores ${requested}`,
@@ -347,17 +349,19 @@ async function planEdit(
   return { change: toChange(change, () => webhooks.edit(current, changes)), notes, notCompared }
 }
 
-/** Intervals to which services raise shorter ones, in seconds (docs/senders.md, "Administration"). */
-const MINIMA: readonly number[] = [30, 60]
+/** Seconds to which services raise shorter intervals. 30 is documented for ArcGIS Online (docs/senders.md). */
+const isMinimum = (seconds: number, { product }: Webhook): boolean =>
+  seconds === 60 || (seconds === 30 && product === 'online')
 
 /** True if a stored value is the form that services give to the wanted one: another edit would change nothing. */
-function isNormal(member: Member, { schedule: wanted }: Values, { schedule: stored }: Values): boolean {
+function isNormal(member: Member, { schedule: wanted }: Values, current: Webhook): boolean {
   if (member !== 'schedule') return true
+  const { schedule: stored } = valuesOf(current)
   const [seconds, raised] = [secondsOf(wanted?.recurrenceInfo), secondsOf(stored?.recurrenceInfo)]
   const { startAt = stored?.startAt } = wanted ?? {}
   const isLater = Number(startAt) <= Number(stored?.startAt) && Number(startAt) <= Date.now()
   return (
-    (seconds === raised || !wanted?.recurrenceInfo || MINIMA.includes(raised)) &&
+    (seconds === raised || !wanted?.recurrenceInfo || isMinimum(raised, current)) &&
     (startAt === stored?.startAt || isLater)
   )
 }

@@ -341,7 +341,7 @@ class Run {
         before &&
         given.hookUrl &&
         given.hookUrl !== before.hookUrl &&
-        isReached('hookUrl', given.hookUrl, before.hookUrl)
+        isReached('hookUrl', given.hookUrl, before.hookUrl, 'service')
       )
         expect(notes).toContain(`${given.name}: hookUrl is `)
     for (const fault of this.#case.faults) this.#mock.faults.add(fault)
@@ -374,7 +374,9 @@ class Run {
     const hidden = hiddenMembers(before, setting)
     const stored = valuesOf(before, setting)
     const names = Object.keys(given) as Member[]
-    return names.filter((name) => !hidden.includes(name) && !isReached(name, given[name], stored[name]))
+    return names.filter(
+      (name) => !hidden.includes(name) && !isReached(name, given[name], stored[name], setting.product),
+    )
   }
 
   #isEdited(wanted: Wanted): boolean {
@@ -422,7 +424,7 @@ class Run {
     const shown = valuesOf(now, setting)
     for (const name of Object.keys(given) as Member[])
       expect(
-        isReached(name, given[name], shown[name]),
+        isReached(name, given[name], shown[name], setting.product),
         `${name}: ${inspect([given[name], shown[name]])}`,
       ).toBe(true)
     const { active = true, key = '' } = given
@@ -447,7 +449,7 @@ class Run {
     const result = applied.findLast(({ id, state }) => id === before.id && state === 'done')?.result
     const [old, shown] = [valuesOf(before, setting), valuesOf(now, setting)]
     const isKept = (name: Member): boolean => {
-      if (name in given && name !== 'schedule') return isReached(name, given[name], shown[name])
+      if (name in given && name !== 'schedule') return isReached(name, given[name], shown[name], product)
       const all = wantedAfter(old, given.schedule ? { schedule: given.schedule } : {})
       return compare({ [name]: all[name] }, { [name]: shown[name] }, {}).different.length === 0
     }
@@ -475,7 +477,7 @@ function readValues(template: string, text: string, values: Record<string, strin
 }
 
 /** True if a service has a value of the file, or has it in its own form. */
-function isReached(name: Member, wanted: unknown, stored: unknown): boolean {
+function isReached(name: Member, wanted: unknown, stored: unknown, product: Product): boolean {
   if (name === 'hookUrl') return new URL(String(wanted)).href === new URL(String(stored)).href
   if (name === 'changeTypes') {
     const types = (value: unknown): string[] => [...(value as string[])].sort()
@@ -485,7 +487,8 @@ function isReached(name: Member, wanted: unknown, stored: unknown): boolean {
   const { recurrenceInfo, startAt, ...others } = wanted as Schedule
   const now = stored as Schedule
   const [least, seconds] = [secondsOf(wanted as Schedule), secondsOf(now)]
-  const isInterval = !recurrenceInfo || least === seconds || (least < seconds && [30, 60].includes(seconds))
+  const minima = product === 'online' ? [30, 60] : [60]
+  const isInterval = !recurrenceInfo || least === seconds || (least < seconds && minima.includes(seconds))
   const isLater = Number(startAt) <= Number(now.startAt) && Number(startAt) <= Date.now()
   // ArcGIS Online shows a schedule without its start.
   const isHidden = now.startAt === undefined && now.recurrenceInfo !== undefined

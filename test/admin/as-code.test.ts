@@ -534,10 +534,17 @@ const minutes = (interval: number) => ({ recurrenceInfo: { interval, frequency: 
 const PAST = 1_600_000_000_000
 const FUTURE = 4_000_000_000_000
 
+it('at ArcGIS Online, an interval of 30 seconds counts as raised', async () => {
+  const scheduleInfo = { ...stored('online').scheduleInfo, ...seconds(30) } as Stored['scheduleInfo']
+  const started = await start('online', { webhooks: [stored('online', { scheduleInfo })] })
+  const planned = await plan(started, { [PARCELS]: [{ name: 'edits', schedule: seconds(5) }] })
+  expect([changesIn(planned), planned.services[0]?.notes.length]).toEqual([[], 1])
+})
+
 it.each<[stored: object, wanted: NonNullable<DeclaredWebhook['schedule']>, isEdited: boolean]>([
-  // Services raise short intervals to 30 or 60 seconds.
+  // Services raise short intervals to 60 seconds, ArcGIS Online to 30 too.
   [seconds(60), seconds(5), false],
-  [seconds(30), seconds(29), false],
+  [seconds(30), seconds(29), true],
   [seconds(45), seconds(5), true],
   [minutes(5), seconds(5), true],
   [seconds(30), seconds(31), true],

@@ -154,7 +154,9 @@ describe('geohook pull', () => {
 
 describe('geohook plan', () => {
   it('prints each change member by member, what is not managed or compared, and notes', async () => {
-    const { run, write, stored } = await start([a, b, named('d')], { like: { keys: 'hidden' } })
+    const recurrenceInfo = { interval: 60, frequency: 'second' } as const
+    const slow = { ...a, scheduleInfo: { ...a.scheduleInfo, recurrenceInfo } as typeof a.scheduleInfo }
+    const { run, write, stored } = await start([slow, b, named('d')], { like: { keys: 'hidden' } })
     const path = write({
       [PARCELS]: [
         entryOf(a, { schedule: { recurrenceInfo: { interval: 20, frequency: 'second' } } }),
@@ -165,7 +167,7 @@ describe('geohook plan', () => {
     const env = { SIG: 'other-signature' }
     const planned = await run(['plan', path], { env })
     const note =
-      'a: schedule is {"name":"often","state":"enabled","startAt":1600000000000,"recurrenceInfo":{"interval":30,' +
+      'a: schedule is {"name":"often","state":"enabled","startAt":1600000000000,"recurrenceInfo":{"interval":60,' +
       '"frequency":"second"}}, taken for the form in which the service stores ' +
       '{"recurrenceInfo":{"interval":20,"frequency":"second"}}'
     expect(planned).toEqual({
@@ -198,7 +200,7 @@ describe('geohook plan', () => {
     expect(service.notes[1]).toContain('active together')
     const first = await run(['plan', path, '--delete-unmanaged', '--delete-first', '--json'], { env })
     expect(parseStdout(first).services[0].changes[0]).toMatchObject({ action: 'delete', name: 'd' })
-    expect(stored()).toEqual([a, b, named('d')])
+    expect(stored()).toEqual([slow, b, named('d')])
   })
 
   it('checks its options and the limit of a service, and sends hidden keys on demand', async () => {
