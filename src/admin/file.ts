@@ -56,11 +56,11 @@ const isReference = (key: unknown): boolean => {
 
 const FILE_RULES: OptionNames<WebhookFile> = {
   $schema: isFilledText,
-  site: must(
+  site: /* @__PURE__ */ must(
     'be an origin like https://gis.example.com',
     (site) => typeof site === 'string' && /^https?:/i.test(site) && URL.canParse(site),
   ),
-  services: must('be an object with a list of webhooks for each service', isObject),
+  services: /* @__PURE__ */ must('be an object with a list of webhooks for each service', isObject),
 }
 
 /**

@@ -76,13 +76,13 @@ export interface Plan {
 }
 
 const RULES: OptionNames<PlanOptions> = {
-  services: must('be a list of names', Array.isArray),
-  variables: must('be an object of texts', isObject),
+  services: /* @__PURE__ */ must('be a list of names', Array.isArray),
+  variables: /* @__PURE__ */ must('be an object of texts', isObject),
   readKey: isFunction,
   deleteUnmanaged: isBoolean,
   deleteFirst: isBoolean,
   sendKeys: isBoolean,
-  limit: wholeNumber(1, 1000),
+  limit: /* @__PURE__ */ wholeNumber(1, 1000),
 }
 
 /** Makes the changes of plans. Plans that were stored and read again have none. */
