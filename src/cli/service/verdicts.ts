@@ -13,6 +13,7 @@ const FIXES = {
   schedule_disabled: 'Enable the schedule of the webhook.',
   tracking_off: 'Enable change tracking for the service; in ArcGIS Enterprise, without sync.',
   leftover: 'Delete the webhook, or publish the service again.',
+  temporary: 'If that listener has ended, delete the webhook: geohook listen --cleanup with its service.',
   silent: 'Check that the service reaches the payload URL. The log of the service can say more.',
   certificate: 'Replace the certificate. If the service trusts a private CA, give its certificate with --ca.',
   handshake: 'Let the receiver answer handshakes with the key of the webhook (docs/senders.md, "Handshake").',
@@ -29,7 +30,8 @@ export class Findings {
   }
 
   add(cause: keyof typeof FIXES, evidence: string): void {
-    const code = /^(?:certificate|handshake)$/.test(cause) ? 'probe_failed' : cause
+    const isProbe = /^(?:certificate|handshake)$/.test(cause)
+    const code = isProbe ? 'probe_failed' : cause === 'temporary' ? 'leftover' : cause
     this.causes.push({ code, evidence, fix: FIXES[cause] })
   }
 }
@@ -131,8 +133,18 @@ function describe(failed: readonly RecordedDelivery[]): string {
   return `${failures(failed.length)} ${times}${response ? `; the service recorded: ${response}` : ''}`
 }
 
-function checkMembers({ webhook, keys }: Evidence, found: Findings): void {
-  const { key, active } = webhook
+const TEMPORARY = /^geohook-listen-[a-z0-9]+-[a-z0-9]+-(\d{4})(\d\d)(\d\d)t(\d\d)(\d\d)(\d\d)(\d{3})z$/
+
+/** Reads from its name when `geohook listen` made a temporary webhook; undefined for other webhooks. */
+export function temporarySince(name: string): Date | undefined {
+  return TEMPORARY.test(name) ? new Date(name.replace(TEMPORARY, '$1-$2-$3T$4:$5:$6.$7Z')) : undefined
+}
+
+function checkMembers({ now, webhook, keys }: Evidence, found: Findings): void {
+  const { key, active, name } = webhook
+  const since = temporarySince(name)
+  if (since && since.getTime() < now - DAY)
+    found.add('temporary', `a temporary webhook of geohook listen, made at ${since.toISOString()}`)
   if (key === '') found.add('key_missing', 'it has no key, so its deliveries are not signed')
   else if (keys.length > 0 && key === undefined)
     found.doubts.push('its key was not compared, because the service does not show it')

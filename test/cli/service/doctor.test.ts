@@ -60,6 +60,26 @@ describe('geohook doctor', () => {
     expect((await doctor(url, '--strict')).exit).toBe(4)
   })
 
+  it('finds a temporary webhook of geohook listen that is older than a day', async () => {
+    const nameAt = (time: number): string =>
+      `geohook-listen-kim-gis1-${new Date(time).toISOString().replace(/\W/g, '').toLowerCase()}`
+    const [old, young] = [25 * HOUR, 23 * HOUR].map((age) => nameAt(Date.now() - age))
+    const { url } = await start([
+      seed(EDITS, { id: 'old', name: old }),
+      seed(EDITS, { id: 'young', name: young }),
+    ])
+    const { exit, webhooks } = await doctor(url)
+    expect(exit).toBe(4)
+    expect(webhooks.map(({ verdict }) => verdict)).toEqual(['sick', 'healthy'])
+    expect(webhooks[0]?.causes).toEqual([
+      {
+        code: 'leftover',
+        evidence: expect.stringMatching(/^a temporary webhook of geohook listen, made at \S+Z$/),
+        fix: expect.stringContaining('geohook listen --cleanup'),
+      },
+    ])
+  })
+
   it('ignores failures that are older than the days of the service', async () => {
     const { url, mock } = await start([EDITS])
     fail(mock, EDITS.id, 6 * DAY)
