@@ -6,9 +6,9 @@ import { createCheckCommand } from './check/check.ts'
 import { createDemoCommand } from './demo/demo.ts'
 import { EXIT, toCliError } from './errors.ts'
 import { createInboxCommand } from './inbox/inbox.ts'
-import { createListenCommand } from './listen/listen.ts'
 import { createMockCommand } from './mock/mock.ts'
 import { CliCommand } from './options/command.ts'
+import { createRegisteringListenCommand } from './register.ts'
 import { createReplayCommand, createSendCommand } from './send/send.ts'
 import { createApplyCommand, createPlanCommand, createPullCommand } from './service/as-code.ts'
 import { createDoctorCommand } from './service/doctor.ts'
@@ -78,7 +78,7 @@ export function createProgram(io: Io): Command {
     )
   const commands = [
     createDemoCommand(io),
-    createListenCommand(io),
+    createRegisteringListenCommand(io),
     createSendCommand(io),
     createReplayCommand(io),
     createSignCommand(io),

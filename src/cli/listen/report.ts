@@ -30,6 +30,7 @@ export class Reporter {
   readonly #options: ReporterOptions
   #resolveEnough = (): void => {}
   #added = 0
+  #counted = 0
   #pending = 0
   #last = Promise.resolve()
   #isExplaining = true
@@ -42,18 +43,19 @@ export class Reporter {
     })
   }
 
-  add(request: ReceivedRequest): void {
+  /** @param isCounted whether the request is one of `count` */
+  add(request: ReceivedRequest, isCounted = true): void {
     const { count } = this.#options
-    if (count !== undefined && this.#added >= count) return
+    if (count !== undefined && this.#counted >= count) return
     const number = ++this.#added
     const mayExplain = this.#pending++ < MAX_PENDING
     this.#last = this.#last
       .then(() => this.#report(request, number, mayExplain))
       .catch((error) => this.#io.note(printable(String(error)))) // a failed report does not stop later ones
       .finally(() => this.#pending--)
-    if (count === undefined) return
+    if (count === undefined || !isCounted) return
     if (findingOf(request) === 'refused') this.#io.exitCode = EXIT.failure
-    if (this.#added >= count) this.#resolveEnough()
+    if (++this.#counted >= count) this.#resolveEnough()
   }
 
   async #report(request: ReceivedRequest, number: number, mayExplain: boolean): Promise<void> {

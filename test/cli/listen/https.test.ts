@@ -159,7 +159,7 @@ describe('geohook listen --tls-cert --tls-key', () => {
       [['--tls-cert', cert, '--tls-key', cert], /is not a private key in PEM/],
       [['--tls-cert', cert, '--tls-key', text], /cannot read the file of --tls-key/],
       [['--tls-cert', join(path, 'none'), '--tls-key', key], /cannot read .*none: no such file/],
-      [['--ca', cert], /--ca requires --forward-to or --inspect/],
+      [['--ca', cert], /--ca requires --forward-to or --inspect, or --register/],
       [['--forward-to', 'https://localhost/', '--ca', key], /key\.pem contains no certificate/],
     ]
     for (const [args, expected] of cases) {
