@@ -63,11 +63,9 @@ describe('geohook doctor', () => {
   it('finds a temporary webhook of geohook listen that is older than a day', async () => {
     const nameAt = (time: number): string =>
       `geohook-listen-kim-gis1-${new Date(time).toISOString().replace(/\W/g, '').toLowerCase()}`
-    const [old, young] = [25 * HOUR, 23 * HOUR].map((age) => nameAt(Date.now() - age))
-    const { url } = await start([
-      seed(EDITS, { id: 'old', name: old }),
-      seed(EDITS, { id: 'young', name: young }),
-    ])
+    const { url } = await start(
+      [25, 23].map((hours) => seed(EDITS, { id: `${hours}`, name: nameAt(Date.now() - hours * HOUR) })),
+    )
     const { exit, webhooks } = await doctor(url)
     expect(exit).toBe(4)
     expect(webhooks.map(({ verdict }) => verdict)).toEqual(['sick', 'healthy'])
