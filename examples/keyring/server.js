@@ -8,7 +8,7 @@ import { closeOnSignal, createReceiver } from 'geohook'
 import { keyring, webhook } from 'geohook/node'
 
 const { KEYRING, STATS_TOKEN, PORT = '3000' } = process.env
-if (!STATS_TOKEN) throw new Error('STATS_TOKEN is empty')
+if (!STATS_TOKEN) throw new Error('STATS_TOKEN is missing: set it to a long random text')
 
 const receiver = createReceiver({
   signatureKey: keyring(KEYRING),
@@ -25,8 +25,9 @@ const isAllowed = ({ headers }) => timingSafeEqual(hash(headers.authorization ??
 
 const hook = webhook(receiver)
 const server = createServer(async (req, res) => {
-  if (req.url === '/hooks/parcels') return hook(req, res)
-  if (req.url !== '/stats') return res.writeHead(404).end()
+  const [path] = req.url.split('?')
+  if (path === '/hooks/parcels') return hook(req, res)
+  if (path !== '/stats') return res.writeHead(404).end()
   if (!isAllowed(req)) return res.writeHead(401, { 'www-authenticate': 'Bearer' }).end()
   res.writeHead(200, { 'content-type': 'application/json', 'cache-control': 'no-store' })
   res.end(JSON.stringify(await receiver.stats()))

@@ -1,4 +1,4 @@
-import { configInvalid } from '../errors.ts'
+import { configInvalid, type WebhookError } from '../errors.ts'
 import { checkOptions, isFilledText, must, type OptionNames } from '../options.ts'
 import { isObject } from '../shared/json.ts'
 import { HIDDEN, isSecretMember } from '../shared/redact.ts'
@@ -76,7 +76,10 @@ export function readFile(
   const missing = new Set<string>()
   const filled = fill(file, variables, missing)
   if (missing.size > 0)
-    throw configInvalid(`the file has variables without a value: ${[...missing].join(', ')}`)
+    throw configInvalid(
+      `the file has variables without a value: ${[...missing].join(', ')}`,
+      'Give each a value that is not empty, in the environment or in the option variables.',
+    )
   const { site, services }: Partial<WebhookFile> = checkOptions(
     filled as WebhookFile,
     FILE_RULES,
@@ -119,7 +122,10 @@ function checkWebhook(webhook: unknown, place: string, product: Product, service
   const known: readonly string[] = membersOf(product, service)
   const absent = Object.keys(members).filter((name) => !known.includes(name))
   if (absent.length > 0)
-    throw configInvalid(`${place} has members that its product lacks: ${absent.join(', ')}`)
+    throw configInvalid(
+      `${place} has unknown members: ${absent.join(', ')}`,
+      `Possible are was, ${known.join(', ')}.`,
+    )
   // What printed the file has hidden a part, for example of a URL in the properties.
   if (JSON.stringify(members).includes(HIDDEN))
     throw configInvalid(`${place} contains ${HIDDEN}, the mark of a hidden part`)
@@ -165,7 +171,8 @@ export interface PulledVariable {
  * Describes the webhooks of a site as a file. The file contains no secret: keys are references to environment variables,
  * and the values of queries, user names and long random parts of payload URLs are variables.
  *
- * @param options the names of the `services`, and `portal` for those of the portal. Default: all that `admin.list()` lists
+ * @param options the names of the `services`, and `portal` for those of the portal. Default: all that `admin.list()`
+ *   lists, without services that do not exist
  * @returns the file, and the variables that need values
  * @throws {WebhookError} `config_invalid` if the list does not show the services; the errors of `admin.list()`
  *
@@ -194,8 +201,14 @@ export async function pullWebhooks(
   const variables: PulledVariable[] = []
   const declared: Record<string, DeclaredWebhook[]> = {}
   for (const service of new Set(names)) {
-    const webhooks = await toList(webhooksOf(admin, service).list())
-    declared[service] = webhooks.map((webhook) => describe(webhook, service, variables))
+    try {
+      const webhooks = await toList(webhooksOf(admin, service).list())
+      declared[service] = webhooks.map((webhook) => describe(webhook, service, variables))
+    } catch (error) {
+      // The site also lists webhooks of services that were deleted, or whose names have another form.
+      const { code } = error as WebhookError
+      if (services.length > 0 || !['admin_not_found', 'config_invalid'].includes(code)) throw error
+    }
   }
   return { file: { site: new URL(admin.url).origin, services: declared }, variables }
 }
@@ -221,8 +234,10 @@ function describe(webhook: Webhook, service: string, variables: PulledVariable[]
     })
   /** @param secret the name of the secret that the value belongs to */
   const toText = (value: unknown, secret: string | undefined): unknown => {
-    if (typeof value === 'string') {
-      if (secret !== undefined && value) return `\${${addVariable('properties', secret)}}`
+    const isText = typeof value === 'string'
+    if (secret !== undefined && (isText ? value !== '' : typeof value === 'number'))
+      return `\${${addVariable('properties', secret)}}`
+    if (isText) {
       return /^https?:/i.test(value) ? toUrl(value, 'properties') : escapeText(value)
     }
     if (Array.isArray(value)) return value.map((item) => toText(item, secret))
@@ -238,7 +253,7 @@ function describe(webhook: Webhook, service: string, variables: PulledVariable[]
   const members = membersOf(webhook.product, service).flatMap((member) => {
     const value = (webhook as Values)[member]
     if (member === 'key') return [[member, value === '' ? null : { env: addVariable(member, member) }]]
-    if (value === undefined) return []
+    if (value === undefined || !isValid({ [member]: value })) return []
     return [[member, member === 'hookUrl' ? toUrl(String(value), member) : toText(value, undefined)]]
   })
   return Object.fromEntries(members)
@@ -246,3 +261,13 @@ function describe(webhook: Webhook, service: string, variables: PulledVariable[]
 
 /** Escapes what could begin a variable. */
 const escapeText = (text: string): string => text.replaceAll('${', () => '$${')
+
+/** Some services store what they would refuse. A file cannot manage it. */
+function isValid(changes: WebhookChanges): boolean {
+  try {
+    checkChanges(changes)
+    return true
+  } catch {
+    return false
+  }
+}

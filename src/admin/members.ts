@@ -114,8 +114,9 @@ export function showWebhook({ raw: _, ...webhook }: Webhook, showsUrl = false): 
   }
 }
 
-/** Hides members at any depth whose names are those of secrets. */
+/** Hides, at any depth, members whose names are those of secrets, and the secret parts of URLs. */
 function hideMembers(value: unknown): unknown {
+  if (typeof value === 'string') return /^https?:/i.test(value) ? maskUrl(value) : value
   if (Array.isArray(value)) return value.map(hideMembers)
   if (!isObject(value)) return value
   const members = Object.entries(value)

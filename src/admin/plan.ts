@@ -12,7 +12,7 @@ import {
   type WebhookFile,
   webhooksOf,
 } from './file.ts'
-import { membersOf, readChangeTypes, relate, showValue, type Values, valuesOf } from './members.ts'
+import { layOver, membersOf, readChangeTypes, relate, showValue, type Values, valuesOf } from './members.ts'
 import type {
   Admin,
   ChangeResult,
@@ -30,8 +30,8 @@ export interface PlanOptions {
   services?: readonly string[] | undefined
   /** Values of the variables in the file, for example `process.env`. */
   variables?: Readonly<Record<string, string | undefined>> | undefined
-  /** Returns the key of a reference. Required if the file refers to keys. */
-  readKey?: ((reference: KeyReference) => string | Promise<string>) | undefined
+  /** Returns the key of a reference. Required if the file refers to keys. `place` is for errors: the service and webhook. */
+  readKey?: ((reference: KeyReference, place: string) => string | Promise<string>) | undefined
   /** Delete the webhooks of a service that the file does not name. If its list is empty, `services` must name it too. */
   deleteUnmanaged?: boolean | undefined
   /** Delete before webhooks are created, so that no event is delivered twice; some are not delivered. */
@@ -117,7 +117,10 @@ export async function planWebhooks(
   // Its other parts can contain a password.
   const [{ origin: wanted }, { origin }] = [new URL(site), new URL(admin.url)]
   if (wanted !== origin)
-    throw configInvalid(`the file is for the site ${wanted}, and the administration is at ${origin}`)
+    throw configInvalid(
+      `the file is for the site ${wanted}, not for ${origin}`,
+      'Give the address of that site as url, or change site in the file.',
+    )
   const unknown = services?.find((service) => !Object.hasOwn(declared, service))
   if (unknown !== undefined) throw configInvalid(`the file has no list for the service ${unknown}`)
   const planned: PlannedService[] = []
@@ -158,20 +161,22 @@ async function planService(
   }
   const managed = new Set(matches.values())
   const others = listed.filter((webhook) => !managed.has(webhook))
-  const deletes = options.deleteUnmanaged ? others.map((webhook) => planDelete(place, webhook)) : []
-  const unmanaged = options.deleteUnmanaged ? [] : others.map(({ name }) => name)
+  const isKept = ({ name }: Webhook): boolean =>
+    !options.deleteUnmanaged || declared.some(({ was }) => was === name)
+  const deletes = others.filter((webhook) => !isKept(webhook)).map((webhook) => planDelete(place, webhook))
+  const unmanaged = others.filter(isKept).map(({ name }) => name)
   const isOnline = admin.product === 'online' && service !== PORTAL
   const { deleteFirst, limit = isOnline ? 10 : Number.POSITIVE_INFINITY } = options
   const most = listed.length + creates.length - (deleteFirst ? deletes.length : 0)
   if (creates.length > 0 && most > limit)
     throw refused(
       'admin_refused',
-      `${service} would have ${most} webhooks, and ${limit} are allowed; nothing was written`,
-      deletes.length > 0 && !deleteFirst ? 'Delete first, or delete webhooks that are not needed.' : '',
+      `${service} would have ${most} webhooks, but the limit is ${limit}; nothing was written`,
+      'Delete webhooks that are not needed, delete first, or raise the limit.',
     )
   if (creates.length > 0 && deletes.length > 0 && !deleteFirst)
     notes.push(
-      'new webhooks are active together with those to delete, so that handlers can run twice for an event',
+      'until the deletions, new and old webhooks are both active, so handlers can run twice for an event',
     )
   const changes = deleteFirst
     ? [...deletes, ...sortRenames(edits), ...creates]
@@ -250,11 +255,11 @@ async function readKey(
 ): Promise<string | undefined> {
   if (key === undefined) return undefined
   if (key === null) return ''
-  const place = `${service}, ${name}: key`
-  if (!options.readKey) throw configInvalid(`${place} is a reference, and the option readKey is missing`)
-  const text: unknown = await options.readKey(key)
+  const place = `${service}, ${name}`
+  if (!options.readKey) throw configInvalid(`${place}: key is a reference, and the option readKey is missing`)
+  const text: unknown = await options.readKey(key, place)
   if (typeof text === 'string' && text !== '') return text
-  throw configInvalid(`${place} has no value: ${JSON.stringify(key)} leads to none`)
+  throw configInvalid(`${place}: key has no value`, 'Check the variable or the file that it refers to.')
 }
 
 interface Place {
@@ -312,7 +317,9 @@ async function planEdit(
   const [{ startAt, ...others }, shown] = [wanted.schedule ?? {}, stored.schedule]
   // ArcGIS Online does not show it, and an edit without it may reset it.
   const hidesStart = startAt !== undefined && shown?.recurrenceInfo && shown.startAt === undefined
-  const comparable = hidesStart ? { ...wanted, schedule: others } : wanted
+  const given = { ...wanted, ...(hidesStart && { schedule: others }) } as WebhookChanges
+  // Part of a schedule can be given.
+  const comparable = layOver(shown ? { schedule: shown } : {}, given)
   const notCompared = members.filter(
     (member) => stored[member] === undefined || (member === 'schedule' && hidesStart),
   )
@@ -323,19 +330,23 @@ async function planEdit(
     if (relation !== 'adjusted' || !isNormal(member, comparable, current)) return relation !== 'same'
     const [requested, found] = [wanted, stored].map((values) => showValue(member, values[member]))
     notes.push(
-      `${entry.name}: ${member} is ${found}, taken for the form in which the service stores ${requested}`,
+      `${entry.name}: ${member} is ${found}, and the file has ${requested}: not a change, because the service probably adjusted it`,
     )
     return false
   })
   const sendsKey = options.sendKeys === true && notCompared.includes('key')
   if (differing.length === 0 && !sendsKey) return { notes, notCompared }
+  const isPortal = current.product === 'portal'
   // A portal switches a webhook without sending its members.
-  const isSwitch = current.product === 'portal' && differing.every((member) => member === 'active')
-  if (stored.key === undefined && key === undefined && !isSwitch)
-    throw configInvalid(
-      `${service}, ${entry.name}: an edit needs the key, because the service does not show it`,
-      'Add the member key to the file, or "key": null if the webhook has none.',
-    )
+  const isSwitch = isPortal && [...differing, ...notCompared].every((member) => member === 'active')
+  for (const member of isPortal ? (['key'] as const) : (['key', 'active'] as const))
+    if (stored[member] === undefined && wanted[member] === undefined && !isSwitch)
+      throw configInvalid(
+        `${service}, ${entry.name}: an edit needs the member ${member}, because the service does not show it`,
+        member === 'key'
+          ? 'Add it to the file, or "key": null if the webhook has none.'
+          : 'Add it to the file.',
+      )
   const changes = Object.fromEntries(
     [...differing, ...notCompared].map((member) => [member, wanted[member]]),
   ) as WebhookChanges

@@ -48,7 +48,7 @@ export interface Schedule {
   }
 }
 
-/** A portal switches a webhook off after this number of failed deliveries within this number of days. */
+/** A portal deactivates a webhook after this number of failed deliveries within this number of days. */
 export interface Deactivation {
   numberOfFailures: number
   daysInPast: number
@@ -161,7 +161,7 @@ export interface DeliverySettings {
   timeoutInSeconds?: number
   /** Seconds between two attempts. */
   pauseInSeconds?: number
-  /** A webhook is switched off after this number of failed deliveries … */
+  /** A webhook is deactivated after this number of failed deliveries … */
   numberOfFailures?: number
   /** … within this number of days; in a row if the member is missing. */
   daysInPast?: number
@@ -169,7 +169,8 @@ export interface DeliverySettings {
 
 /**
  * The webhooks of a service or of a portal. Methods take an id or, if no id matches, a name; or a webhook that was read.
- * If another client has changed a webhook since you read it, they throw `admin_conflict`, and change nothing.
+ * If you pass a webhook that another client has changed since you read it, `edit`, `delete`, `activate` and `deactivate`
+ * throw `admin_conflict`, and change nothing.
  *
  * Every method throws a `WebhookError`: `admin_unauthorized`, `admin_forbidden`, `admin_not_found`, `admin_refused` (by
  * the service), `admin_unsupported` (by the product), `admin_malformed` (not a response of such a service) or
@@ -199,15 +200,15 @@ export interface Webhooks {
   edit(webhook: string | Webhook, changes: WebhookChanges): Promise<ChangeResult>
   /** Deletes a webhook for good. */
   delete(webhook: string | Webhook): Promise<void>
-  /** Switches a webhook on. Except at a portal, this is an {@link edit}. @param options the key, if it is not shown */
+  /** Activates a webhook. Except at a portal, this is an {@link edit}. @param options the key, if it is not shown */
   activate(webhook: string | Webhook, options?: { key?: string }): Promise<ChangeResult>
-  /** Switches a webhook off. Except at a portal, this is an {@link edit}. @param options the key, if it is not shown */
+  /** Deactivates a webhook. Except at a portal, this is an {@link edit}. @param options the key, if it is not shown */
   deactivate(webhook: string | Webhook, options?: { key?: string }): Promise<ChangeResult>
   /** Deletes all webhooks of the service or portal for good. */
   deleteAll(): Promise<void>
-  /** Switches all webhooks of the service or portal on. */
+  /** Activates all webhooks of the service or portal. */
   activateAll(): Promise<void>
-  /** Switches all webhooks of the service or portal off. */
+  /** Deactivates all webhooks of the service or portal. */
   deactivateAll(): Promise<void>
   /** Lists the failed deliveries of a webhook that the service has recorded; of a portal, all of them. */
   failures(webhook: string | Webhook): Promise<RecordedDelivery[]>

@@ -56,7 +56,7 @@ async function administer(io: Io, options: RegisterOptions, isByProduct: boolean
   /** Deletes the temporary webhooks whose name begins with `prefix`. Returns their number. */
   async function deleteTemporary(webhooks: Webhooks, prefix: string): Promise<number> {
     const all = await toList(webhooks.list())
-    const found = all.filter(({ name }) => temporarySince(name) && name.startsWith(prefix))
+    const found = all.filter(({ name }) => isTemporary(name, prefix))
     for (const { id, name } of found) {
       await webhooks.delete(id)
       const note = ['', name].includes(prefix) ? '' : ', which an earlier run had left'
@@ -67,13 +67,15 @@ async function administer(io: Io, options: RegisterOptions, isByProduct: boolean
 
   await withAdmin(io, options, async (admin, { progress }) => {
     const webhooks = webhooksOf(admin, service)
-    const before = (await toList(webhooks.list())).length
+    const listed = await toList(webhooks.list())
     progress.stop()
-    const prefix = register ? prefixOf(io) : ''
-    const deleted = await deleteTemporary(webhooks, prefix)
-    if (!register) return io.json ? undefined : io.print(count(deleted, 'temporary webhook'))
+    if (!register) {
+      const deleted = await deleteTemporary(webhooks, '')
+      return io.json ? undefined : io.print(count(deleted, 'temporary webhook'))
+    }
+    const prefix = prefixOf(io)
     const name = prefix + new Date().toISOString().replace(/\W/g, '').toLowerCase()
-    const all = before - deleted
+    const all = listed.filter(({ name: other }) => !isTemporary(other, prefix)).length
     // The documentation of ArcGIS Online gives two limits (docs/senders.md, "Hosted feature services").
     const limits = admin.product === 'online' && service !== 'portal' ? [5, 10] : []
     const placesLeft = limits.map((limit) => Math.max(0, limit - all))
@@ -81,37 +83,45 @@ async function administer(io: Io, options: RegisterOptions, isByProduct: boolean
     const limit = limits.length > 0 ? places : 'no limit is known'
     const lines = [`${toPrintable(service)} has ${count(all, 'webhook')}; ${limit}`]
     if (service.endsWith('.FeatureServer')) lines.push('events arrive when the window of the schedule ends')
-    if (publicUrl) lines.push(`payloads go to ${publicUrl.host}, also if that name gets another owner`)
+    if (publicUrl)
+      lines.push(`payloads go to ${publicUrl.host}, even if that host name later belongs to someone else`)
     const host = publicUrl?.host
     report({ event: 'registering', service, name, webhooks: all, placesLeft, host }, lines.join('\n'))
     const key = randomBytes(32).toString('hex')
     io.keepSecret(key)
     const ofProduct = service === 'portal' ? 'portal' : admin.product === 'service' ? 'service' : 'arcgis'
     const profile = isByProduct ? ofProduct : options.profile
-    let isUncertain = false
+    let state: 'absent' | 'created' | 'uncertain' = 'absent'
     await listen(
       io,
       { ...options, profile },
       {
         key,
         async create(url) {
+          // Only now, because a listener that cannot start must not end another one.
+          await deleteTemporary(webhooks, prefix)
           const types = changeTypes.flatMap((names) => names.split(','))
           const webhook = { name, hookUrl: publicUrl?.href ?? url, changeTypes: types, key, active: true }
           await webhooks.create(webhook).catch((error: AdminError) => {
-            isUncertain = error.code === 'admin_unknown'
+            if (error.code === 'admin_unknown') state = 'uncertain'
             throw error
           })
+          state = 'created'
           report({ event: 'registered', name }, `registered ${name}`)
         },
         async delete() {
           try {
             const found = await io.withProgress(`deleting ${name}`, () => deleteTemporary(webhooks, name))
-            if (isUncertain && found === 0) throw failure('', 'the service may still create it')
+            if (found > 0 || state === 'absent') return
+            throw failure(
+              '',
+              state === 'created' ? 'it was already deleted' : 'the service may still create it',
+            )
           } catch (error) {
             const given = (['url', 'product', 'portal'] as const).filter((option) => options[option])
             const address = given.map((option) => ` --${option} ${options[option]}`).join('')
-            const hint = `Sign in as before: geohook delete '${service}' ${name}${address}`
-            const message = `${name} is not deleted: ${toAdminError(error).message}`
+            const hint = `Delete it with the same sign-in options: geohook delete '${service}' ${name}${address}`
+            const message = `cannot delete the webhook ${name}: ${toAdminError(error).message}`
             io.printError({ code: 'webhook_left', message, hint })
             io.exitCode = EXIT.failure
           }
@@ -120,6 +130,9 @@ async function administer(io: Io, options: RegisterOptions, isByProduct: boolean
     )
   })
 }
+
+const isTemporary = (name: string, prefix: string): boolean =>
+  temporarySince(name) !== undefined && name.startsWith(prefix)
 
 /** The names of the temporary webhooks of this user on this machine begin with it. */
 const prefixOf = ({ host: { env } }: Io): string =>

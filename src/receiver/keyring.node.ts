@@ -28,6 +28,9 @@ const MIN_INTERVAL = 100
 /** Maximum milliseconds to wait for a read. On a network file system, it can hang. */
 const MAX_WAIT = 2_000
 
+/** A timer that fires this many milliseconds late shows that the process was paused. */
+const PAUSE = 100
+
 /** Maximum size of the file in bytes. */
 const MAX_SIZE = 1024 * 1024
 
@@ -99,7 +102,14 @@ function openKeyring(given: string): KeyringFile {
   /** Resolves in time, even if the read hangs. Until the read ends, `reading` is the resolved promise. */
   function reload(): Promise<void> {
     reading = new Promise((resolve) => {
-      const timer = setTimeout(() => {
+      let due = monotonic() + MAX_WAIT
+      let timer = setTimeout(function expire() {
+        // If the process was suspended, or its event loop blocked, the read gets another chance.
+        if (monotonic() - due > PAUSE) {
+          due = Number.POSITIVE_INFINITY
+          timer = setTimeout(expire, MAX_WAIT)
+          return
+        }
         isLate = true
         report(configInvalid(`cannot be read within ${MAX_WAIT / 1000} seconds`))
         resolve()
@@ -141,7 +151,8 @@ function openKeyring(given: string): KeyringFile {
         return keyring
       })
     },
-    renew() {
+    async renew() {
+      if (isLate) return keyring
       renewing ??= renew()
       return renewing
     },

@@ -94,3 +94,5 @@ export function receiverPort(receiver: unknown): ReceiverPort | undefined
 export function receiverPort(receiver: unknown): ReceiverPort | undefined {
   return (receiver as { [RECEIVER_PORT]?: ReceiverPort } | null | undefined)?.[RECEIVER_PORT]
 }
+
+export { keyringPort } from '../signature/keyring.ts'

@@ -454,7 +454,7 @@ class Run {
       return compare({ [name]: all[name] }, { [name]: shown[name] }, {}).different.length === 0
     }
     const different = (Object.keys(shown) as Member[]).filter((name) => !isKept(name))
-    // Without a result, the answer to the edit was lost.
+    // Without a result, the response to the edit was lost.
     const unknown = result?.notCompared ?? hiddenMembers(now, setting)
     const isReset = (name: Member): boolean =>
       this.#case.like.omitted === 'reset' && !(name in given) && unknown.includes(name)
@@ -623,7 +623,7 @@ describe('an apply that is killed', () => {
     expect(changesIn(await planWebhooks(admin, file, OPTIONS))).toEqual([])
   }
 
-  it('is completed by the next one, after every request', async () => {
+  it('is completed by the next apply, whichever request it stopped at', async () => {
     const { mock, url, connect, lacking } = await startFull()
     const file = toFile(url)
     const before = mock.snapshot()
@@ -672,7 +672,7 @@ describe('an apply that is killed', () => {
     expect([...lacking]).toEqual([])
   })
 
-  it('is completed by the next one, after SIGKILL', async () => {
+  it('is completed by the next apply after SIGKILL', async () => {
     let requests = 0
     let onRequest = (_res: ServerResponse): boolean => false
     const { mock, url, connect, lacking } = await startFull({ before: (_req, res) => onRequest(res) })

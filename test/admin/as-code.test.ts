@@ -9,11 +9,12 @@ import {
   type PlanOptions,
   planWebhooks,
   pullWebhooks,
+  type Schedule,
   type WebhookFile,
 } from 'geohook/admin'
 import type { Webhook as Stored } from 'geohook/mock'
 import { describe, expect, it } from 'vitest'
-import { FLOW, KEY, PRODUCTS, type Started, start, stored } from './support.ts'
+import { expectNone, FLOW, KEY, PRODUCTS, type Started, start, stored } from './support.ts'
 
 const PARCELS = 'Parcels.FeatureServer'
 const ROADS = 'folder/Roads.FeatureServer'
@@ -61,10 +62,10 @@ describe('the form of a file', () => {
     ['a byte order mark in a name', { [PARCELS]: [{ name: '\ufeffedits' }] }, /white space/],
     ['the same name twice', { [PARCELS]: [{ name: 'a' }, { name: 'a' }] }, /two webhooks are named a/],
     ['was without text', { [PARCELS]: [{ name: 'a', was: '' }] }, /invalid member was/],
-    ['a misspelt member', { [PARCELS]: [{ name: 'a', hookurl: HOOK }] }, /its product lacks: hookurl/],
-    ['__proto__', { [PARCELS]: [JSON.parse('{"name":"a","__proto__":{}}')] }, /lacks: __proto__/],
-    ['a member of a portal', { [PARCELS]: [{ name: 'a', properties: {} }] }, /lacks: properties/],
-    ['a schedule of jobs', { 'Buffer.GPServer': [{ name: 'a', schedule: {} }] }, /lacks: schedule/],
+    ['a misspelt member', { [PARCELS]: [{ name: 'a', hookurl: HOOK }] }, /unknown members: hookurl/],
+    ['__proto__', { [PARCELS]: [JSON.parse('{"name":"a","__proto__":{}}')] }, /unknown members: __proto__/],
+    ['a member of a portal', { [PARCELS]: [{ name: 'a', properties: {} }] }, /unknown members: properties/],
+    ['a schedule of jobs', { 'Buffer.GPServer': [{ name: 'a', schedule: {} }] }, /unknown members: schedule/],
     ['a number as active', { [PARCELS]: [{ name: 'a', active: 1 }] }, /webhook 1: active must be true or/],
     ['no change types', { [PARCELS]: [{ name: 'a', changeTypes: [] }] }, /changeTypes must be a list/],
     ['a masked URL', { [PARCELS]: [{ name: 'a', hookUrl: `${HOOK}?sig=***` }] }, /the mark of a hidden/],
@@ -177,7 +178,7 @@ describe('the names of webhooks', () => {
     expect(changesIn(created).map(({ name }) => name)).toEqual(['${B} A'])
   })
 
-  it('are ambiguous if two webhooks of the service have one', async () => {
+  it('are ambiguous if two webhooks of the service have the same name', async () => {
     const started = await start('service', {
       webhooks: seeds(PARCELS, 'edits', 'other', 'third'),
       before: (_req, res) => {
@@ -269,7 +270,7 @@ describe('variables', () => {
     for (const key of ['', undefined, null, 5] as unknown as string[])
       await expect(plan(started, services, { readKey: async () => key })).rejects.toMatchObject({
         code: 'config_invalid',
-        message: `${PARCELS}, edits: key has no value: {"env":"A"} leads to none`,
+        message: `${PARCELS}, edits: key has no value`,
       })
     await expect(plan(started, services, { readKey: undefined })).rejects.toMatchObject({
       code: 'config_invalid',
@@ -301,7 +302,7 @@ describe('the services of a plan', () => {
       const declared = [...names.map((name) => ({ name })), created]
       return plan(started, { [PARCELS]: declared }, options).then(shown, (error: Error) => [error.message])
     }
-    const isRefused = [expect.stringMatching(/would have \d webhooks, and \d are allowed/)]
+    const isRefused = [expect.stringMatching(/would have \d webhooks, but the limit is \d/)]
     const create = expect.stringMatching(/^create new/)
     expect(await run(['a'], { limit: 3 })).toEqual(isRefused)
     expect(await run(['a'], { limit: 4 })).toEqual([create])
@@ -480,7 +481,7 @@ it.each(PRODUCTS)(
     const service = product === 'portal' ? 'portal' : PARCELS
     const run = (entry: DeclaredWebhook): Promise<unknown> =>
       plan(started, { [service]: [entry] }).then(applyPlan, (error: WebhookError) => error.message)
-    const needed = expect.stringContaining('an edit needs the key')
+    const needed = expect.stringContaining('an edit needs the member key')
     expect(await run({ name: 'edits', hookUrl: HOOK, active: false })).toEqual(needed)
     expect(started.sent.some(isChange)).toBe(false)
     const switched = await run({ name: 'edits', active: false })
@@ -617,4 +618,39 @@ describe('a pulled file', () => {
     Object.assign(values, { [secrets[0] as string]: 'secret-1', [secrets[1] as string]: 'secret-2' })
     expect(changesIn(await plan(started, file.services, { variables: values }))).toEqual([])
   })
+})
+
+it('plans no change for a part of a schedule that is as stored', async () => {
+  const scheduleInfo = { ...stored('service').scheduleInfo, ...minutes(2) } as Stored['scheduleInfo']
+  const started = await start('service', { webhooks: [stored('service', { scheduleInfo })] })
+  for (const [part, count] of [
+    [{ frequency: 'minute' }, 0],
+    [{ interval: 2 }, 0],
+    [{ interval: 3 }, 1],
+  ] as const) {
+    const schedule = { recurrenceInfo: part } as unknown as Schedule
+    const planned = await plan(started, { [PARCELS]: [{ name: 'edits', schedule }] })
+    expect([part, changesIn(planned).length]).toEqual([part, count])
+  }
+})
+
+it('does not delete a webhook that the file names as an old name', async () => {
+  const webhooks = [stored('service', { id: 'a', name: 'a' }), stored('service', { id: 'b', name: 'b' })]
+  const started = await start('service', { webhooks })
+  const planned = await plan(started, { [PARCELS]: [{ name: 'b', was: 'a' }] }, { deleteUnmanaged: true })
+  expect([changesIn(planned), planned.services[0]?.unmanaged]).toEqual([[], ['a']])
+})
+
+it('hides secrets of properties, also in URLs and numbers', async () => {
+  const secret = 'a81bc81bdead4e5dabff'
+  const config = (note: string) => ({
+    deactivationPolicy: { numberOfFailures: 5, daysInPast: 5 },
+    properties: { next: `https://flows.example/${secret}/run`, pwd: 31415926, note },
+  })
+  const started = await start('portal', { webhooks: [stored('portal', { config: config('old') })] })
+  const { file } = await pullWebhooks(started.admin)
+  const properties = { ...config('new').properties }
+  const planned = await plan(started, { portal: [{ name: 'edits', properties }] })
+  expect(changesIn(planned).length).toBe(1)
+  expectNone(JSON.stringify([file, planned]), [secret, '31415926'])
 })

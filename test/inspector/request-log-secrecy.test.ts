@@ -77,7 +77,7 @@ it('no page has a key of a keyring, from when the receiver knows it, and the new
   write('another2026', WIDE)
   await send(hook, { headers: { ...headers, 'x-service': signatureOf(body, WIDE) }, body })
   const [newest] = await page.ids()
-  expect((await page.get(`/deliveries/${newest}/signature`)).text).toContain('key 2 of 2')
+  expect((await page.get(`/deliveries/${newest}/signature`)).text).toContain('key 2;')
   const values = { to: hook, 'content-type': JSON_TYPE, body, 'body-form': 'text' }
   expect((await page.submit(`/deliveries/${newest}/edit`, values)).text).toContain('answered 200')
   const text = await everyPage(page)

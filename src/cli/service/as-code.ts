@@ -10,9 +10,10 @@ import type {
   PlannedChange,
   WebhookFile,
 } from '../../admin/index.ts'
+import { keyringPort } from '../../receiver/port.ts'
 import { count } from '../../shared/words.ts'
 import { EXIT, failure, usageError } from '../errors.ts'
-import { readInput, readJson, reasonOf, toRecord } from '../io/files.ts'
+import { readJson, reasonOf } from '../io/files.ts'
 import { CliCommand, requireOthers } from '../options/command.ts'
 import { toText as toValid } from '../options/secrets.ts'
 import { listOf, wholeNumber } from '../options/values.ts'
@@ -29,7 +30,10 @@ export function createPullCommand(io: Io): Command {
     )
     .argument('[services...]', 'for example Parcels.FeatureServer, or portal (default: all)', listOf(place))
     .with(addAdminOptions)
-    .examples('geohook pull', 'geohook pull Parcels.FeatureServer portal')
+    .examples(
+      'geohook pull',
+      'geohook pull Parcels.FeatureServer portal --portal https://gis.example.com/portal',
+    )
     .action(async (services: string[], options: AdminCliOptions) => {
       const { pullWebhooks } = await import('../../admin/index.ts')
       const { file, variables } = await withAdmin(io, options, (admin) => pullWebhooks(admin, { services }))
@@ -45,7 +49,7 @@ export function createPullCommand(io: Io): Command {
       io.host.stdout.write(`${toPrintableJson(printed, hide, 2)}\n`)
       if (io.json) return
       if (isCut) io.note('*** is in place of text that looks like a secret: replace it before you plan')
-      if (variables.length > 0) io.note('give these variables a value before you plan:')
+      if (variables.length > 0) io.note('set these environment variables before you plan:')
       const width = Math.max(...variables.map(({ name }) => name.length))
       for (const { name, member, webhook, service } of variables)
         io.note(`  ${name.padEnd(width)}  ${member.padEnd(10)}  ${printable(`${service}, ${webhook}`)}`)
@@ -87,28 +91,45 @@ async function readPlanner(io: Io, path: string, services: string[], options: Pl
 }
 
 /** Reads the key of a reference, and hides it in all later output. @throws {CliError} exit code 2 */
-async function readKey(io: Io, folder: string, reference: KeyReference): Promise<string> {
+async function readKey(io: Io, folder: string, reference: KeyReference, place: string): Promise<string> {
   const toKey = (from: string, bytes: Buffer): string => {
     io.keepSecret(bytes)
     io.keepSecret(bytes.toString().trim())
     return toValid({ from, bytes }, 'key')
   }
+  // References are not quoted, because one may be a key in the wrong place.
   if ('env' in reference) {
-    const [from, text] = [`the environment variable ${reference.env}`, io.host.env[reference.env]]
-    if (typeof text === 'string') return toKey(from, Buffer.from(text))
-    throw usageError(`${from} of a key is not set`, 'Shell variables must be exported.', 'key_missing')
+    const text = io.host.env[reference.env]
+    if (typeof text === 'string') return toKey(`the environment variable of ${place}`, Buffer.from(text))
+    throw usageError(
+      `${place}: the environment variable of its key is not set`,
+      'Set it. Shell variables must be exported.',
+      'key_missing',
+    )
   }
   const path = resolve(folder, 'file' in reference ? reference.file : reference.keyring)
-  if ('file' in reference) {
-    const text = (await readInput(io, path)).toString('latin1').replace(/\r?\n$/, '')
-    return toKey(path, Buffer.from(text, 'latin1'))
+  if ('keyring' in reference) {
+    const { keyring } = await import('../../adapters/node.ts')
+    try {
+      const keys = keyringPort(keyring(path))?.keys() ?? []
+      for (const key of keys) io.keepSecret(key)
+      return String(keys[0])
+    } catch (error) {
+      const problem = (error as Error).message.replace(path, 'its keyring')
+      throw usageError(`${place}: ${problem}`, '', 'key_invalid')
+    }
   }
-  const keys = toRecord(await readJson(io, path))?.keys
-  const texts = Array.isArray(keys) ? keys.map((key) => toRecord(key)?.key) : []
-  const valid = texts.filter((text) => typeof text === 'string').map((text) => toKey(path, Buffer.from(text)))
-  if (valid[0] !== undefined && valid.length === texts.length) return valid[0]
-  const hint = 'It must be like {"keys":[{"id":"2026-11","key":"…"}]}, with the newest key first.'
-  throw usageError(`${path} is not a keyring`, hint, 'key_invalid')
+  const bytes = await io.readBytes(path).catch((error: unknown) => {
+    throw usageError(`${place}: the file of its key cannot be read: ${reasonOf(error)}`, '', 'key_missing')
+  })
+  if (/^\s*[{[]/.test(bytes.toString()))
+    throw usageError(
+      `${place}: the file of its key contains JSON`,
+      'Write {"keyring": …} for a keyring.',
+      'key_invalid',
+    )
+  const text = bytes.toString('latin1').replace(/\r?\n$/, '')
+  return toKey(`the file of ${place}`, Buffer.from(text, 'latin1'))
 }
 
 const changesOf = (plan: Plan): PlannedChange[] => plan.services.flatMap(({ changes }) => changes)
@@ -117,7 +138,7 @@ export function createPlanCommand(io: Io): Command {
   return new CliCommand('plan')
     .summary('print what differs between a file and services')
     .description(
-      'Prints what makes webhooks equal to a file, and changes nothing. The exit code is 4 if there are changes.',
+      'Prints the changes that would make webhooks equal to a file, and makes none of them. The exit code is 4 if there are changes.',
     )
     .with(addPlanOptions)
     .examples('geohook plan webhooks.json', 'geohook plan webhooks.json portal --delete-unmanaged')
@@ -167,7 +188,7 @@ export function createApplyCommand(io: Io): Command {
     )
     .with(addPlanOptions)
     .option('--yes', 'do not ask; required outside a terminal and with --json, if there are changes')
-    .option('--plan <file>', 'output of "geohook plan --json": change nothing if the plan is another one now')
+    .option('--plan <file>', 'output of "geohook plan --json": change nothing if the plan is different now')
     .option('--audit <file>', 'append a line of JSON to this file before and after each change')
     .examples('geohook apply webhooks.json', 'geohook apply webhooks.json --yes --plan plan.json')
     .action(async (path: string, services: string[], options: PlanOptions) => {
@@ -180,7 +201,7 @@ export function createApplyCommand(io: Io): Command {
           throw failure(
             'admin_conflict',
             `the plan differs from ${options.plan}; nothing was written`,
-            'Another client, the file, a variable or an option has changed. Run "geohook plan" again.',
+            'A webhook, the file, a variable or an option has changed. Run "geohook plan --json" again, and review it.',
           )
         if (!io.json) printPlan(io, plan)
         const { length } = changesOf(plan)
@@ -197,7 +218,11 @@ async function apply(io: Io, plan: Plan, path: string | undefined): Promise<void
   const { applyPlan } = await import('../../admin/index.ts')
   const { signal } = io.host
   const refuse = (error: unknown): never => {
-    throw failure('audit_failed', `cannot write ${path}: ${reasonOf(error)}`, 'No other change was begun.')
+    throw failure(
+      'audit_failed',
+      `cannot write ${path}: ${reasonOf(error)}`,
+      'No further change was begun. Make the file writable, and apply again.',
+    )
   }
   const audit = path === undefined ? undefined : await open(path, 'a', 0o600).catch(refuse)
   const record = async (event: 'begin' | 'end', change: PlannedChange | AppliedChange): Promise<void> => {

@@ -31,7 +31,7 @@ const CLIENT_SECRET: SecretKind = { option: 'client-secret', noun: 'secret of th
 export function addAdminOptions(command: CliCommand): void {
   command
     .with(addClientOptions)
-    .choice('--product <name>', 'what --url is the address of; default: by the address', PRODUCTS)
+    .choice('--product <name>', 'product at --url; default: derived from the URL', PRODUCTS)
     .option(
       '--portal <url>',
       'address of the portal, to sign in or for its webhooks (default: --url, if it is a portal)',

@@ -150,7 +150,7 @@ function addressOf(admin: Admin, name: string): string {
   return `${servicesOf(admin)}${path.split('/').map(encodeURIComponent).join('/')}/${type}`
 }
 
-/** Reads a page of a service; `'missing'` if the answer is 404, undefined if it cannot be read. */
+/** Reads a page of a service; `'missing'` if the response is 404, undefined if it cannot be read. */
 async function readJson(
   { fetch, token, referer }: Connection,
   address: string,
@@ -199,7 +199,8 @@ async function readHealth(examination: Examination, url: URL): Promise<Date | un
     .fetch(url, { signal: AbortSignal.timeout(TIMEOUT) })
     .then(async (response) => tryJson(await response.text()))
     .catch(() => undefined)
-  const counts = isObject(stats) ? JSON.stringify(stats.outcomes) : undefined
+  // Another process behind the address, or a restart, is not silence.
+  const counts = isObject(stats) ? JSON.stringify([stats.instance, stats.outcomes]) : undefined
   if (counts === undefined) examination.received = undefined
   else if (examination.received?.counts !== counts) examination.received = { counts, at: new Date() }
   return examination.received?.at

@@ -13,7 +13,8 @@ const FIXES = {
   schedule_disabled: 'Enable the schedule of the webhook.',
   tracking_off: 'Enable change tracking for the service; in ArcGIS Enterprise, without sync.',
   leftover: 'Delete the webhook, or publish the service again.',
-  temporary: 'If that listener has ended, delete the webhook: geohook listen --cleanup with its service.',
+  temporary:
+    'If its listener no longer runs, delete it with "geohook delete". "geohook listen --cleanup" deletes all temporary webhooks of the service, also those in use.',
   silent: 'Check that the service reaches the payload URL. The log of the service can say more.',
   certificate: 'Replace the certificate. If the service trusts a private CA, give its certificate with --ca.',
   handshake: 'Let the receiver answer handshakes with the key of the webhook (docs/senders.md, "Handshake").',
@@ -200,7 +201,8 @@ function checkArrivals(evidence: Evidence, { last, since, isReceiver }: Arrivals
   const edited = exact || lastEditOf(layers, 'lastEditDate')
   const begun = Number(webhook.modified ?? webhook.created ?? 0)
   const grace = graceOf(webhook, settings)
-  if (isReceiver && !since) found.doubts.push('the address of --health returns no numbers of a receiver')
+  if (isReceiver && !since)
+    found.doubts.push('the address in --health does not return the stats() of a receiver')
   if (edited === 0) found.doubts.push('its service does not show when features were edited')
   const isDue = edited > begun && edited + grace < now
   if (!isDue || Number(last) > edited - grace || !since || Number(since) > edited) return

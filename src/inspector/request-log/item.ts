@@ -139,11 +139,11 @@ export const encodingOf = (value: string): 'hex' | 'base64' | undefined =>
 function signatureFacts(
   { delivery, kind }: Recorded,
   request: Item['request'],
-  { signatureHeader, secretHeader, encoding, keys }: ResolvedOptions,
+  { signatureHeader, secretHeader, encoding, keyCount }: ResolvedOptions,
 ): SignatureFacts {
   const keyIndex = delivery?.keyIndex
   const state = kind === 'refused' ? 'refused' : keyIndex === undefined ? 'unsigned' : 'verified'
-  const key = state === 'verified' ? keyText(keyIndex ?? 0, keys().length) : undefined
+  const key = state === 'verified' ? keyText(keyIndex ?? 0, keyCount) : undefined
   if (secretHeader !== undefined)
     return { state, name: secretHeader, expectedEncoding: 'none: the key itself', isSecret: true, key }
   const found = state === 'verified' ? findSignature(request, signatureHeader) : undefined

@@ -38,6 +38,8 @@ export interface ResolvedOptions {
   receiver: Partial<ReceiverOptions>
   /** Returns all known keys, newest first; none for a key function. */
   keys: () => readonly SignatureKey[]
+  /** Number of keys; 0 if it can change. */
+  keyCount: number
   signatureHeader: string
   /** The header that contains the key itself, if the sender does not sign. */
   secretHeader: string | undefined
@@ -77,6 +79,7 @@ export function readRequestLogOptions(
   return {
     receiver,
     keys: keyringPort(signatureKey)?.keys ?? (() => keys),
+    keyCount: keys.length,
     signatureHeader: requireHeaderName(
       receiver.signatureHeader ?? profile.signatureHeader ?? DEFAULT_SIGNATURE_HEADER,
     ),

@@ -49,6 +49,35 @@ function refuse(req: IncomingMessage, res: ServerResponse): true {
 }
 
 describe('geohook listen --register', () => {
+  it('a listener that cannot start leaves the webhook of a running one', async () => {
+    const { url, names } = await start()
+    const listener = listen(url, '--json')
+    await listener.printed(/"registered"/)
+    const before = names()
+    const [{ url: address }] = parseEvents(listener).filter(({ event }) => event === 'listening') as [
+      { url: string },
+    ]
+    const { port } = new URL(address)
+    const args = ['listen', '--register', SERVICE, '--url', url, '--port', port]
+    expect((await geohook(args, { env })).code).toBe(2)
+    expect(names()).toEqual(before)
+    listener.stop()
+    expect(await listener.exited).toBe(0)
+  })
+
+  it('says at the end that another client has deleted its webhook', async () => {
+    const { url, mock, names } = await start()
+    const listener = listen(url)
+    await listener.printed(/^registered/m)
+    mock.restore({ webhooks: [EDITS] })
+    listener.stop()
+    expect(await listener.exited).toBe(1)
+    expect(listener.stderr).toMatch(
+      /cannot delete the webhook geohook-listen-kim-\S+: it was already deleted/,
+    )
+    expect(names()).toEqual([EDITS.name])
+  })
+
   it.each(['service', 'enterprise', 'online'] as const)(
     'receives an event of %s with --once, and deletes its webhook',
     async (product) => {

@@ -88,7 +88,7 @@ describe('geohook pull', () => {
     expect(pulled.code).toBe(0)
     expect(pulled.stderr).toBe(
       [
-        'give these variables a value before you plan:',
+        'set these environment variables before you plan:',
         `  PARCELS_A_SIG  hookUrl     ${PARCELS}, a`,
         `  PARCELS_A_KEY  key         ${PARCELS}, a`,
         `  PARCELS_B_KEY  key         ${PARCELS}, b\n`,
@@ -168,8 +168,8 @@ describe('geohook plan', () => {
     const planned = await run(['plan', path], { env })
     const note =
       'a: schedule is {"name":"often","state":"enabled","startAt":1600000000000,"recurrenceInfo":{"interval":60,' +
-      '"frequency":"second"}}, taken for the form in which the service stores ' +
-      '{"recurrenceInfo":{"interval":20,"frequency":"second"}}'
+      '"frequency":"second"}}, and the file has {"recurrenceInfo":{"interval":20,"frequency":"second"}}: ' +
+      'not a change, because the service probably adjusted it'
     expect(planned).toEqual({
       code: 4,
       stderr: '',
@@ -197,7 +197,7 @@ describe('geohook plan', () => {
     const [service] = parseStdout(asJson).services
     const actions = service.changes.map(({ action, name }: Record<string, string>) => `${action} ${name}`)
     expect(actions).toEqual(['edit a', 'edit b', 'create new', 'delete d'])
-    expect(service.notes[1]).toContain('active together')
+    expect(service.notes[1]).toContain('both active')
     const first = await run(['plan', path, '--delete-unmanaged', '--delete-first', '--json'], { env })
     expect(parseStdout(first).services[0].changes[0]).toMatchObject({ action: 'delete', name: 'd' })
     expect(stored()).toEqual([slow, b, named('d')])
@@ -213,7 +213,7 @@ describe('geohook plan', () => {
     const two = write({ [PARCELS]: [entryOf(a), { name: 'n', hookUrl: 'http://127.0.0.1:9' }] })
     expect(await run(['plan', two, '--limit', '1'])).toMatchObject({
       code: 1,
-      stderr: expect.stringMatching(/would have 2 webhooks, and 1 are allowed/),
+      stderr: expect.stringMatching(/would have 2 webhooks, but the limit is 1/),
     })
     expect(await run(['plan', two, '--delete-first'])).toMatchObject({
       code: 2,
@@ -229,7 +229,8 @@ describe('geohook plan', () => {
   it('reads keys from variables, files and keyrings, relative to the file', async () => {
     const { run, write } = await start([a])
     mkdirSync(join(folder.path, 'keys'), { recursive: true })
-    const ring = (...keys: unknown[]) => JSON.stringify({ keys: keys.map((key) => ({ id: 'x', key })) })
+    const ring = (...keys: unknown[]) =>
+      JSON.stringify({ keys: keys.map((key, id) => ({ id: `${id}`, key })) })
     folder.file('keys/a.txt', `${KEYS.A_KEY}\r\n`)
     folder.file('keys/ring.json', ring(KEYS.A_KEY, KEYS.B_KEY))
     folder.file('keys/other.json', ring(KEYS.B_KEY, KEYS.A_KEY))
@@ -242,12 +243,14 @@ describe('geohook plan', () => {
       [{ keyring: 'keys/ring.json' }, 0, ''],
       [{ keyring: 'keys/other.json' }, 4, 'key           *** (only a secret part differs)'],
       [null, 4, 'key           *** → none'],
-      [{ env: 'UNSET' }, 2, 'the environment variable UNSET of a key is not set'],
-      [{ file: 'keys/missing.txt' }, 2, 'missing.txt: no such file'],
+      [{ env: 'UNSET' }, 2, `${PARCELS}, a: the environment variable of its key is not set`],
+      [{ file: 'keys/missing.txt' }, 2, 'the file of its key cannot be read: no such file'],
       [{ file: 'keys/white.txt' }, 2, 'has white space around it'],
-      [{ keyring: 'keys/none.json' }, 2, 'none.json is not a keyring'],
-      [{ keyring: 'keys/odd.json' }, 2, 'odd.json is not a keyring'],
-      [{ keyring: 'keys/a.txt' }, 2, 'a.txt is not JSON'],
+      [{ keyring: 'keys/none.json' }, 2, 'its keyring must be JSON with 1 to 100 keys'],
+      [{ keyring: 'keys/odd.json' }, 2, 'its keyring is invalid: keys[1].key must be text'],
+      [{ keyring: 'keys/a.txt' }, 2, 'its keyring must be JSON'],
+      [{ keyring: 'keys/missing.json' }, 2, 'its keyring cannot be read: ENOENT'],
+      [{ file: 'keys/ring.json' }, 2, 'the file of its key contains JSON'],
     ] as const) {
       const planned = await run(['plan', write({ [PARCELS]: [entryOf(a, { key })] })])
       expect([key, planned.code]).toEqual([key, code])
@@ -476,7 +479,7 @@ describe('webhooks.schema.json', () => {
     ['a hidden part', [{ name: 'a***' }], 'contains ***, the mark of a hidden part'],
     ['two webhooks with a name', [{ name: 'n' }, { name: 'n' }], 'two webhooks are named n'],
     ['a new webhook without a payload URL', [{ name: 'n' }], 'a new webhook needs a hookUrl'],
-    ['another site', 'https://gis.example.com', 'and the administration is at'],
+    ['another site', 'https://gis.example.com', 'not for http://'],
     ['a site that URL does not parse', 'http://[', 'site must be an origin'],
   ])('does not find %s, which planWebhooks calls invalid', async (_, given, message) => {
     const { url } = await start([a])
