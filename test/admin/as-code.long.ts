@@ -319,7 +319,7 @@ class Run {
       const error = await this.#plan(toFile(), all).catch((reason: unknown) => reason)
       expect(error).toMatchObject({
         code: 'config_invalid',
-        message: expect.stringContaining('needs the key'),
+        message: expect.stringContaining('needs the member key'),
       })
       expect(this.#all()).toEqual(this.#before)
       for (const { given, before } of lacking) given.key = before?.signatureKey ?? ''
