@@ -1,7 +1,8 @@
-import { execFileSync } from 'node:child_process'
+import { once } from 'node:events'
 import fs from 'node:fs'
 import { Agent, request } from 'node:http'
 import { createRequire } from 'node:module'
+import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import {
@@ -395,11 +396,13 @@ describe('a file that cannot be used', () => {
     expect(lines).toEqual([missing, expect.stringContaining('is not a file'), missing, missing])
   })
 
-  it.skipIf(IS_WINDOWS)('can be a pipe without a writer, which the receiver does not open', async () => {
+  it.skipIf(IS_WINDOWS)('can be a socket, which the receiver does not open', async () => {
     write(ring('old'))
     const { deliver } = await start()
     fs.rmSync(path)
-    execFileSync('mkfifo', [path])
+    const socket = createServer().listen(path)
+    onTestFinished(() => void socket.close())
+    await once(socket, 'listening')
     expect(() => keyring(path)).toThrow('is not a file')
     const lines = await warningsOf(async () => {
       expect([await deliver('wrong'), await deliver('old')]).toEqual([401, 200])
