@@ -8,11 +8,15 @@ import { blocks, blocksIn, examples, isEndless, nodeArguments, root } from './he
 const folder = createFolder()
 afterAll(folder.remove)
 
+const keyring = folder.fileIn('keys.json')
+writeFileSync(keyring, '{"keys":[{"id":"2026-11","key":"parcels2026"}]}')
+
 /** Inserts free ports, and files in a temporary folder. */
 const isolate = (code: string): string =>
   code
     .replace(/\b[34]000\b|\b3001\b/g, '0')
     .replaceAll("'inbox.db'", JSON.stringify(folder.fileIn('inbox.db')))
+    .replaceAll("'/run/secrets/keys.json'", JSON.stringify(keyring))
 
 /** What the JavaScript fragments of docs/performance.md leave out, by their first words. */
 const BEFORE: Record<string, string> = {

@@ -266,7 +266,7 @@ const CHECK_NO_KEY = ['polka', 'tenants', 'compose', 'keyring']
 it('examples/keyring does not start without a keyring or a token', async () => {
   for (const [env, message] of [
     [{ STATS_TOKEN: 'token2026' }, 'path is missing'],
-    [{ KEYRING: writeKeyring('no-token.json', KEY) }, 'STATS_TOKEN is empty'],
+    [{ KEYRING: writeKeyring('no-token.json', KEY) }, 'STATS_TOKEN is missing'],
   ] as const) {
     const app = startExample('keyring', env, KEY)
     expect(await app.exited).toBe(1)
