@@ -27,6 +27,7 @@ async function documents() {
     ':(glob)*.md',
     ':!CONTRIBUTING.md',
     'llms.txt',
+    'webhooks.schema.json',
     'LICENSE',
     'docs',
     ':!docs/api',
