@@ -39,7 +39,7 @@ await describeWithDisks(() => {
     })
 
     it('handles all its deliveries even if attempts fail on a full disk', async () => {
-      await small.flood(2_000)
+      await small.flood(5_000)
       small.fill()
       const failed = new Set<string>()
       small.server.inbox.work(
