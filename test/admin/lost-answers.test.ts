@@ -149,7 +149,7 @@ describe('the change was not made', () => {
   )
 
   // In parallel, because each takes the five seconds for which a change is looked for.
-  it('a lost response is admin_unknown, and an empty one is no success', async () => {
+  it('a lost response is admin_unknown, and an empty one is not taken for success', async () => {
     const ends = [drop, timeOut, json({}), json([]), json({ success: '' }), json({ status: null })]
     const LOST = ['admin_unknown', 'admin_unavailable']
     const UNSEEN = ['admin_unknown', 'admin_not_found']

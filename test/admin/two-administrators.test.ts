@@ -132,7 +132,7 @@ describe.each(some)('another administrator edits $member of a webhook of $produc
 })
 
 describe.each(PRODUCTS)('%s', (product) => {
-  it('an edit of another client that leaves everything as requested is no conflict', async () => {
+  it('ignores an edit of another client that leaves everything as requested', async () => {
     const { webhooks } = await startWith({ product, changes: { name: 'ours' } }, afterWrite)
     expect((await webhooks.edit('edits', { name: 'ours' })).changed).toEqual(['name'])
   })

@@ -19,6 +19,23 @@ const DISABLED: Webhook['scheduleInfo'] = {
 }
 const NOT_FOUND = { error: { code: 404, message: 'Service not found' } }
 
+/** Watches a healthy webhook. Then an hour passes until features are edited, and another one. */
+async function watchEdit(
+  { url, pages }: Pick<Awaited<ReturnType<typeof start>>, 'url' | 'pages'>,
+  health: string,
+) {
+  pages[`${PAGE}/layers`] = edited(Date.now() - HOUR)
+  const now = Date.now()
+  vi.useFakeTimers({ toFake: ['Date'], now })
+  onTestFinished(() => void vi.useRealTimers())
+  const args = ['doctor', 'Parcels.FeatureServer', '--url', url, '--watch', '--health', health]
+  const watching = startGeohook(args, { pace: 0.0001 })
+  await watching.printed(/healthy {2}Parcels/)
+  pages[`${PAGE}/layers`] = edited(now + HOUR)
+  vi.setSystemTime(now + 2 * HOUR)
+  return watching
+}
+
 describe('geohook doctor', () => {
   it.each(['service', 'enterprise', 'online'] as const)('finds a webhook of %s healthy', async (product) => {
     const { url } = await start([EDITS], { like: product })
@@ -269,15 +286,7 @@ describe('geohook doctor finds silence', () => {
     const { url, pages } = await start([EDITS])
     const receiver = createReceiver({ signatureKey: KEY }).on('*', () => {})
     const health = await serve(async (_, res) => void res.end(JSON.stringify(await receiver.stats())))
-    pages[`${PAGE}/layers`] = edited(Date.now() - HOUR)
-    const now = Date.now()
-    vi.useFakeTimers({ toFake: ['Date'], now })
-    onTestFinished(() => void vi.useRealTimers())
-    const args = ['doctor', 'Parcels.FeatureServer', '--url', url, '--watch', '--health', health.url]
-    const watching = startGeohook(args, { pace: 0.0001 })
-    await watching.printed(/healthy {2}Parcels/)
-    pages[`${PAGE}/layers`] = edited(now + HOUR)
-    vi.setSystemTime(now + 2 * HOUR)
+    const watching = await watchEdit({ url, pages }, health.url)
     await watching.printed(/cause {5}silent/)
     await deliver(receiver, payloadOf('FeaturesCreated'))
     await watching.printed(/silent(?:.*\n)+healthy {2}Parcels/)
@@ -291,15 +300,7 @@ describe('geohook doctor finds silence', () => {
   it('says unknown about the webhooks of a service if only one of them may send to the receiver', async () => {
     const { url, pages } = await start([EDITS, seed(EDITS, { id: 'w2', name: 'other' })])
     const health = await serve((_, res) => void res.end('{"outcomes":{"handled":1}}'))
-    pages[`${PAGE}/layers`] = edited(Date.now() - HOUR)
-    const now = Date.now()
-    vi.useFakeTimers({ toFake: ['Date'], now })
-    onTestFinished(() => void vi.useRealTimers())
-    const args = ['doctor', 'Parcels.FeatureServer', '--url', url, '--watch', '--health', health.url]
-    const watching = startGeohook(args, { pace: 0.0001 })
-    await watching.printed(/healthy {2}Parcels/)
-    pages[`${PAGE}/layers`] = edited(now + HOUR)
-    vi.setSystemTime(now + 2 * HOUR)
+    const watching = await watchEdit({ url, pages }, health.url)
     await watching.printed(/doubt .*nothing has arrived since .*another webhook/)
     expect(await watching.stop()).toBe(0)
   })
