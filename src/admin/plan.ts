@@ -392,7 +392,7 @@ export interface AppliedChange extends PlannedChange {
  *
  * @param options `onChange` is called, and awaited, before a change begins and when it has ended
  * @returns every change, with its state
- * @throws {WebhookError} `config_invalid` for a plan that was stored and read again; what `onChange` throws
+ * @throws {WebhookError} `config_invalid` for another value, and for a plan that was stored and read again; what `onChange` throws
  *
  * @example
  * ```ts
@@ -410,6 +410,8 @@ export async function applyPlan(
 ): Promise<AppliedChange[]> {
   const { onChange } = checkOptions(options, { onChange: isFunction })
   const applied: AppliedChange[] = []
+  if (!isObject(plan) || !Array.isArray(plan.services))
+    throw configInvalid('plan must be the result of planWebhooks')
   const all = plan.services.map(({ changes }) => changes)
   if (all.flat().some((change) => !runs.has(change)))
     throw configInvalid('a plan that was stored cannot be applied', 'Plan again, and compare both plans.')

@@ -654,3 +654,7 @@ it('hides secrets of properties, also in URLs and numbers', async () => {
   expect(changesIn(planned).length).toBe(1)
   expectNone(JSON.stringify([file, planned]), [secret, '31415926'])
 })
+
+it.each([null, {}, { services: 5 }, { services: [{}] }])('applyPlan rejects %j', async (given) => {
+  await expect(applyPlan(given as unknown as Plan)).rejects.toMatchObject({ code: 'config_invalid' })
+})
