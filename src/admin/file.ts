@@ -64,14 +64,25 @@ const FILE_RULES: OptionNames<WebhookFile> = {
 }
 
 /**
- * Checks a file, and fills in the variables.
+ * Checks a file, and fills in its variables.
  *
- * @throws {WebhookError} `config_invalid`; the message names the place in the file
+ * @param variables the values, for example `process.env`
+ * @throws {WebhookError} `config_invalid`, also for a file of another site; the message names the place in the file
+ *
+ * @example
+ * ```ts
+ * import { createAdmin, readWebhookFile } from 'geohook/admin'
+ *
+ * const admin = createAdmin({ url: 'https://gis.example.com/server', token: 'a-token' })
+ * const services = { 'Parcels.FeatureServer': [{ name: 'edits', hookUrl: '${APP}/hooks/parcels' }] }
+ * const file = { site: 'https://gis.example.com', services }
+ * console.log(readWebhookFile(admin, file, { APP: 'https://app.example' }).services)
+ * ```
  */
-export function readFile(
-  file: unknown,
-  product: Product,
-  variables: Readonly<Record<string, string | undefined>>,
+export function readWebhookFile(
+  { product, url }: Pick<Admin, 'product' | 'url'>,
+  file: WebhookFile,
+  variables: Readonly<Record<string, string | undefined>> = {},
 ): WebhookFile {
   const missing = new Set<string>()
   const filled = fill(file, variables, missing)
@@ -86,6 +97,13 @@ export function readFile(
     'file member',
   )
   if (site === undefined || services === undefined) throw configInvalid('the file has no site or no services')
+  // Its other parts can contain a password.
+  const [{ origin: wanted }, { origin }] = [new URL(site), new URL(url)]
+  if (wanted !== origin)
+    throw configInvalid(
+      `the file is for the site ${wanted}, not for ${origin}`,
+      'Give the address of that site as url, or change site in the file.',
+    )
   const places = new Set<string>()
   for (const [service, webhooks] of Object.entries(services)) {
     if (service !== PORTAL) parseService(service)

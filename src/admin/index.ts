@@ -7,6 +7,7 @@ export {
   type KeyReference,
   type PulledVariable,
   pullWebhooks,
+  readWebhookFile,
   type WebhookFile,
 } from './file.ts'
 export { showWebhook } from './members.ts'

@@ -7,7 +7,7 @@ import {
   type DeclaredWebhook,
   type KeyReference,
   PORTAL,
-  readFile,
+  readWebhookFile,
   toList,
   type WebhookFile,
   webhooksOf,
@@ -113,14 +113,7 @@ export async function planWebhooks(
   options: PlanOptions = {},
 ): Promise<Plan> {
   const { services, variables = {}, ...others } = checkOptions(options, RULES)
-  const { site, services: declared } = readFile(file, admin.product, variables)
-  // Its other parts can contain a password.
-  const [{ origin: wanted }, { origin }] = [new URL(site), new URL(admin.url)]
-  if (wanted !== origin)
-    throw configInvalid(
-      `the file is for the site ${wanted}, not for ${origin}`,
-      'Give the address of that site as url, or change site in the file.',
-    )
+  const { services: declared } = readWebhookFile(admin, file, variables)
   const unknown = services?.find((service) => !Object.hasOwn(declared, service))
   if (unknown !== undefined) throw configInvalid(`the file has no list for the service ${unknown}`)
   const planned: PlannedService[] = []
@@ -133,7 +126,7 @@ export async function planWebhooks(
       )
     planned.push(await planService(admin, service, webhooks, others))
   }
-  return { site: origin, services: planned }
+  return { site: new URL(admin.url).origin, services: planned }
 }
 
 async function planService(

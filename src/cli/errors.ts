@@ -3,7 +3,8 @@ import { WebhookError } from '../index.ts'
 
 /**
  * Exit codes. Only `trigger` uses `noSubscription` and `inactive`, only `check` `undecided`, only `doctor` `sick`, only
- * `plan` `changes`, and only `apply` `stopped`, which is what a shell returns for a command that Ctrl-C has ended.
+ * `plan` `changes`, only `rotate` `pending`, and only `apply` and `rotate` `stopped`, which is what a shell returns for a
+ * command that Ctrl-C has ended.
  */
 export const EXIT = {
   success: 0,
@@ -15,6 +16,7 @@ export const EXIT = {
   undecided: 4,
   sick: 4,
   changes: 4,
+  pending: 4,
   stopped: 130,
 } as const
 
@@ -86,5 +88,5 @@ function withoutUserInput(code: string, text: string): string {
 /** Returns the unknown option, or '' if it could contain a secret. For example, a key may be appended to `--key`. */
 function unknownOptionIn(text: string): string {
   const [, short, long = ''] = /^unknown option '(?:(-[^-])|(--[a-z][a-z-]*)[='])/.exec(text) ?? []
-  return short ?? (/^--(key|token|store|password|client-secret)/.test(long) ? '' : long)
+  return short ?? (/^--(key|token|store|password|client-secret|health-token)/.test(long) ? '' : long)
 }

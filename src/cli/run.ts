@@ -14,6 +14,7 @@ import { createApplyCommand, createPlanCommand, createPullCommand } from './serv
 import { createDoctorCommand } from './service/doctor.ts'
 import { createCreateCommand, createEditCommand } from './service/edit.ts'
 import { createEditFeaturesCommand } from './service/edit-features.ts'
+import { createRotateCommand } from './service/rotate.ts'
 import { createSettingsCommand } from './service/settings.ts'
 import { createAdvanceCommand, createTriggerCommand } from './service/trigger.ts'
 import {
@@ -42,9 +43,10 @@ Exit codes:
   1  failure: an invalid signature, a refused delivery, an error from a service
   2  wrong usage: an unknown option, a missing key, an unreadable file
   3  unreachable: connection refused, or no response in time
-  4  trigger: no webhook is subscribed; check: one is undecided; doctor: one is sick; plan: changes
+  4  trigger: no webhook is subscribed; check: one is undecided; doctor: one is sick; plan: changes;
+     rotate: pending
   5  trigger only: the subscribed webhooks are inactive
-  130  apply only: Ctrl-C has stopped it
+  130  apply and rotate only: Ctrl-C has stopped it
 
 With --json, the result is JSON on standard output, and an error is
 {"error": {"code", "message", "hint"}} on standard error.`
@@ -96,6 +98,7 @@ export function createProgram(io: Io): Command {
     createPullCommand(io),
     createPlanCommand(io),
     createApplyCommand(io),
+    createRotateCommand(io),
     createFailuresCommand(io),
     createSettingsCommand(io),
     createDoctorCommand(io),

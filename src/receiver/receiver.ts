@@ -356,9 +356,10 @@ const looksLikeToken = (body: Uint8Array): boolean =>
   body.length <= 514 && body[0] !== 0x7b /* { */ && TOKEN.test(toBinary(body))
 
 /**
- * Answers `GET <hookUrl>?crc_token=T` with the signature of T, made with the newest key (docs/senders.md, "Handshake").
- * If the tenant has no key, the signature is made with a decoy key, so that responses do not reveal which tenants
- * exist. The observer gets the error `key_unknown`, which senders cannot see.
+ * Answers `GET <hookUrl>?crc_token=T` with the signature of T (docs/senders.md, "Handshake"). The key is the newest one, or
+ * that of a file whose id is the last segment of the path: so two payload URLs can have two keys (docs/rotation.md). If the
+ * tenant has no key, the signature is made with a decoy key, so that responses do not reveal which tenants exist. The
+ * observer gets the error `key_unknown`, which senders cannot see.
  *
  * @throws {WebhookError} `handshake_invalid`, `key_unavailable`
  */
@@ -367,7 +368,8 @@ async function answerHandshake(
   { findKeys }: Config,
   { parameter, member }: NonNullable<Config['profile']['handshake']>,
 ): Promise<Outcome> {
-  const token = readToken(seen.request.url, parameter)
+  const { url } = seen.request
+  const token = readToken(url, parameter)
   if (!TOKEN.test(token)) throw new WebhookError('handshake_invalid')
   const { keyring: found, count, tenant, keyError, secret, renew } = await findKeys(seen)
   // A service sends a handshake as soon as its webhook gets a new key.
@@ -375,7 +377,9 @@ async function answerHandshake(
   // Create the decoy even if there is a key, so that the response takes the same time in both cases.
   const decoy = importKey(secret + (tenant ?? guessTenant(seen.request)))
   const error = stacklessError('key_unknown', keyError)
-  const hmac = ((count > 0 && keyring[0]) || decoy).start()
+  const [path = ''] = url.split(/[?#]/, 1)
+  const named = keyring.find(({ id }) => id === path.slice(path.lastIndexOf('/') + 1))
+  const hmac = ((count > 0 && (named ?? keyring[0])) || decoy).start()
   const signature = encodeSignature(await hmac.digest(utf8(token)), 'base64', 'sha256=')
   return handshakeOutcome({ [member]: signature }, count > 0 ? undefined : error)
 }

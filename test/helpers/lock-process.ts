@@ -1,4 +1,4 @@
-import { lock } from '../../src/cli/mock/state-file.ts'
+import { lock } from '../../src/cli/io/replace-file.ts'
 
 // This child process locks a file at a given time, reports whether it got the lock, and releases it on request.
 

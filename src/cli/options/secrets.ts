@@ -15,7 +15,7 @@ export interface Secret {
 /** A kind of secret: the names of its options, and the variable that is read without them. */
 export interface SecretKind {
   /** `key` for `--key`, `--key-env` and `--key-file`. */
-  option: 'key' | 'token' | 'store' | 'password' | 'client-secret'
+  option: 'key' | 'token' | 'store' | 'password' | 'client-secret' | 'health-token'
   noun: string
   detail?: string
   variable?: string
@@ -55,7 +55,7 @@ async function readSecrets(
   options: object,
 ): Promise<Secret[]> {
   const given = options as Readonly<Record<string, string[] | undefined>>
-  const name = option.replace('-s', 'S')
+  const name = option.replace(/-./, ([, letter = '']) => letter.toUpperCase())
   const [texts, variables, files] = [given[name], given[`${name}Env`], given[`${name}File`]]
   if ([texts, variables, files].filter((values) => values !== undefined).length > 1)
     throw usageError(

@@ -7,7 +7,7 @@ import { hasStore, type StoreOptions, withInbox } from '../io/store.ts'
 import type { KeyOptions } from '../options/secrets.ts'
 import type { Io } from '../terminal/io.ts'
 import type { AdminCliOptions, Connection } from './connect.ts'
-import { probeHandshake, probeTls } from './probe.ts'
+import { findHandshakeProblem, probeTls } from './probe.ts'
 import { type Arrivals, type Evidence, Findings, failuresInRow, judge } from './verdicts.ts'
 import { toList, toShown, webhooksOf } from './webhooks.ts'
 
@@ -133,7 +133,8 @@ function isRefused(error: unknown): boolean {
   return /^(?:admin_(?:forbidden|not_found|refused|unsupported|malformed)|config_invalid)$/.test(code)
 }
 
-async function orUndefined<Value>(read: () => Promise<Value>): Promise<Value | undefined> {
+/** Reads what a service may refuse or lack. */
+export async function orUndefined<Value>(read: () => Promise<Value>): Promise<Value | undefined> {
   try {
     return await read()
   } catch (error) {
@@ -217,8 +218,13 @@ async function probe(
     found.doubts.push('not probed, because the service does not show its payload URL')
   else {
     const url = new URL(hookUrl)
-    if (options.probe === 'handshake' && options.origin?.includes(url.origin))
-      await probeHandshake(url, keys, connection.fetch, found)
+    if (options.probe === 'handshake' && options.origin?.includes(url.origin)) {
+      const problem = await findHandshakeProblem(url, keys, connection.fetch)
+      const evidence = `seen from this machine, ${url.host} ${problem}`
+      // Another machine may reach it.
+      if (problem?.startsWith('does not respond')) found.doubts.push(evidence)
+      else if (problem) found.add('handshake', evidence)
+    }
     if (options.probe === 'tls' && url.protocol === 'https:') await probeTls(url, connection.trust, found)
   }
 }

@@ -33,24 +33,24 @@ export async function probeTls({ host, hostname, port }: URL, trust: Trust, foun
   }
 }
 
-/** Sends the handshake of ArcGIS Online with a random token (docs/senders.md, "Handshake"). */
-export async function probeHandshake(
+/**
+ * Sends the handshake of ArcGIS Online with a random token (docs/senders.md, "Handshake"). Returns what is wrong with the
+ * response, if it is.
+ */
+export async function findHandshakeProblem(
   url: URL,
   keys: readonly string[],
   fetch: Connection['fetch'],
-  found: Findings,
-): Promise<void> {
+): Promise<string | undefined> {
   const token = randomBytes(16).toString('hex')
   const target = new URL(url)
   // searchParams.append() would encode the rest of the query in another way.
   target.search = `${url.search === '' ? '?' : `${url.search}&`}crc_token=${token}`
   const response = await fetch(target, { signal: AbortSignal.timeout(TIMEOUT) }).catch(() => undefined)
-  const answer = response && tryJson(await response.text())
+  if (!response) return 'does not respond to the handshake'
+  if (!response.ok) return `responds to the handshake with status ${response.status}`
+  const answer = tryJson(await response.text())
   const signature = isObject(answer) && typeof answer.response_token === 'string' ? answer.response_token : ''
   const { ok } = await verify({ body: token, signature, signatureKey: [...keys] })
-  const start = `seen from this machine, ${url.host}`
-  if (!response) found.doubts.push(`${start} does not respond to the handshake`)
-  else if (!response.ok)
-    found.add('handshake', `${start} responds to the handshake with status ${response.status}`)
-  else if (!ok) found.add('handshake', `${start} responds to the handshake without a token of the given keys`)
+  return ok ? undefined : 'responds to the handshake without a token of the given keys'
 }

@@ -101,7 +101,7 @@ describe.concurrent('geohook mock', () => {
     [
       'a state file in a missing folder',
       ['--state', join(folder.path, 'no', 'state.json')],
-      /cannot write the state file .*ENOENT/,
+      /cannot write .*ENOENT/,
     ],
     [
       'invalid users',

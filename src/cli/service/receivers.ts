@@ -1,0 +1,143 @@
+import { createHash } from 'node:crypto'
+import { isObject, tryJson } from '../../shared/json.ts'
+import { sendRequest } from '../io/http.ts'
+import { type CliCommand, requireOthers } from '../options/command.ts'
+import {
+  addSecretOptions,
+  readSecret,
+  type SecretKind,
+  type SecretOptions,
+  toText,
+} from '../options/secrets.ts'
+import { httpUrl, wholeNumber } from '../options/values.ts'
+import type { Io } from '../terminal/io.ts'
+import type { Connection } from './connect.ts'
+import type { Counts, Journal, RingKey } from './ring-file.ts'
+
+export interface HealthOptions extends SecretOptions<'healthToken'> {
+  health?: URL
+  receivers?: number
+}
+
+const TOKEN: SecretKind = {
+  option: 'health-token',
+  noun: 'bearer token of the address in --health',
+  noText: true,
+}
+
+export const addHealthOptions = (command: CliCommand): CliCommand =>
+  command
+    .option('--health <url>', 'address that returns receiver.stats() of receivers with the keyring', httpUrl)
+    .option(
+      '--receivers <n>',
+      'with --health: number of receivers that it reaches (default: 1)',
+      wholeNumber(1, 1_000),
+    )
+    .with(addSecretOptions(TOKEN))
+
+/** Maximum milliseconds and bytes of a response. */
+const LIMITS = { timeout: 10_000, limit: 1024 * 1024 }
+/** Requests for each receiver. A load balancer may choose one of them at random. */
+const REQUESTS = 10
+
+/** The receivers that share a keyring, as their statistics show them. */
+export interface Receivers {
+  readonly number: number
+  /** Makes the next `look` ask again. */
+  renew(): void
+  /**
+   * Asks until each receiver has responded, and records the counts in the journal.
+   *
+   * @returns the counts of the receivers that have responded with keys of this keyring
+   */
+  look(keys: readonly RingKey[], journal: Journal): Promise<Counts[]>
+}
+
+/** Returns undefined without `--health`. @throws {CliError} exit code 2 */
+export async function createReceivers(
+  io: Io,
+  options: HealthOptions,
+  { trust }: Connection,
+): Promise<Receivers | undefined> {
+  requireOthers(options, [
+    ['receivers', 'health'],
+    ['healthTokenFile', 'health'],
+    ['healthTokenEnv', 'health'],
+  ])
+  const { health: url, receivers: number = 1 } = options
+  const secret = await readSecret(io, TOKEN, options)
+  if (!url) return undefined
+  const headers: [string, string][] = [['accept', 'application/json']]
+  if (secret) headers.push(['authorization', `Bearer ${toText(secret, 'health-token')}`])
+
+  async function ask(): Promise<Map<string, Stats>> {
+    const found = new Map<string, Stats>()
+    for (let request = 0; request < REQUESTS * number && found.size < number; request++) {
+      const response = await sendRequest(
+        url as URL,
+        { method: 'GET', headers, body: Buffer.alloc(0) },
+        { ...LIMITS, trust },
+      ).catch(() => undefined)
+      const stats = response?.status === 200 ? readStats(tryJson(response.body.toString())) : undefined
+      if (stats) found.set(stats.instance, stats)
+    }
+    return found
+  }
+
+  let asked: ReturnType<typeof ask> | undefined
+  return {
+    number,
+    renew() {
+      asked = undefined
+    },
+    async look(keys, journal) {
+      asked ??= ask()
+      const isNew = Object.keys(journal.receivers).length === 0
+      const all: Counts[] = []
+      for (const [instance, { refused, keys: shown }] of await asked) {
+        // Another keyring may have the same ids.
+        const known = shown.filter(({ id, fingerprint }) =>
+          keys.some((key) => key.id === id && fingerprintOf(key) === fingerprint),
+        )
+        if (known.length === 0) continue
+        const last = { refused, matched: Object.fromEntries(known.map(({ id, matched }) => [id, matched])) }
+        // A receiver that starts later counts from zero.
+        const first = journal.receivers[instance]?.first ?? (isNew ? last : { refused: 0, matched: {} })
+        journal.receivers[instance] = { first, last }
+        const at = known.find(({ id }) => id === journal.from)?.lastMatched
+        if (at !== undefined && !(at < (journal.matchedAt ?? ''))) journal.matchedAt = at
+        all.push(last)
+      }
+      return all
+    },
+  }
+}
+
+interface Stats {
+  instance: string
+  refused: number
+  keys: readonly { id: string; fingerprint: string; matched: number; lastMatched?: string }[]
+}
+
+/** Returns undefined for anything but the statistics of a receiver with a keyring. */
+function readStats(given: unknown): Stats | undefined {
+  const { instance, outcomes, keys } = isObject(given) ? given : {}
+  const isValid = typeof instance === 'string' && isObject(outcomes) && Array.isArray(keys)
+  return isValid
+    ? { instance, refused: Number(outcomes.refused), keys: keys.filter(isObject) as unknown as Stats['keys'] }
+    : undefined
+}
+
+const fingerprintOf = ({ key }: RingKey): string => createHash('sha256').update(key).digest('hex').slice(0, 4)
+
+/** What the receivers have counted since the rotation began. */
+export function sumUp({ receivers, from, to }: Journal): {
+  matched: Record<string, number>
+  refused: number
+} {
+  const all = Object.values(receivers)
+  const sum = (read: (counts: Counts) => number | undefined): number =>
+    all.reduce((total, { first, last }) => total + (read(last) ?? 0) - (read(first) ?? 0), 0)
+  const matched = [from, to].map((id) => [id, sum((counts) => counts.matched[id])])
+  return { matched: Object.fromEntries(matched), refused: sum(({ refused }) => refused) }
+}

@@ -1,0 +1,265 @@
+import { dirname, resolve } from 'node:path'
+import type { Command } from 'commander'
+import type { Admin, Webhook, WebhookFile } from '../../admin/index.ts'
+import { wait } from '../../shared/client.ts'
+import { shellQuote } from '../../shared/words.ts'
+import { EXIT, failure, usageError } from '../errors.ts'
+import { readJson } from '../io/files.ts'
+import { addStoreAddressOptions, type StoreOptions } from '../io/store.ts'
+import { CliCommand, requireOthers } from '../options/command.ts'
+import { duration } from '../options/values.ts'
+import { type Io, printable } from '../terminal/io.ts'
+import { type AdminCliOptions, addAdminOptions, type Connection, toAdminError, withAdmin } from './connect.ts'
+import { addHealthOptions, createReceivers, type HealthOptions, sumUp } from './receivers.ts'
+import { openRing, type Ring, type State } from './ring-file.ts'
+import { Rotation, type RotationContext } from './rotation.ts'
+import { listVerified } from './verified.ts'
+import { place, toList, webhooksOf } from './webhooks.ts'
+
+type Step = 'add' | 'switch' | 'remove'
+
+interface RotateOptions extends AdminCliOptions, HealthOptions, StoreOptions {
+  keyring?: string
+  all?: true
+  from?: string
+  continue?: true
+  back?: true
+  dryRun?: true
+  step?: Step
+  settle: number
+  wait: number
+  acceptHandshakeGap?: true
+  compromised?: true
+  since?: number
+}
+
+/** The last state of each step. */
+const LAST: Readonly<Record<Step, State>> = { add: 'add', switch: 'prove', remove: 'remove' }
+
+/** Milliseconds between two looks at what a rotation waits for. */
+const PAUSE = 5_000
+
+export function createRotateCommand(io: Io): Command {
+  return new CliCommand('rotate')
+    .summary('replace the key of webhooks, without losing or refusing a delivery')
+    .description(
+      'Adds a new key to the file of a keyring, gives it to the webhooks, and removes the old key when no delivery ' +
+        'needs it any more. Both keys are accepted until then. A journal next to the file makes it possible to ' +
+        'continue after every stop, and to go back. The exit code is 4 if the rotation has to wait longer than --wait.',
+    )
+    .argument('[service]', 'for example Parcels.FeatureServer, or portal', place)
+    .argument('[webhooks...]', 'ids or names of the webhooks that use the keyring')
+    .option('--keyring <file>', 'file of the keyring that the receivers use')
+    .option('--all', 'rotate the key of all webhooks of the service')
+    .option('--from <file>', 'rotate all keyrings of a file with webhooks, or the one in --keyring')
+    .option('--continue', 'continue the open rotation of the keyring')
+    .option('--back', 'end the open rotation with the old key')
+    .option('--dry-run', 'check everything, print what would be done, and change nothing')
+    .choice('--step <name>', 'do only this step: for receivers that do not read this file', Object.keys(LAST))
+    .with(addHealthOptions)
+    .option(
+      '--settle <time>',
+      'without --health: time until every receiver has read the keyring',
+      duration,
+      60_000,
+    )
+    .option('--wait <time>', 'maximum time to wait, for example 10m or 2h', duration, 600_000)
+    .option('--accept-handshake-gap', 'rotate although a handshake can fail during the edit')
+    .option('--compromised', 'remove the old key at once, although deliveries can then be refused')
+    .option('--since <time>', 'with --compromised: list what the old key verified, for example 7d', duration)
+    .with(addStoreAddressOptions)
+    .with(addAdminOptions)
+    .examples(
+      "geohook rotate Parcels.FeatureServer 'parcel edits' --keyring keys.json",
+      'geohook rotate --from webhooks.json --dry-run',
+      'geohook rotate --continue --keyring keys.json --wait 2h',
+    )
+    .action(async (service: string | undefined, names: string[], options: RotateOptions) => {
+      const isNew = requireUsage(service, names, options)
+      await withAdmin(io, options, async (admin, connection) => {
+        connection.progress.stop()
+        const targets = await findTargets(io, admin, service, names, options)
+        const rings: Ring[] = []
+        try {
+          for (const name of targets.keys()) rings.push(await openRing(io, name))
+          await rotate(io, admin, connection, isNew ? { rings, targets } : { rings }, options)
+        } finally {
+          for (const ring of rings) await ring.release()
+        }
+      })
+    })
+}
+
+/** @returns whether a rotation begins @throws {CliError} exit code 2 */
+function requireUsage(
+  service: string | undefined,
+  names: readonly string[],
+  options: RotateOptions,
+): boolean {
+  const { keyring, all, from, step, dryRun, compromised, back } = options
+  requireOthers(options, [['since', 'compromised']])
+  const modes = [options.continue && 'continue', back && 'back', step && step !== 'add' && 'step'].filter(
+    Boolean,
+  )
+  const isNew = modes.length === 0
+  if (back && modes.length > 1) throw usageError('--back cannot be used with --continue or --step')
+  if (step && compromised) throw usageError('--step cannot be used with --compromised')
+  if (from === undefined && keyring === undefined)
+    throw usageError('give --keyring or --from', 'The keyring is the file that the receivers read.')
+  if (isNew && from === undefined && (service === undefined || names.length > 0 === (all === true)))
+    throw usageError('give a service, and either webhooks or --all', '"geohook list" shows the webhooks.')
+  if ((!isNew || from !== undefined) && (service !== undefined || all))
+    throw usageError(
+      `the webhooks are those of ${isNew ? 'the file in --from' : 'the open rotation'}`,
+      'Name none.',
+    )
+  if (!isNew && dryRun) throw usageError('--dry-run is for a rotation that has not begun')
+  return isNew
+}
+
+type Targets = Map<string, { service: string; webhook: string | Webhook }[]>
+
+/** Returns the webhooks of each keyring, by the path of its file. @throws {CliError} */
+async function findTargets(
+  io: Io,
+  admin: Admin,
+  service: string | undefined,
+  names: readonly string[],
+  { keyring, from, all }: RotateOptions,
+): Promise<Targets> {
+  const targets: Targets = new Map()
+  if (from === undefined) {
+    const webhooks =
+      service === undefined ? [] : all ? await toList(webhooksOf(admin, service).list()) : names
+    if (all && webhooks.length === 0) throw failure('admin_not_found', `${service} has no webhooks`)
+    return targets.set(
+      keyring ?? '',
+      webhooks.map((webhook) => ({ service: service ?? '', webhook })),
+    )
+  }
+  const { readWebhookFile } = await import('../../admin/index.ts')
+  const { services } = readWebhookFile(admin, (await readJson(io, from)) as WebhookFile, io.host.env)
+  for (const [name, webhooks] of Object.entries(services))
+    for (const { key, name: title, was = title } of webhooks) {
+      if (!key || !('keyring' in key)) continue
+      const path = resolve(from === '-' ? '.' : dirname(from), key.keyring)
+      if (keyring !== undefined && resolve(keyring) !== path) continue
+      const found = await toList(webhooksOf(admin, name).list())
+      const webhook = found.find((one) => one.name === title) ?? found.find((one) => one.name === was)
+      if (!webhook)
+        throw failure('admin_not_found', `${name} has no webhook ${title}`, 'Apply the file first.')
+      targets.set(path, [...(targets.get(path) ?? []), { service: name, webhook }])
+    }
+  if (targets.size === 0)
+    throw usageError(`${from} refers to no such keyring`, 'It is a key like {"keyring":"keys.json"}.')
+  return targets
+}
+
+async function rotate(
+  io: Io,
+  admin: Admin,
+  connection: Connection,
+  { rings, targets }: { rings: readonly Ring[]; targets?: Targets },
+  options: RotateOptions,
+): Promise<void> {
+  const { settle, acceptHandshakeGap, compromised, dryRun, back } = options
+  const receivers = await createReceivers(io, options, connection)
+  if (receivers && rings.length > 1)
+    throw usageError('--health belongs to one keyring, but there are several', 'Also give --keyring.')
+  const context: RotationContext = {
+    io,
+    admin,
+    connection,
+    receivers,
+    settle,
+    acceptHandshakeGap,
+    compromised,
+  }
+  const rotations: Rotation[] = []
+  if (targets) {
+    for (const ring of rings) {
+      const { rotation, lines } = await Rotation.plan(context, ring, targets.get(ring.name) ?? [])
+      rotations.push(rotation)
+      if (!io.json)
+        for (const line of [describe(rotation), ...lines.map((text) => `  ${text}`)])
+          io.print(printable(line))
+    }
+    if (dryRun) return io.printResult({ rotations: rotations.map(toResult) }, 'nothing was written')
+    // Writing the same keys shows that each file can be replaced, before anything changes.
+    for (const { ring } of rotations) await ring.write()
+    for (const rotation of rotations) await rotation.enter('add')
+  } else {
+    for (const ring of rings) if (ring.journal) rotations.push(new Rotation(context, ring, ring.journal))
+    if (rotations.length === 0)
+      throw failure('rotation_missing', 'no rotation of the keyring is open', 'Begin one.')
+    const other = rotations.find(({ journal }) => journal.site !== new URL(admin.url).origin)
+    if (other)
+      throw usageError(`the rotation is of the site ${other.journal.site}`, 'Give its address with --url.')
+    if (back) for (const rotation of rotations) await rotation.turn()
+  }
+  const verified = compromised ? await listVerified(io, rotations, options) : undefined
+  await drive(io, rotations, receivers, options)
+  const results = rotations.map(toResult)
+  io.printResult(verified ? { rotations: results, verified } : { rotations: results }, () => {})
+  for (const { error } of rotations) {
+    if (error === undefined) continue
+    io.printError(toAdminError(error))
+    io.exitCode = EXIT.failure
+  }
+}
+
+/** Runs the rotations until each has ended, or has to wait longer than `--wait`. */
+async function drive(
+  io: Io,
+  rotations: readonly Rotation[],
+  receivers: RotationContext['receivers'],
+  { step = 'remove', wait: longest }: RotateOptions,
+): Promise<void> {
+  const { signal } = io.host
+  const end = performance.now() + io.wait(longest)
+  const isOpen = ({ isDone, error }: Rotation): boolean => !isDone && error === undefined
+  const notes = new Map<Rotation, string>()
+  for (let open = rotations; open.length > 0; ) {
+    receivers?.renew()
+    for (const rotation of open) await rotation.run(LAST[step])
+    open = open.filter(isOpen)
+    for (const rotation of open) {
+      const { what = '' } = rotation.waiting ?? {}
+      if (notes.get(rotation) !== what && !io.json)
+        io.note(printable(`${rotation.ring.name}: waiting for ${toText(rotation)}`))
+      notes.set(rotation, what)
+    }
+    if (signal.aborted || performance.now() >= end) break
+    if (open.length > 0) await wait(io.wait(PAUSE), signal).catch(() => {})
+  }
+  const left = rotations.filter(isOpen)
+  if (left.length > 0) io.exitCode = signal.aborted ? EXIT.stopped : EXIT.pending
+  if (io.json) return
+  for (const { ring, journal } of left)
+    io.note(
+      `${printable(ring.name)}: pending, in the state ${journal.state}; both keys are accepted\n` +
+        `  geohook rotate --continue --keyring ${shellQuote(ring.name)}, with the same options, continues`,
+    )
+  for (const rotation of rotations)
+    if (rotation.isDone) io.print(printable(`${rotation.ring.name}: ${AFTER[step]}`))
+}
+
+const AFTER: Readonly<Record<Step, string>> = {
+  add: 'now store this file where the receivers read it. When each of them has it, run --step switch.',
+  switch:
+    'now store this file where the receivers read it: the first key answers handshakes. Then run --step remove.',
+  remove: 'done. If the receivers read a copy, replace it now.',
+}
+
+function toText({ waiting }: Rotation): string {
+  const { what, until } = waiting ?? { what: 'the next state' }
+  return until ? `${what}, until ${until.toISOString()}` : what
+}
+
+const describe = ({ ring, journal: { from, to } }: Rotation): string =>
+  `${ring.name}: from the key ${from} to ${to}`
+
+function toResult({ ring, journal, isDone, waiting }: Rotation): object {
+  const { state, from, to, isBack, webhooks } = journal
+  return { keyring: ring.name, state, isDone, isBack, from, to, webhooks, waiting, ...sumUp(journal) }
+}

@@ -1,0 +1,399 @@
+import { randomBytes } from 'node:crypto'
+import type { Admin, AdminError, DeliverySettings, Webhook } from '../../admin/index.ts'
+import { count } from '../../shared/words.ts'
+import { failure, usageError } from '../errors.ts'
+import { type Io, printable } from '../terminal/io.ts'
+import type { Connection } from './connect.ts'
+import { orUndefined } from './examine.ts'
+import { findHandshakeProblem } from './probe.ts'
+import { type Receivers, sumUp } from './receivers.ts'
+import { type Journal, type Ring, type RingKey, STATES, type State } from './ring-file.ts'
+import { failuresInRow } from './verdicts.ts'
+import { webhooksOf } from './webhooks.ts'
+
+const HOUR = 3_600_000
+/** Maximum number of edits of a webhook, if the responses are lost. */
+const MAX_EDITS = 3
+/** Maximum number of keys in a keyring. */
+const MAX_KEYS = 100
+
+/** What all rotations of a run share. */
+export interface RotationContext {
+  io: Io
+  admin: Admin
+  connection: Connection
+  /** Undefined without `--health`. */
+  receivers: Receivers | undefined
+  /** Milliseconds after which every receiver has read the keyring. Used without `--health`. */
+  settle: number
+  acceptHandshakeGap?: boolean | undefined
+  compromised?: boolean | undefined
+}
+
+/** What a rotation waits for, and the time if it is known. */
+export interface Waiting {
+  what: string
+  until?: Date
+}
+
+/** How a webhook gets the new key. */
+const WAYS = {
+  edit: 'an edit of the key',
+  url: 'an edit of the payload URL and the key, together',
+  gap: 'an edit of the key; a handshake that arrives between the change of the keyring and the edit fails',
+}
+
+/** One rotation: of a keyring, and of the webhooks that use it. */
+export class Rotation {
+  readonly ring: Ring
+  readonly journal: Journal
+  /** Why a state failed. */
+  error: unknown
+  waiting: Waiting | undefined
+  /** True if the last state of the run is over. */
+  isDone = false
+  readonly #context: RotationContext
+
+  constructor(context: RotationContext, ring: Ring, journal: Journal) {
+    this.#context = context
+    this.ring = ring
+    this.journal = journal
+  }
+
+  /**
+   * Checks the keyring and the webhooks, and writes nothing.
+   *
+   * @returns also a line about each webhook: how it will get the new key
+   * @throws {CliError} exit code 1 if deliveries could be lost or refused, or if a rotation is open
+   */
+  static async plan(
+    context: RotationContext,
+    ring: Ring,
+    wanted: readonly { service: string; webhook: string | Webhook }[],
+  ): Promise<{ rotation: Rotation; lines: string[] }> {
+    const { admin, receivers, compromised } = context
+    if (ring.journal)
+      throw failure(
+        'rotation_open',
+        `a rotation of ${ring.name} is open, in the state ${ring.journal.state}`,
+        'Finish it with --continue, or go back with --back.',
+      )
+    const [first] = ring.keys as readonly [RingKey]
+    const journal: Journal = {
+      site: new URL(admin.url).origin,
+      state: 'add',
+      since: '',
+      from: first.id,
+      to: newId(ring.keys),
+      isBack: false,
+      webhooks: [],
+      drain: HOUR,
+      receivers: {},
+      ...(compromised && { compromised }),
+    }
+    if (ring.keys.length >= MAX_KEYS)
+      throw failure('rotation_refused', `${ring.name} has ${MAX_KEYS} keys already`)
+    if (receivers && (await receivers.look(ring.keys, journal)).length === 0)
+      throw failure(
+        'health_failed',
+        `the address in --health does not return the stats() of a receiver with the keyring ${ring.name}`,
+        'Check the address, its token, and that the receiver uses the same keyring.',
+      )
+    const lines: string[] = []
+    for (const { service, webhook: named } of wanted) {
+      const webhook = await webhooksOf(admin, service).get(named)
+      const way = wayOf(webhook, journal)
+      await requireReady(context, service, webhook, first, way)
+      journal.drain = Math.max(journal.drain, await readSpan(admin, service))
+      journal.webhooks.push({ service, id: webhook.id, name: webhook.name })
+      lines.push(`${service}, ${webhook.name} (${webhook.id}): ${WAYS[way]}`)
+    }
+    return { rotation: new Rotation(context, ring, journal), lines }
+  }
+
+  /** Enters a state: the journal says so first. */
+  async enter(state: State): Promise<void> {
+    Object.assign(this.journal, { state, since: new Date().toISOString() })
+    await this.ring.save(this.journal)
+  }
+
+  /** Turns round: the key that the rotation would remove stays. @throws {CliError} exit code 1 if it is gone */
+  async turn(): Promise<void> {
+    const { journal } = this
+    const { state, from, to } = journal
+    if (!this.#keyOf(from))
+      throw failure(
+        'rotation_over',
+        `the key ${from} has been removed, so the rotation cannot go back`,
+        'End it with --continue. Then you can rotate again.',
+      )
+    Object.assign(journal, { from: to, to: from, isBack: !journal.isBack, matchedAt: undefined })
+    // No webhook has the new key before an edit begins.
+    await this.enter(state === 'add' || state === 'settle' ? 'remove' : 'switch')
+  }
+
+  /** Runs the states up to `last`, until one of them has to wait or fails. */
+  async run(last: State): Promise<void> {
+    const { io, compromised } = this.#context
+    const { journal, ring } = this
+    if (compromised) journal.compromised = true
+    this.waiting = undefined
+    try {
+      while (!io.host.signal.aborted) {
+        const { state, to } = journal
+        if (state !== 'add' && !this.#keyOf(to))
+          throw failure('rotation_failed', `${ring.name} no longer contains the key ${to}`, 'Put it back.')
+        this.waiting = await this.#steps[state]()
+        if (this.waiting) return
+        const next = journal.compromised && state === 'switch' ? 'remove' : STATES[STATES.indexOf(state) + 1]
+        this.isDone = STATES.indexOf(state) >= STATES.indexOf(last)
+        if (next) await this.enter(next)
+        else await ring.finish()
+        if (this.isDone) return
+      }
+    } catch (error) {
+      this.error = error
+    }
+  }
+
+  #keyOf(wanted: string): RingKey | undefined {
+    return this.ring.keys.find(({ id }) => id === wanted)
+  }
+
+  #report(text: string): void {
+    const { io } = this.#context
+    if (!io.json) io.print(printable(`${this.ring.name}: ${text}`))
+  }
+
+  #until(since: string, duration: number, what: string): Waiting | undefined {
+    const until = new Date(Date.parse(since) + this.#context.io.wait(duration))
+    return until.getTime() > Date.now() ? { what, until } : undefined
+  }
+
+  /** Asks the receivers. @returns what to wait for, unless as many as expected have responded as `isReady` says */
+  async #askReceivers(
+    what: string,
+    isReady = (_: Readonly<Record<string, number>>) => true,
+  ): Promise<Waiting | undefined> {
+    const { receivers } = this.#context
+    if (!receivers) return undefined
+    const seen = await receivers.look(this.ring.keys, this.journal)
+    const ready = seen.filter(({ matched }) => isReady(matched)).length
+    if (ready >= receivers.number && ready === seen.length) return undefined
+    return { what: `${what}: ${ready} of ${count(receivers.number, 'receiver')}` }
+  }
+
+  /** What each state does. Each can be repeated. A step returns what it waits for. */
+  readonly #steps: Readonly<Record<State, () => Promise<Waiting | undefined>>> = {
+    add: async () => {
+      const { ring, journal } = this
+      if (this.#keyOf(journal.to)) return undefined
+      const added = { id: journal.to, key: randomBytes(32).toString('hex') }
+      await ring.write(ring.keys.toSpliced(1, 0, added))
+      this.#report(`added the key ${added.id}, as the second one`)
+      return undefined
+    },
+
+    settle: async () => {
+      const { receivers, settle } = this.#context
+      const { since, to, compromised } = this.journal
+      if (receivers)
+        return this.#askReceivers(`receivers that have the key ${to}`, (matched) => to in matched)
+      return compromised ? undefined : this.#until(since, settle, 'the receivers to read the keyring')
+    },
+
+    switch: async () => {
+      const { journal } = this
+      const { admin } = this.#context
+      const { key } = this.#keyOf(journal.to) as RingKey
+      const edits: (() => Promise<unknown>)[] = []
+      let hasGap = false
+      for (const { service, id, name } of journal.webhooks) {
+        const webhooks = webhooksOf(admin, service)
+        const webhook = await webhooks.get(id)
+        const way = wayOf(webhook, journal)
+        hasGap ||= way === 'gap'
+        const hookUrl = way === 'url' ? withId(webhook.hookUrl, journal.to) : webhook.hookUrl
+        if (webhook.key === key && webhook.hookUrl === hookUrl) continue
+        if (way === 'url') await requireHandshake(this.#context, `${service}, ${name}`, hookUrl, key)
+        edits.push(async () => {
+          await editSafely(() => webhooks.edit(id, { key, ...(way === 'url' && hookUrl && { hookUrl }) }))
+          this.#report(`${service}, ${name} has the key ${journal.to}`)
+        })
+      }
+      await this.#askReceivers('')
+      journal.before = sumUp(journal).matched[journal.to] ?? 0
+      // The first key answers handshakes, and is that of webhooks as code.
+      if (hasGap) await this.#promote()
+      for (const edit of edits) await edit()
+      await this.#promote()
+      journal.switchedAt = new Date().toISOString()
+      return undefined
+    },
+
+    prove: async () => {
+      const { admin } = this.#context
+      const { to, webhooks, before = 0 } = this.journal
+      const key = this.#keyOf(to)?.key
+      let isHidden = false
+      for (const { service, id, name } of webhooks) {
+        const webhook = await webhooksOf(admin, service).get(id)
+        const problem =
+          webhook.active === false
+            ? 'is no longer active'
+            : webhook.key !== undefined && webhook.key !== key
+              ? 'no longer has the new key'
+              : undefined
+        if (problem) throw failure('rotation_failed', `${service}, ${name} ${problem}`, BOTH)
+        isHidden ||= webhook.key === undefined
+      }
+      if (!isHidden) return undefined
+      if (!this.#context.receivers)
+        throw usageError(
+          'the service does not show the new key, so only a receiver can prove it',
+          'Give --health.',
+        )
+      await this.#askReceivers('')
+      const { matched } = sumUp(this.journal)
+      return Number(matched[to]) > before ? undefined : { what: `a delivery that the key ${to} verifies` }
+    },
+
+    drain: async () => {
+      const { journal } = this
+      const { from, switchedAt = journal.since, drain } = journal
+      const absent = await this.#askReceivers('receivers that respond')
+      const { matchedAt = '' } = journal
+      const quiet = matchedAt > switchedAt ? matchedAt : switchedAt
+      return absent ?? this.#until(quiet, drain, `retries that the key ${from} has signed`)
+    },
+
+    remove: async () => {
+      const { ring, journal } = this
+      const { from } = journal
+      await this.#askReceivers('')
+      if (this.#keyOf(from)) {
+        await ring.write(ring.keys.filter(({ id }) => id !== from))
+        this.#report(`removed the key ${from}`)
+      }
+      const { matched, refused } = sumUp(journal)
+      const verified = Object.entries(matched).map(
+        ([id, number]) => `${count(number, 'delivery', 'deliveries')} with ${id}`,
+      )
+      if (this.#context.receivers)
+        this.#report(
+          `meanwhile, the receivers verified ${verified.join(' and ')}, and refused ${count(refused, 'request')}`,
+        )
+      return undefined
+    },
+  }
+
+  async #promote(): Promise<void> {
+    const { ring, journal } = this
+    const key = this.#keyOf(journal.to)
+    if (key && ring.keys[0] !== key) await ring.write([key, ...ring.keys.filter((other) => other !== key)])
+  }
+}
+
+const BOTH = 'Both keys are still accepted. Look at the webhook, then use --continue or --back.'
+
+/** An id of the date that no key has. */
+function newId(keys: readonly RingKey[]): string {
+  const date = new Date().toISOString().slice(0, 10)
+  let id = date
+  for (let number = 2; keys.some((key) => key.id === id); number++) id = `${date}-${number}`
+  return id
+}
+
+/** The last segment of the path of a payload URL is the id of a key. */
+const SEGMENT = /^([^?#]*\/)([^/?#]*)/
+
+const withId = (hookUrl = '', id: string): string =>
+  hookUrl.replace(SEGMENT, (_, start: string) => start + id)
+
+/** Only ArcGIS Online makes handshakes. */
+function wayOf({ product, hookUrl = '' }: Webhook, { from, to }: Journal): keyof typeof WAYS {
+  if (product !== 'online') return 'edit'
+  const [, , id = ''] = SEGMENT.exec(hookUrl) ?? []
+  return [from, to].includes(id) ? 'url' : 'gap'
+}
+
+/** @throws {CliError} exit code 1 if deliveries could be lost or refused */
+async function requireReady(
+  context: RotationContext,
+  service: string,
+  webhook: Webhook,
+  first: RingKey,
+  way: keyof typeof WAYS,
+): Promise<void> {
+  const { admin, receivers, acceptHandshakeGap, compromised } = context
+  const { key, active, product, modified, hookUrl, name } = webhook
+  const refuse = (problem: string, hint = ''): void => {
+    throw failure('rotation_refused', `${service}, ${name} ${problem}; nothing was written`, hint)
+  }
+  if (active === false) refuse('is not active', 'Activate it first, or rotate the others.')
+  if (key === '')
+    refuse('has no key', 'Give it the first key of the keyring, with "geohook edit" and --key-file.')
+  if (key !== undefined && key !== first.key)
+    refuse('does not have the first key of the keyring', 'Make its key the first one.')
+  if (compromised) return
+  if (key === undefined && !receivers)
+    refuse('does not show its key, so only a receiver can prove that it uses the new one', 'Give --health.')
+  const deliveries = await orUndefined(() => webhooksOf(admin, service).failures(webhook))
+  const last = failuresInRow(deliveries).at(-1)?.at
+  // Only a portal lists successes.
+  const isOver =
+    last && product !== 'portal' && (Number(modified) > Number(last) || Number(last) < Date.now() - HOUR)
+  if (last && !isOver)
+    refuse(
+      `has a failed delivery, at ${last.toISOString()}`,
+      'Repair the receiver first: "geohook doctor" helps.',
+    )
+  if (way === 'gap' && !acceptHandshakeGap)
+    refuse(
+      'gets handshakes, and one that arrives between the change of the keyring and the edit would fail',
+      `Let its payload URL end with the id of its key, /${first.id} (docs/rotation.md), or give --accept-handshake-gap.`,
+    )
+  if (way !== 'edit') await requireHandshake(context, `${service}, ${name}`, hookUrl, first.key)
+}
+
+/** @throws {CliError} exit code 1 if a payload URL does not respond to a handshake with this key */
+async function requireHandshake(
+  { io, connection, acceptHandshakeGap, compromised }: RotationContext,
+  who: string,
+  hookUrl = '',
+  key: string,
+): Promise<void> {
+  const problem = await findHandshakeProblem(new URL(hookUrl), [key], connection.fetch)
+  if (!problem) return
+  if (acceptHandshakeGap)
+    return io.note(printable(`${who}: seen from this machine, its payload URL ${problem}`))
+  throw failure(
+    'handshake_failed',
+    `${who}: seen from this machine, its payload URL ${problem}`,
+    'Let the receiver answer handshakes at this path, or give --accept-handshake-gap.',
+  )
+}
+
+/** Milliseconds from the first to the last attempt of a delivery; of unknown settings, the maximum (docs/senders.md). */
+async function readSpan(admin: Admin, service: string): Promise<number> {
+  const isOwn = (service === 'portal') === (admin.product === 'portal')
+  const settings: DeliverySettings = isOwn ? await admin.settings().catch(() => ({})) : {}
+  const {
+    attempts = 5,
+    timeoutInSeconds = 60,
+    pauseInSeconds = admin.product === 'online' ? 10 : 3600,
+  } = settings
+  return 1000 * (attempts * timeoutInSeconds + (attempts - 1) * pauseInSeconds)
+}
+
+/** Sends the same edit again if the response was lost, and the service does not show the key. */
+async function editSafely(edit: () => Promise<unknown>): Promise<void> {
+  for (let number = 1; ; number++) {
+    try {
+      await edit()
+      return
+    } catch (error) {
+      if ((error as AdminError).code !== 'admin_unknown' || number === MAX_EDITS) throw error
+    }
+  }
+}

@@ -1,0 +1,102 @@
+import type { DurableInbox } from '../../inbox/index.ts'
+import { createReceiver, type StoredDelivery } from '../../index.ts'
+import { count } from '../../shared/words.ts'
+import { usageError } from '../errors.ts'
+import { hasStore, type StoreOptions, withInbox } from '../io/store.ts'
+import { type Io, printable } from '../terminal/io.ts'
+import type { Rotation } from './rotation.ts'
+
+/** A delivery that was verified with a key of which others may know. */
+interface Verified {
+  id: string
+  receivedAt: Date
+  service: string | undefined
+  changeTypes: readonly string[]
+  /** False if the inbox does not show with which key it was verified. */
+  isCertain: boolean
+}
+
+/** Says what the removal of a key loses. With `--since`, also lists what the key has verified, in the inbox. */
+export async function listVerified(
+  io: Io,
+  rotations: readonly Rotation[],
+  options: StoreOptions & { since?: number },
+): Promise<Verified[] | undefined> {
+  const { since } = options
+  const print = (text: string): void => {
+    if (!io.json) io.print(printable(text))
+  }
+  for (const { ring, journal } of rotations) {
+    const { from, matchedAt, receivers } = journal
+    print(
+      `${ring.name}: the receivers will refuse what the key ${from} has signed: retries, and deliveries in flight`,
+    )
+    for (const [instance, { last }] of Object.entries(receivers))
+      print(
+        `  the receiver ${instance} has verified ${count(last.matched[from] ?? 0, 'delivery', 'deliveries')} with it`,
+      )
+    if (matchedAt) print(`  the last one at ${matchedAt}`)
+  }
+  if (since === undefined) return undefined
+  if (!hasStore(io, options))
+    throw usageError('--since requires an inbox', 'Give --store, --store-env or --store-file.')
+  const start = Date.now() - since
+  const keys = rotations.flatMap(({ ring, journal }) => ring.keys.filter(({ id }) => id === journal.from))
+  const verified = await withInbox(io, options, (inbox) =>
+    findVerified(
+      inbox,
+      keys.map(({ key }) => key),
+      start,
+    ),
+  )
+  print(
+    `the inbox has ${count(verified.length, 'delivery', 'deliveries')} since ${new Date(start).toISOString()} that the old key verified`,
+  )
+  for (const { id, receivedAt, service = '', changeTypes, isCertain } of verified)
+    print(
+      `  ${id}  ${receivedAt.toISOString()}  ${changeTypes.join()}  ${service}${isCertain ? '' : '  (perhaps)'}`,
+    )
+  return verified
+}
+
+async function findVerified(
+  inbox: DurableInbox,
+  keys: readonly string[],
+  start: number,
+): Promise<Verified[]> {
+  const found = new Map<string, Verified>()
+  for (let after: string | undefined, isOver = false; !isOver; ) {
+    const { entries, next } = await inbox.list({ order: 'newest', limit: 1_000, after })
+    for (const { id, receivedAt, service, changeTypes } of entries) {
+      if (receivedAt.getTime() < start || found.has(id)) continue
+      const delivery = (await inbox.get(id))?.delivery
+      const verdict = delivery && (await isVerified(delivery, keys))
+      if (verdict !== false)
+        found.set(id, { id, receivedAt, service, changeTypes, isCertain: verdict === true })
+    }
+    after = next
+    isOver = next === undefined || entries.some(({ receivedAt }) => receivedAt.getTime() < start)
+  }
+  return [...found.values()]
+}
+
+/** Verifies a stored delivery again. @returns undefined for one that cannot be: without its headers, or of another profile */
+async function isVerified(delivery: StoredDelivery, keys: readonly string[]): Promise<boolean | undefined> {
+  const { profile, contentType, headers, rawBody } = delivery
+  if (profile !== 'service' && profile !== 'arcgis') return undefined
+  const receiver = createReceiver({ profile, signatureKey: keys, observer: { refused() {} } }).on(
+    '*',
+    () => {},
+  )
+  const signed = Object.entries(headers).flatMap(([name, value]) =>
+    value === undefined || /^(?:content-(?:length|type)|transfer-encoding|host)$/.test(name)
+      ? []
+      : [[name, String(value)]],
+  )
+  const request = new Request('http://inbox/', {
+    method: 'POST',
+    headers: [...signed, ['content-type', contentType]] as [string, string][],
+    body: Uint8Array.from(rawBody),
+  })
+  return (await receiver.fetch(request)).ok
+}
