@@ -365,7 +365,7 @@ async function requireHandshake(
 ): Promise<void> {
   const problem = await findHandshakeProblem(new URL(hookUrl), [key], connection.fetch)
   if (!problem) return
-  if (acceptHandshakeGap)
+  if (acceptHandshakeGap || compromised)
     return io.note(printable(`${who}: seen from this machine, its payload URL ${problem}`))
   throw failure(
     'handshake_failed',
