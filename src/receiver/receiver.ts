@@ -377,8 +377,7 @@ async function answerHandshake(
   // Create the decoy even if there is a key, so that the response takes the same time in both cases.
   const decoy = importKey(secret + (tenant ?? guessTenant(seen.request)))
   const error = stacklessError('key_unknown', keyError)
-  const [path = ''] = url.split(/[?#]/, 1)
-  const named = keyring.find(({ id }) => id === path.slice(path.lastIndexOf('/') + 1))
+  const named = keyring.find(({ id }) => id && pathOf(url)?.endsWith(`/${id}`))
   const hmac = ((count > 0 && (named ?? keyring[0])) || decoy).start()
   const signature = encodeSignature(await hmac.digest(utf8(token)), 'base64', 'sha256=')
   return handshakeOutcome({ [member]: signature }, count > 0 ? undefined : error)
@@ -390,8 +389,10 @@ async function answerHandshake(
  */
 function guessTenant({ url, params }: RequestHead): string | undefined {
   const named = JSON.stringify(params ?? {})
-  return named === '{}' ? /^(\w+:\/\/[^/]*)?([^?#]*)/.exec(url)?.[2] : named
+  return named === '{}' ? pathOf(url) : named
 }
+
+const pathOf = (url: string): string | undefined => /^(\w+:\/\/[^/]*)?([^?#]*)/.exec(url)?.[2]
 
 /**
  * Returns the value of the parameter. If the parameter is missing or occurs more than once, the result is not a valid

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import type { Admin, AdminError, DeliverySettings, Webhook } from '../../admin/index.ts'
+import type { Admin, AdminError, DeliverySettings, Webhook, Webhooks } from '../../admin/index.ts'
 import { count } from '../../shared/words.ts'
 import { failure, usageError } from '../errors.ts'
 import { type Io, printable } from '../terminal/io.ts'
@@ -93,11 +93,12 @@ export class Rotation {
     }
     if (ring.keys.length >= MAX_KEYS)
       throw failure('rotation_refused', `${ring.name} has ${MAX_KEYS} keys already`)
-    if (receivers && (await receivers.look(ring.keys, journal)).length === 0)
+    const seen = (await receivers?.look(ring.keys, journal)) ?? []
+    if (receivers && seen.length < receivers.number && !compromised)
       throw failure(
         'health_failed',
-        `the address in --health does not return the stats() of a receiver with the keyring ${ring.name}`,
-        'Check the address, its token, and that the receiver uses the same keyring.',
+        `the address in --health returned the stats() of ${count(seen.length, 'receiver')} with the keyring ${ring.name}`,
+        'Check the address, its token, --receivers, and that the receivers use the same keyring.',
       )
     const lines: string[] = []
     for (const { service, webhook: named } of wanted) {
@@ -127,7 +128,8 @@ export class Rotation {
         `the key ${from} has been removed, so the rotation cannot go back`,
         'End it with --continue. Then you can rotate again.',
       )
-    Object.assign(journal, { from: to, to: from, isBack: !journal.isBack, matchedAt: undefined })
+    const kept = { isBack: !journal.isBack, matchedAt: undefined, compromised: undefined }
+    Object.assign(journal, { from: to, to: from, ...kept })
     // No webhook has the new key before an edit begins.
     await this.enter(state === 'add' || state === 'settle' ? 'remove' : 'switch')
   }
@@ -198,7 +200,9 @@ export class Rotation {
       const { receivers, settle } = this.#context
       const { since, to, compromised } = this.journal
       if (receivers)
-        return this.#askReceivers(`receivers that have the key ${to}`, (matched) => to in matched)
+        return this.#askReceivers(`receivers that have the key ${to}`, (matched) =>
+          Object.hasOwn(matched, to),
+        )
       return compromised ? undefined : this.#until(since, settle, 'the receivers to read the keyring')
     },
 
@@ -210,7 +214,11 @@ export class Rotation {
       let hasGap = false
       for (const { service, id, name } of journal.webhooks) {
         const webhooks = webhooksOf(admin, service)
-        const webhook = await webhooks.get(id)
+        const webhook = await findById(webhooks, id)
+        if (!webhook) {
+          this.#report(`${service}, ${name} no longer exists`)
+          continue
+        }
         const way = wayOf(webhook, journal)
         hasGap ||= way === 'gap'
         const hookUrl = way === 'url' ? withId(webhook.hookUrl, journal.to) : webhook.hookUrl
@@ -237,15 +245,15 @@ export class Rotation {
       const key = this.#keyOf(to)?.key
       let isHidden = false
       for (const { service, id, name } of webhooks) {
-        const webhook = await webhooksOf(admin, service).get(id)
+        const webhook = await findById(webhooksOf(admin, service), id)
         const problem =
-          webhook.active === false
+          webhook?.active === false
             ? 'is no longer active'
-            : webhook.key !== undefined && webhook.key !== key
+            : webhook?.key !== undefined && webhook.key !== key
               ? 'no longer has the new key'
               : undefined
         if (problem) throw failure('rotation_failed', `${service}, ${name} ${problem}`, BOTH)
-        isHidden ||= webhook.key === undefined
+        isHidden ||= webhook !== undefined && webhook.key === undefined
       }
       if (!isHidden) return undefined
       if (!this.#context.receivers)
@@ -384,6 +392,16 @@ async function readSpan(admin: Admin, service: string): Promise<number> {
     pauseInSeconds = admin.product === 'online' ? 10 : 3600,
   } = settings
   return 1000 * (attempts * timeoutInSeconds + (attempts - 1) * pauseInSeconds)
+}
+
+/** Returns undefined for a webhook that was deleted meanwhile. */
+async function findById(webhooks: Webhooks, id: string): Promise<Webhook | undefined> {
+  try {
+    return await webhooks.get(id)
+  } catch (error) {
+    if ((error as AdminError).code === 'admin_not_found') return undefined
+    throw error
+  }
 }
 
 /** Sends the same edit again if the response was lost, and the service does not show the key. */
