@@ -2,9 +2,9 @@ import { isSuccess } from '../../shared/status.ts'
 import type { Attempt } from '../state/records.ts'
 import type { Webhook } from '../state/webhooks.ts'
 
-/** What is remembered of a delivery besides its attempts: its webhook may be edited or deleted later. */
-export interface DeliveryRecord {
-  /** The webhook as it was when the delivery was sent. Contains its key. */
+/** What the mock keeps of an attempt in addition to its request: the webhook may be edited or deleted later. */
+export interface AttemptRecord {
+  /** The webhook as it was when the request was written. Contains its key. */
   readonly webhook: Readonly<Webhook>
   /** The body before it was signed, and before a fault changed it. */
   readonly payload: Uint8Array
@@ -17,23 +17,19 @@ const MAX_ATTEMPTS = 1000
 /** The last thousand attempts, oldest first. */
 export class AttemptLog {
   readonly #attempts: Attempt[] = []
-  /**
-   * The records of the thousand deliveries with the latest attempts, by their ids. They include every delivery in the
-   * log, because the log has as many attempts.
-   */
-  readonly records: Map<string, DeliveryRecord> = new Map()
+  /** The records of the last thousand attempts, by their ids. They include every attempt in the log. */
+  readonly records: Map<string, AttemptRecord> = new Map()
 
   /** @returns a new array */
   list(): Attempt[] {
     return [...this.#attempts]
   }
 
-  add(attempt: Attempt, record: DeliveryRecord | undefined): void {
+  add(attempt: Attempt, record: AttemptRecord | undefined): void {
     this.#attempts.push(attempt)
     if (this.#attempts.length > MAX_ATTEMPTS) this.#attempts.shift()
     if (!record) return
-    this.records.delete(attempt.deliveryId)
-    this.records.set(attempt.deliveryId, record)
+    this.records.set(attempt.id, record)
     const [oldest = ''] = this.records.keys()
     if (this.records.size > MAX_ATTEMPTS) this.records.delete(oldest)
   }

@@ -8,7 +8,7 @@ import { ORG_ID } from '../state/services.ts'
 import type { State } from '../state/snapshot.ts'
 import { type ScheduleInfo, shownSchedule, type Webhook } from '../state/webhooks.ts'
 import { has } from '../versions.ts'
-import type { AttemptLog, DeliveryRecord } from './attempt.ts'
+import type { AttemptLog, AttemptRecord } from './attempt.ts'
 import { Handshakes } from './handshakes.ts'
 import { type PayloadOptions, RequestWriter, toPortalPayload, writePayloads } from './payloads.ts'
 import { type DeliveryResult, type Reports, Retries } from './retries.ts'
@@ -88,9 +88,9 @@ export class Engine {
   }
 
   /** Sends a recorded attempt again, byte for byte, even if the webhook was changed or deactivated. */
-  redeliver({ deliveryId: id, webhookId, hookUrl, request, number }: Attempt): Promise<Attempt> {
+  redeliver({ id, deliveryId, webhookId, hookUrl, request, number }: Attempt): Promise<Attempt> {
     const record = this.log.records.get(id)
-    return this.#track(this.#retries.resend({ id, webhookId, hookUrl, request, record }, number))
+    return this.#track(this.#retries.resend({ id: deliveryId, webhookId, hookUrl, request, record }, number))
   }
 
   /**
@@ -98,7 +98,7 @@ export class Engine {
    *
    * @param request without the headers `host` and `content-length`
    */
-  sendOnce(record: DeliveryRecord, hookUrl: string, request: RawRequest): Promise<Attempt> {
+  sendOnce(record: AttemptRecord, hookUrl: string, request: RawRequest): Promise<Attempt> {
     const delivery = { id: randomUUID(), webhookId: record.webhook.id, hookUrl, request, record }
     return this.#track(this.#retries.resend(delivery))
   }

@@ -9,7 +9,7 @@ import type { ResolvedOptions } from '../options.ts'
 import type { Answer, Attempt } from '../state/records.ts'
 import type { State } from '../state/snapshot.ts'
 import { has } from '../versions.ts'
-import { AttemptLog, type DeliveryRecord, hasSucceeded, messageOf } from './attempt.ts'
+import { AttemptLog, type AttemptRecord, hasSucceeded, messageOf } from './attempt.ts'
 import { writerOf } from './connection-faults.ts'
 import { isAllowed, type OutgoingRequest, sendRequest } from './http-client.ts'
 
@@ -21,7 +21,7 @@ export interface OutgoingDelivery {
   /** `content-length` is set for each attempt, and `host` unless the request has one. */
   request: RawRequest
   fault?: Readonly<Fault> | undefined
-  record: DeliveryRecord | undefined
+  record: AttemptRecord | undefined
 }
 
 const DELAYED_MS = 5_000

@@ -4,7 +4,7 @@ import { toBinary } from '../../shared/bytes.ts'
 import { createRedactor, type Redactor } from '../../shared/redact.ts'
 import { DEFAULT_SIGNATURE_HEADER } from '../../signature/profiles.ts'
 import { verify } from '../../signature/signature.ts'
-import { type DeliveryRecord, hasSucceeded } from '../delivery/attempt.ts'
+import { type AttemptRecord, hasSucceeded } from '../delivery/attempt.ts'
 import type { Mock } from '../service.ts'
 import type { Attempt } from '../state/records.ts'
 import { servicePath } from '../state/services.ts'
@@ -47,7 +47,7 @@ export function outcomeOf(attempt: Attempt): RowOutcome {
 export function toRow(mock: Mock, attempts: Attempts, redactor: Redactor): Row {
   const [first] = attempts
   const last = lastOf(attempts)
-  const record = mock.engine.log.records.get(first.deliveryId)
+  const record = mock.engine.log.records.get(first.id)
   return {
     id: first.deliveryId,
     time: new Date(first.sentAt),
@@ -66,7 +66,7 @@ export function toRow(mock: Mock, attempts: Attempts, redactor: Redactor): Row {
 const parsed = new WeakMap<Uint8Array, readonly string[]>()
 
 /** Reads the payload from before a fault, so that an altered delivery still shows its change types. */
-function changeTypesOf({ payload, contentType }: DeliveryRecord): readonly string[] {
+function changeTypesOf({ payload, contentType }: AttemptRecord): readonly string[] {
   const known = parsed.get(payload)
   if (known) return known
   const result = parsePayload({ body: payload, contentType })

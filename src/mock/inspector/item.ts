@@ -101,9 +101,9 @@ function codeOf({ answer }: Attempt): string | undefined {
  */
 async function explainRefused(mock: Mock, attempts: Attempts): Promise<Explanation | undefined> {
   const attempt = lastOf(attempts)
-  const { answer, webhookId, request, hookUrl, deliveryId } = attempt
+  const { answer, webhookId, request, hookUrl, id } = attempt
   const { signature } = mock.options
-  const sent = mock.engine.log.records.get(deliveryId)?.webhook
+  const sent = mock.engine.log.records.get(id)?.webhook
   const webhook = mock.state.webhooks.get(webhookId) ?? sent
   const fault = faultOf(attempts)
   if (!answer || (!fault && (!webhook || !sent))) return undefined

@@ -5,7 +5,7 @@ import type { Action, Done, Item, Row, Source } from '../../inspector/source.ts'
 import { bodyFormat } from '../../payload/parse.ts'
 import type { RawRequest } from '../../testing/signer.ts'
 import { canAdvance } from '../clock.ts'
-import type { DeliveryRecord } from '../delivery/attempt.ts'
+import type { AttemptRecord } from '../delivery/attempt.ts'
 import { isAllowed } from '../delivery/http-client.ts'
 import { HOOK_URL_RULE, isHookUrl } from '../schemas.ts'
 import type { Mock } from '../service.ts'
@@ -32,11 +32,12 @@ import { createWebhooksPanel } from './panels/webhooks.ts'
 function createActions(mock: Mock): Action<Item>[] {
   const { engine, options, state } = mock
 
-  function find(id: string): { last: Attempt; record: DeliveryRecord } {
+  function find(id: string): { last: Attempt; record: AttemptRecord } {
     const attempts = findDelivery(mock, id)
-    const record = engine.log.records.get(id)
-    if (!attempts || !record) throw configInvalid('the delivery is no longer in the attempt log')
-    return { last: lastOf(attempts), record }
+    const last = attempts && lastOf(attempts)
+    const record = last && engine.log.records.get(last.id)
+    if (!record) throw configInvalid('the delivery is no longer in the attempt log')
+    return { last, record }
   }
 
   function toDone(attempt: Attempt): Done {
