@@ -95,6 +95,11 @@ export interface ProductOptions {
    * true for `'online'`.
    */
   handshake?: boolean | number | undefined
+  /**
+   * What a retry sends: the bytes of the first attempt, to the same URL; or the same payload, written with the webhook's
+   * current key, content type and payload URL. Default `'as-sent'`.
+   */
+  retries?: 'as-sent' | 'signed-again' | undefined
   /** Whether a webhook is active if `create` does not say so. Default true, but false for `'online'`. */
   defaultActive?: boolean | undefined
   /** Whether optional parameters that an edit omits keep their values or get their defaults. Default `'keep'`. */

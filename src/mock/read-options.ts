@@ -27,6 +27,7 @@ const SERVICE: Preset = {
   featuresEdited: 'precise',
   window: { webhooks: 'scheduled', length: 20_000, minimum: 1_000 },
   handshake: false,
+  retries: 'as-sent',
   defaultActive: true,
   omitted: 'keep',
   httpStatus: 'rest',
@@ -132,6 +133,7 @@ const behaviorSchema = z.strictObject({
       'must be true, false or milliseconds from 60000 to 604800000',
     )
     .optional(),
+  retries: z.enum(['as-sent', 'signed-again']).optional(),
   defaultActive: z.boolean().optional(),
   omitted: z.enum(['keep', 'reset']).optional(),
   httpStatus: z.enum(['rest', 'always200']).optional(),

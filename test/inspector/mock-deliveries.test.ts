@@ -198,6 +198,31 @@ describe('a refused delivery', () => {
     expect(path).not.toBe(first)
   })
 
+  it('knows the key of each attempt if retries are signed again, and hides them all', async () => {
+    const keys = ['key-of-the-first', 'key-of-the-second', 'key-of-the-third'] as const
+    const { url, requests } = await capture(async (_req, res) => {
+      await service.edit(FEATURE.id, { signatureKey: keys[requests.length] as string })
+      res.writeHead(401).end(`the key is not ${keys[requests.length - 1]}`)
+    })
+    const settings = { notificationAttempts: 2, notificationElapsedTimeInSeconds: 0 }
+    const service = await mock(
+      url,
+      { signatureKey: keys[0] },
+      { settings, like: { retries: 'signed-again' } },
+    )
+    await service.trigger(CREATED)
+    await service.edit(FEATURE.id, { signatureKey: keys[1] })
+    const path = lastPath(service)
+    expect((await open(service, path)).text).toContain('<dd>the receiver has another key')
+    await service.edit(FEATURE.id, { signatureKey: keys[2] })
+    expect((await open(service, path)).text).toContain('<dd>the key of the webhook has changed</dd>')
+    const { text } = await open(service, `${path}/attempts`)
+    expect(text.match(/the key is not \*\*\*/g)).toHaveLength(2)
+    await service.redeliver(service.deliveries[0]!.id)
+    await service.edit(FEATURE.id, { signatureKey: keys[1] })
+    expect((await open(service, path)).text).toContain('<dd>the key of the webhook has changed</dd>')
+  })
+
   it('that a receiver refuses for a reason of its own, points to the receiver', async () => {
     const { url } = await capture((_req, res) => res.writeHead(500).end('database down'))
     const service = await mock(url)

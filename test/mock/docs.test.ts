@@ -48,6 +48,7 @@ it('docs/mock.md documents every member of like', () => {
     featuresEdited: true,
     window: true,
     handshake: true,
+    retries: true,
     defaultActive: true,
     omitted: true,
     httpStatus: true,

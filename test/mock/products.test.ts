@@ -191,6 +191,7 @@ it.each<[like: unknown, name: string]>([
   [{ window: { minimum: 61_000 } }, '\\.window'],
   [{ window: true }, '\\.window'],
   [{ handshake: 59_999 }, '\\.handshake'],
+  [{ retries: 'never' }, '\\.retries'],
   [{ defaultActive: 'no' }, '\\.defaultActive'],
   [{ keys: 'none' }, '\\.keys'],
   [{ tokenInForm: 'yes' }, '\\.tokenInForm'],

@@ -203,19 +203,19 @@ export class Engine {
 
   #deliver(webhook: Readonly<Webhook>, events: readonly ServiceEvent[]): Promise<Attempt[]> {
     return collect(
-      writePayloads(webhook, events, this.#options).map((body) => this.#deliverBody(webhook, body)),
+      writePayloads(webhook, events, this.#options).map((json) => this.#deliverJson(webhook, json)),
     )
   }
 
-  async #deliverBody(webhook: Readonly<Webhook>, payload: Uint8Array<ArrayBuffer>): Promise<Attempt[]> {
-    const { id: webhookId, hookUrl, contentType } = webhook
-    const fault = this.faults.take(webhookId)
-    const record = { webhook, payload, contentType }
-    const { attempts, result } = await this.#retries.deliver(
-      { id: randomUUID(), webhookId, hookUrl, fault, record },
-      this.#requests.write(webhook, payload, fault?.fault),
-    )
-    this.#countResult(webhookId, result)
+  async #deliverJson(webhook: Readonly<Webhook>, json: string): Promise<Attempt[]> {
+    const fault = this.faults.take(webhook.id)
+    const { attempts, result } = await this.#retries.deliver(webhook, fault, async (current) => {
+      const { contentType, hookUrl } = current
+      const payload = writeBody(json, { ...this.#options.signature, contentType })
+      const request = await this.#requests.write(current, payload, fault?.fault)
+      return { hookUrl, request, record: { webhook: current, payload, contentType } }
+    })
+    this.#countResult(webhook.id, result)
     return attempts
   }
 

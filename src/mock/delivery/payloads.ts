@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { gzipSync } from 'node:zlib'
 import { createPayload } from '../../testing/index.ts'
-import { type BodySigner, createBodySigner, type RawRequest, writeBody } from '../../testing/signer.ts'
+import { type BodySigner, createBodySigner, type RawRequest } from '../../testing/signer.ts'
 import type { FaultName } from '../faults/faults.ts'
 import type { ResolvedOptions } from '../options.ts'
 import type { ServiceEvent } from '../state/events.ts'
@@ -32,16 +32,15 @@ export function toPortalPayload({ id, name }: Readonly<Webhook>, events: readonl
  */
 export type PayloadOptions = ResolvedOptions & { ownUrl(): string | undefined }
 
-/** Returns the bodies of the deliveries with which a webhook receives these events. */
+/** Returns the payloads of the deliveries with which a webhook receives these events, as JSON. */
 export function writePayloads(
   webhook: Readonly<Webhook>,
   events: readonly ServiceEvent[],
   options: PayloadOptions,
-): Uint8Array<ArrayBuffer>[] {
-  const { contentType, payloadFormat } = webhook
+): string[] {
   const named = options.featuresEdited === 'edited' ? events.map((event) => rename(webhook, event)) : events
   return groupByDelivery(webhook, named, options.fanOut).map((group) =>
-    writeBody(toPayload(webhook, group, options), { ...options.signature, contentType, payloadFormat }),
+    JSON.stringify(toPayload(webhook, group, options), null, webhook.payloadFormat === 'pjson' ? 2 : 0),
   )
 }
 

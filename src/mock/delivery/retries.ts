@@ -8,6 +8,7 @@ import type { Fault } from '../faults/faults.ts'
 import type { ResolvedOptions } from '../options.ts'
 import type { Answer, Attempt } from '../state/records.ts'
 import type { State } from '../state/snapshot.ts'
+import type { Webhook } from '../state/webhooks.ts'
 import { has } from '../versions.ts'
 import { AttemptLog, type AttemptRecord, hasSucceeded, messageOf } from './attempt.ts'
 import { writerOf } from './connection-faults.ts'
@@ -23,6 +24,11 @@ export interface OutgoingDelivery {
   fault?: Readonly<Fault> | undefined
   record: AttemptRecord | undefined
 }
+
+/** Writes the request of a delivery with this webhook. */
+type WriteRequest = (
+  webhook: Readonly<Webhook>,
+) => Promise<Pick<OutgoingDelivery, 'hookUrl' | 'request' | 'record'>>
 
 const DELAYED_MS = 5_000
 const REORDERED_MS = 10_000
@@ -109,17 +115,19 @@ export class Retries {
 
   /** @returns all attempts, once the last has ended */
   async deliver(
-    delivery: Omit<OutgoingDelivery, 'request'>,
-    request: Promise<RawRequest>,
+    webhook: Readonly<Webhook>,
+    fault: Readonly<Fault> | undefined,
+    write: WriteRequest,
   ): Promise<{ attempts: Attempt[]; result: DeliveryResult }> {
     const place = this.#holdBack.nextPlace()
     const { signal } = this.#waits
-    const whole = { ...delivery, request: await request }
-    const attempts = await this.#sendFirst(whole, place, signal)
-    this.#holdBack.sent(delivery.webhookId, place)
-    const result = await this.#retry(whole, attempts, signal)
-    if (delivery.fault?.fault === 'duplicate' && result === 'succeeded')
-      attempts.push(...(await this.#attemptIfDue(whole, attempts.length + 1, signal)))
+    const delivery = { id: randomUUID(), webhookId: webhook.id, fault, ...(await write(webhook)) }
+    const attempts = await this.#sendFirst(delivery, place, signal)
+    this.#holdBack.sent(webhook.id, place)
+    const rewrite = this.#options.retries === 'signed-again' ? write : undefined
+    const result = await this.#retry(delivery, attempts, signal, rewrite)
+    if (fault?.fault === 'duplicate' && result === 'succeeded')
+      attempts.push(...(await this.#attemptIfDue(delivery, attempts.length + 1, signal)))
     return { attempts, result }
   }
 
@@ -234,11 +242,22 @@ export class Retries {
     )
   }
 
-  /** @returns the attempt, or an empty list if the delivery was dropped while it was queued */
-  #attemptIfDue(delivery: OutgoingDelivery, number: number, signal: AbortSignal): Promise<Attempt[]> {
-    return this.#limit(async () =>
-      this.#isDue(delivery, signal) ? [await this.#begin(delivery, number)] : [],
-    )
+  /**
+   * @param rewrite replaces the request of `delivery`; without it, the attempt sends the request as it is
+   * @returns the attempt, or an empty list if the delivery was dropped while it was queued
+   */
+  #attemptIfDue(
+    delivery: OutgoingDelivery,
+    number: number,
+    signal: AbortSignal,
+    rewrite?: WriteRequest,
+  ): Promise<Attempt[]> {
+    return this.#limit(async () => {
+      const webhook = this.#state.webhooks.get(delivery.webhookId)
+      // Writing takes a moment in which the webhook may be deactivated, so the check comes after it.
+      if (webhook && rewrite) Object.assign(delivery, await rewrite(webhook))
+      return this.#isDue(delivery, signal) ? [await this.#begin(delivery, number)] : []
+    })
   }
 
   /** Makes the first attempt of a delivery. With the fault `two_at_once`, makes two attempts at the same time. */
@@ -256,6 +275,7 @@ export class Retries {
     delivery: OutgoingDelivery,
     attempts: Attempt[],
     signal: AbortSignal,
+    rewrite: WriteRequest | undefined,
   ): Promise<DeliveryResult> {
     const { clock, version } = this.#options
     while (!attempts.some(hasSucceeded)) {
@@ -264,7 +284,7 @@ export class Retries {
       if (attempts.length >= (has(version, 'failures') ? notificationAttempts : 1)) return 'failed'
       if (!(await waitUnlessAborted(clock, notificationElapsedTimeInSeconds * 1000, signal)))
         return 'abandoned'
-      attempts.push(...(await this.#attemptIfDue(delivery, attempts.length + 1, signal)))
+      attempts.push(...(await this.#attemptIfDue(delivery, attempts.length + 1, signal, rewrite)))
     }
     return 'succeeded'
   }

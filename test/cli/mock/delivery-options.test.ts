@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { withMock } from '../../helpers/cli.ts'
+import { geohook, withMock } from '../../helpers/cli.ts'
 import { useJsonFiles } from '../../helpers/cli-seed.ts'
 import { base64Of, KEY, signatureOf } from '../../helpers/deliver.ts'
 import { startTarget, type TargetRequest } from '../../helpers/target.ts'
@@ -58,5 +58,39 @@ describe.concurrent('geohook mock', () => {
       expect(text).not.toMatch(/"changesUrl":"[^"]*%/)
     }
     expect((await first(['--like', 'changesUrl=whole'])).body.toString()).toMatch(/"changesUrl":"http%3a/i)
+  })
+
+  it.each([
+    ['as-sent', KEY],
+    ['signed-again', 'parcels2027'],
+  ])('with --like enterprise,retries=%s, a retry is signed with %s after an edit', async (retries, key) => {
+    let url = ''
+    const target = await startTarget(async (res) => {
+      if (target.requests.length > 1) return void res.end()
+      const edits = { name: 'edits', hookUrl: target.url, changeTypes: '*', signatureKey: 'parcels2027' }
+      const body = new URLSearchParams(edits)
+      await fetch(`${url}/services/Parcels.FeatureServer/webhooks/w0/edit`, { method: 'POST', body })
+      res.writeHead(500).end()
+    })
+    const service = { serviceName: 'Parcels', serviceType: 'FeatureServer' }
+    const seed = jsonFile({
+      webhooks: [{ ...service, id: 'w0', name: 'edits', hookUrl: target.url, signatureKey: KEY }],
+      settings: { notificationElapsedTimeInSeconds: 0 },
+    })
+    const args = ['--seed', seed, '--like', `enterprise,window=false,retries=${retries}`]
+    await withMock(args, async (mock) => {
+      url = mock.url
+      expect((await mock.geohook('trigger', 'Parcels.FeatureServer', 'FeaturesCreated')).code).toBe(0)
+    })
+    await target.close()
+    const signatures = target.requests.map((request) => headerOf(request, 'x-esrihook-signature'))
+    const [{ body }] = target.requests as [TargetRequest]
+    expect(signatures).toEqual([`sha256=${base64Of(body)}`, `sha256=${base64Of(body, key)}`])
+  })
+
+  it('rejects an unknown value of retries', async () => {
+    const { code, stderr } = await geohook(['mock', '--like', 'retries=never'])
+    expect(code).toBe(2)
+    expect(stderr).toContain('options.like.retries')
   })
 })
