@@ -26,8 +26,8 @@ interface RotateOptions extends AdminCliOptions, HealthOptions, StoreOptions {
   back?: true
   dryRun?: true
   step?: Step
-  settle: number
-  wait: number
+  settle?: number
+  wait?: number
   acceptHandshakeGap?: true
   compromised?: true
   since?: number
@@ -59,11 +59,10 @@ export function createRotateCommand(io: Io): Command {
     .with(addHealthOptions)
     .option(
       '--settle <time>',
-      'without --health: time until every receiver has read the keyring',
+      'without --health: time until every receiver has read the keyring (default: 60s)',
       duration,
-      60_000,
     )
-    .option('--wait <time>', 'maximum time to wait, for example 10m or 2h', duration, 600_000)
+    .option('--wait <time>', 'maximum time to wait, for example 2h (default: 10m)', duration)
     .option('--accept-handshake-gap', 'rotate although a handshake can fail during the edit')
     .option('--compromised', 'remove the old key at once, although deliveries can then be refused')
     .option('--since <time>', 'with --compromised: list what the old key verified, for example 7d', duration)
@@ -162,7 +161,7 @@ async function rotate(
   { rings, targets }: { rings: readonly Ring[]; targets?: Targets },
   options: RotateOptions,
 ): Promise<void> {
-  const { settle, acceptHandshakeGap, compromised, dryRun, back } = options
+  const { settle = 60_000, acceptHandshakeGap, compromised, dryRun, back } = options
   const receivers = await createReceivers(io, options, connection)
   if (receivers && rings.length > 1)
     throw usageError('--health belongs to one keyring, but there are several', 'Also give --keyring.')
@@ -213,7 +212,7 @@ async function drive(
   io: Io,
   rotations: readonly Rotation[],
   receivers: RotationContext['receivers'],
-  { step = 'remove', wait: longest }: RotateOptions,
+  { step = 'remove', wait: longest = 600_000 }: RotateOptions,
 ): Promise<void> {
   const { signal } = io.host
   const end = performance.now() + io.wait(longest)
