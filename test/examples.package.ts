@@ -75,7 +75,7 @@ const EXAMPLES: Record<string, Example> = {
     env: { KEYRING: writeKeyring('keys.json', KEY), STATS_TOKEN: 'token2026' },
     async check(app, url) {
       writeKeyring('keys.json', 'parcels2027', KEY)
-      expect(await deliver(url, { signatureKey: 'parcels2027' })).toBe(200)
+      expect(await deliver(`${url}/key0`, { signatureKey: 'parcels2027' })).toBe(200)
       const ask = (authorization: string) =>
         fetch(new URL('/stats', url), { headers: authorization ? { authorization } : {} })
       for (const wrong of ['', 'Bearer', 'Bearer token202', 'Bearer token20267', 'token2026'])

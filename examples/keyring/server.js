@@ -26,7 +26,8 @@ const isAllowed = ({ headers }) => timingSafeEqual(hash(headers.authorization ??
 const hook = webhook(receiver)
 const server = createServer(async (req, res) => {
   const [path] = req.url.split('?')
-  if (path === '/hooks/parcels') return hook(req, res)
+  // A payload URL can end with the id of its key, so that a rotation changes both together.
+  if (`${path}/`.startsWith('/hooks/parcels/')) return hook(req, res)
   if (path !== '/stats') return res.writeHead(404).end()
   if (!isAllowed(req)) return res.writeHead(401, { 'www-authenticate': 'Bearer' }).end()
   res.writeHead(200, { 'content-type': 'application/json', 'cache-control': 'no-store' })
