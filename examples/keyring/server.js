@@ -1,7 +1,7 @@
 // A receiver whose keys are in a file, so that a key can be rotated while it runs. GET /stats shows which key matched.
 // Start it in this folder: npm install && KEYRING=<the path of keys.json> STATS_TOKEN=<a random text> npm start
 // keys.json contains {"keys":[{"id":"2026-11","key":"<the webhook's signatureKey>"}]}, with the newest key first.
-// In your own app: npm install geohook
+// ArcGIS Enterprise and ArcGIS Online need the option profile: 'arcgis'. In your own app: npm install geohook
 import { createHash, timingSafeEqual } from 'node:crypto'
 import { createServer } from 'node:http'
 import { closeOnSignal, createReceiver } from 'geohook'
