@@ -5,6 +5,7 @@ import { createRequire } from 'node:module'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
+import express from 'express'
 import {
   createReceiver,
   explain,
@@ -15,12 +16,13 @@ import {
   verify,
   WebhookError,
 } from 'geohook'
+import { webhook as expressWebhook } from 'geohook/express'
 import { keyring, webhook } from 'geohook/node'
 import { beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest'
 import { base64Of, deliver as deliverTo, JSON_TYPE, payloadOf, signatureOf } from '../helpers/deliver.ts'
 import { createFolder } from '../helpers/folder.ts'
 import { createGate } from '../helpers/gate.ts'
-import { answerOf, send } from '../helpers/http.ts'
+import { answerOf, raw, send } from '../helpers/http.ts'
 import { serve } from '../helpers/served.ts'
 import { warningsOf } from '../helpers/warnings.ts'
 
@@ -300,6 +302,80 @@ describe('a receiver with a keyring', () => {
     replace(ring('new'))
     expect(await deliver('new')).toBe(200)
   })
+})
+
+describe('a handshake', () => {
+  const tokenOf = (key: string) => `sha256=${base64Of('t', key)}`
+  const startArcgis = (signatureKey: ReceiverOptions['signatureKey'] = keyring(path)): Receiver =>
+    createReceiver({ profile: 'arcgis', signatureKey }).on('*', () => {})
+  const ask = async (url: string): Promise<string> =>
+    JSON.parse((await send(url, { method: 'GET' })).text).response_token
+
+  it.each([
+    ['/hooks/parcels/OLD?crc_token=t', 'old'],
+    ['/OLD?crc_token=t', 'old'],
+    ['/hooks/NEW?crc_token=t', 'new'],
+    ['/hooks/OLD?tenant=/NEW&crc_token=t', 'old'],
+    ['/hooks?from=/OLD&crc_token=t', 'new'],
+    ['/OLD/hooks?crc_token=t', 'new'],
+    ['/hooks/OLD/?crc_token=t', 'new'],
+    ['/hooks/old?crc_token=t', 'new'],
+    ['/hooks/OLDER?crc_token=t', 'new'],
+    ['/hooks/x-OLD?crc_token=t', 'new'],
+    ['/hooks/%4fLD?crc_token=t', 'new'],
+    ['/hooks/a%2FOLD?crc_token=t', 'new'],
+    ['/?crc_token=t', 'new'],
+  ])('at %s is answered with the key %s', async (target, key) => {
+    write(ring('new', 'old'))
+    const receiver = startArcgis()
+    const { url } = await serve(webhook(receiver))
+    expect(await ask(url + target)).toBe(tokenOf(key))
+    const response = await receiver.fetch(new Request(`https://app.example${target}`))
+    expect(await response.json()).toEqual({ response_token: tokenOf(key) })
+  })
+
+  it('with an absolute URL is answered by the path of the URL', async () => {
+    write(ring('new', 'old'))
+    const { url } = await serve(webhook(startArcgis()))
+    const line = `GET http://app.example/hooks/OLD?crc_token=t HTTP/1.1`
+    const answer = await raw(url, `${line}\r\nhost: app.example\r\nconnection: close\r\n\r\n`)
+    expect(answer).toContain(tokenOf('old'))
+  })
+
+  it('below a path of Express is answered by its full path', async () => {
+    write(ring('new', 'old'))
+    const app = express()
+    app.use('/hooks/OLD', expressWebhook(startArcgis()))
+    app.use('/hooks', expressWebhook(startArcgis()))
+    app.use('/:key', expressWebhook(startArcgis()))
+    const { url } = await serve(app)
+    for (const [place, key] of [
+      ['/hooks/OLD', 'old'],
+      ['/hooks/NEW', 'new'],
+      ['/hooks/parcels/OLD', 'old'],
+      ['/hooks', 'new'],
+      ['/OLD', 'old'],
+    ] as const)
+      expect([place, await ask(`${url}${place}?crc_token=t`)]).toEqual([place, tokenOf(key)])
+  })
+
+  it('is answered with the key of an id that has just been added, and with the first once it is removed', async () => {
+    write(ring('old'))
+    const { url } = await serve(webhook(startArcgis()))
+    expect(await ask(`${url}/NEW?crc_token=t`)).toBe(tokenOf('old'))
+    replace(ring('old', 'new'))
+    expect(await ask(`${url}/NEW?crc_token=t`)).toBe(tokenOf('new'))
+    replace(ring('old'))
+    expect(await ask(`${url}/NEW?crc_token=t`)).toBe(tokenOf('old'))
+  })
+
+  it.each(['/OLD', '/undefined', '/', '/old', '/1'])(
+    'with a list of keys is answered with the first, also at %s',
+    async (place) => {
+      const { url } = await serve(webhook(startArcgis(['new', 'old'])))
+      expect(await ask(`${url}${place}?crc_token=t`)).toBe(tokenOf('new'))
+    },
+  )
 })
 
 describe('a file that cannot be used', () => {
