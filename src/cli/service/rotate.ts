@@ -222,13 +222,14 @@ async function drive(
     receivers?.renew()
     for (const rotation of open) await rotation.run(LAST[step])
     open = open.filter(isOpen)
+    if (signal.aborted) break
     for (const rotation of open) {
       const { what = '' } = rotation.waiting ?? {}
       if (notes.get(rotation) !== what && !io.json)
         io.note(printable(`${rotation.ring.name}: waiting for ${toText(rotation)}`))
       notes.set(rotation, what)
     }
-    if (signal.aborted || performance.now() >= end) break
+    if (performance.now() >= end) break
     if (open.length > 0) await wait(io.wait(PAUSE), signal).catch(() => {})
   }
   const left = rotations.filter(isOpen)
