@@ -125,7 +125,9 @@ export function toAdminError(error: unknown, failure?: CliError): CliError {
   // The library names its own options.
   const given = code === 'config_invalid' ? message.replace(/^\w+(?= must )/, toFlag) : message
   const advice = hint.replace('the option portal', '--portal').replace('as url', 'as --url')
-  return new CliError(exitCode, code, given, values.join('') + (HINTS.get(missing) ?? advice))
+  // An error of the command itself has a hint that fits better.
+  const own = error instanceof CliError ? hint : ''
+  return new CliError(exitCode, code, given, values.join('') + (own || (HINTS.get(missing) ?? advice)))
 }
 
 /** By code, or by the member that the service does not show. */
