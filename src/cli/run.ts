@@ -43,8 +43,7 @@ Exit codes:
   1  failure: an invalid signature, a refused delivery, an error from a service
   2  wrong usage: an unknown option, a missing key, an unreadable file
   3  unreachable: connection refused, or no response in time
-  4  trigger: no webhook is subscribed; check: one is undecided; doctor: one is sick; plan: changes;
-     rotate: pending
+  4  trigger: no subscription; check: undecided; doctor: sick; plan: changes; rotate: pending
   5  trigger only: the subscribed webhooks are inactive
   130  apply and rotate only: Ctrl-C has stopped it
 

@@ -165,41 +165,19 @@ async function rotate(
   const receivers = await createReceivers(io, options, connection)
   if (receivers && rings.length > 1)
     throw usageError('--health belongs to one keyring, but there are several', 'Also give --keyring.')
-  const context: RotationContext = {
-    io,
-    admin,
-    connection,
-    receivers,
-    settle,
-    acceptHandshakeGap,
-    compromised,
-  }
-  const rotations: Rotation[] = []
+  const shared = { io, admin, connection, signal: io.host.signal, receivers }
+  const context: RotationContext = { ...shared, settle, acceptHandshakeGap, compromised }
+  const rotations = targets ? await plan(context, rings, targets) : continueAll(context, rings)
+  if (dryRun) return io.printResult({ rotations: rotations.map(toResult) }, 'nothing was written')
+  const verified = compromised && (await listVerified(io, rotations, options))
   if (targets) {
-    for (const ring of rings) {
-      const { rotation, lines } = await Rotation.plan(context, ring, targets.get(ring.name) ?? [])
-      rotations.push(rotation)
-      if (!io.json)
-        for (const line of [describe(rotation), ...lines.map((text) => `  ${text}`)])
-          io.print(printable(line))
-    }
-    if (dryRun) return io.printResult({ rotations: rotations.map(toResult) }, 'nothing was written')
     // Writing the same keys shows that each file can be replaced, before anything changes.
-    for (const { ring } of rotations) await ring.write()
+    for (const ring of rings) await ring.write()
     for (const rotation of rotations) await rotation.enter('add')
-  } else {
-    for (const ring of rings) if (ring.journal) rotations.push(new Rotation(context, ring, ring.journal))
-    if (rotations.length === 0)
-      throw failure('rotation_missing', 'no rotation of the keyring is open', 'Begin one.')
-    const other = rotations.find(({ journal }) => journal.site !== new URL(admin.url).origin)
-    if (other)
-      throw usageError(`the rotation is of the site ${other.journal.site}`, 'Give its address with --url.')
-    if (back) for (const rotation of rotations) await rotation.turn()
   }
-  const verified = compromised ? await listVerified(io, rotations, options) : undefined
-  await drive(io, rotations, receivers, options)
-  const results = rotations.map(toResult)
-  io.printResult(verified ? { rotations: results, verified } : { rotations: results }, () => {})
+  if (back) for (const rotation of rotations) await rotation.turn()
+  await drive(context, rotations, options)
+  io.printResult({ rotations: rotations.map(toResult), ...(verified && { verified }) }, () => {})
   for (const { error } of rotations) {
     if (error === undefined) continue
     io.printError(toAdminError(error))
@@ -207,14 +185,36 @@ async function rotate(
   }
 }
 
+async function plan(context: RotationContext, rings: readonly Ring[], targets: Targets): Promise<Rotation[]> {
+  const { io } = context
+  const rotations: Rotation[] = []
+  for (const ring of rings) {
+    const { rotation, lines } = await Rotation.plan(context, ring, targets.get(ring.name) ?? [])
+    rotations.push(rotation)
+    const { from, to } = rotation.journal
+    if (!io.json)
+      io.print([`${ring.name}: from the key ${from} to ${to}`, ...lines].map(printable).join('\n  '))
+  }
+  return rotations
+}
+
+/** @throws {CliError} exit code 1 if no rotation is open, 2 if it is of another site */
+function continueAll(context: RotationContext, rings: readonly Ring[]): Rotation[] {
+  const rotations = rings.flatMap((ring) => (ring.journal ? new Rotation(context, ring, ring.journal) : []))
+  if (rotations.length === 0)
+    throw failure('rotation_missing', 'no rotation of the keyring is open', 'Begin one.')
+  const other = rotations.find(({ journal }) => journal.site !== new URL(context.admin.url).origin)
+  if (other)
+    throw usageError(`the rotation is of the site ${other.journal.site}`, 'Give its address with --url.')
+  return rotations
+}
+
 /** Runs the rotations until each has ended, or has to wait longer than `--wait`. */
 async function drive(
-  io: Io,
+  { io, signal, receivers }: RotationContext,
   rotations: readonly Rotation[],
-  receivers: RotationContext['receivers'],
   { step = 'remove', wait: longest = 600_000 }: RotateOptions,
 ): Promise<void> {
-  const { signal } = io.host
   const end = performance.now() + io.wait(longest)
   const isOpen = ({ isDone, error }: Rotation): boolean => !isDone && error === undefined
   const notes = new Map<Rotation, string>()
@@ -255,9 +255,6 @@ function toText({ waiting }: Rotation): string {
   const { what, until } = waiting ?? { what: 'the next state' }
   return until ? `${what}, until ${until.toISOString()}` : what
 }
-
-const describe = ({ ring, journal: { from, to } }: Rotation): string =>
-  `${ring.name}: from the key ${from} to ${to}`
 
 function toResult({ ring, journal, isDone, waiting }: Rotation): object {
   const { state, from, to, isBack, webhooks } = journal

@@ -9,7 +9,7 @@ import { findHandshakeProblem } from './probe.ts'
 import { type Receivers, sumUp } from './receivers.ts'
 import { type Journal, type Ring, type RingKey, STATES, type State } from './ring-file.ts'
 import { failuresInRow } from './verdicts.ts'
-import { webhooksOf } from './webhooks.ts'
+import { toList, webhooksOf } from './webhooks.ts'
 
 const HOUR = 3_600_000
 /** Maximum number of edits of a webhook, if the responses are lost. */
@@ -22,6 +22,8 @@ export interface RotationContext {
   io: Io
   admin: Admin
   connection: Connection
+  /** Aborted by Ctrl-C. */
+  signal: AbortSignal
   /** Undefined without `--health`. */
   receivers: Receivers | undefined
   /** Milliseconds after which every receiver has read the keyring. Used without `--health`. */
@@ -109,6 +111,8 @@ export class Rotation {
       journal.webhooks.push({ service, id: webhook.id, name: webhook.name })
       lines.push(`${service}, ${webhook.name} (${webhook.id}): ${WAYS[way]}`)
     }
+    for (const service of new Set(wanted.map((one) => one.service)))
+      await requireAll(admin, service, journal, first)
     return { rotation: new Rotation(context, ring, journal), lines }
   }
 
@@ -136,18 +140,18 @@ export class Rotation {
 
   /** Runs the states up to `last`, until one of them has to wait or fails. */
   async run(last: State): Promise<void> {
-    const { io, compromised } = this.#context
+    const { signal, compromised } = this.#context
     const { journal, ring } = this
     if (compromised) journal.compromised = true
     this.waiting = undefined
     try {
-      while (!io.host.signal.aborted) {
+      while (!signal.aborted) {
         const { state, to } = journal
         if (state !== 'add' && !this.#keyOf(to))
           throw failure('rotation_failed', `${ring.name} no longer contains the key ${to}`, 'Put it back.')
         this.waiting = await this.#steps[state]()
         if (this.waiting) return
-        const next = journal.compromised && state === 'switch' ? 'remove' : STATES[STATES.indexOf(state) + 1]
+        const next = STATES[STATES.indexOf(state) + 1]
         this.isDone = STATES.indexOf(state) >= STATES.indexOf(last)
         if (next) await this.enter(next)
         else await ring.finish()
@@ -241,7 +245,8 @@ export class Rotation {
 
     prove: async () => {
       const { admin } = this.#context
-      const { to, webhooks, before = 0 } = this.journal
+      const { to, webhooks, before = 0, compromised } = this.journal
+      if (compromised) return undefined
       const key = this.#keyOf(to)?.key
       let isHidden = false
       for (const { service, id, name } of webhooks) {
@@ -268,7 +273,8 @@ export class Rotation {
 
     drain: async () => {
       const { journal } = this
-      const { from, switchedAt = journal.since, drain } = journal
+      const { from, switchedAt = journal.since, drain, compromised } = journal
+      if (compromised) return undefined
       const absent = await this.#askReceivers('receivers that respond')
       const { matchedAt = '' } = journal
       const quiet = matchedAt > switchedAt ? matchedAt : switchedAt
@@ -362,6 +368,25 @@ async function requireReady(
       `Let its payload URL end with the id of its key, /${first.id} (docs/rotation.md), or give --accept-handshake-gap.`,
     )
   if (way !== 'edit') await requireHandshake(context, `${service}, ${name}`, hookUrl, first.key)
+}
+
+/** @throws {CliError} exit code 1 if another webhook has the key: its deliveries would be refused after the removal */
+async function requireAll(
+  admin: Admin,
+  service: string,
+  { webhooks }: Journal,
+  first: RingKey,
+): Promise<void> {
+  const all = await toList(webhooksOf(admin, service).list())
+  const isNamed = (id: string): boolean =>
+    webhooks.some((named) => named.service === service && named.id === id)
+  const other = all.find(({ id, key }) => key === first.key && !isNamed(id))
+  if (other)
+    throw failure(
+      'rotation_refused',
+      `${service}, ${other.name} also has the first key of the keyring; nothing was written`,
+      'Rotate all webhooks of the keyring together: name them, or give --all or --from.',
+    )
 }
 
 /** @throws {CliError} exit code 1 if a payload URL does not respond to a handshake with this key */
