@@ -80,10 +80,10 @@ async function findVerified(
   return [...found.values()]
 }
 
-/** Verifies a stored delivery again. @returns undefined for one that cannot be: without its headers, or of another profile */
+/** Verifies a stored delivery again. @returns undefined if it cannot be: of another profile, or if the key is gone already */
 async function isVerified(delivery: StoredDelivery, keys: readonly string[]): Promise<boolean | undefined> {
   const { profile, contentType, headers, rawBody } = delivery
-  if (profile !== 'service' && profile !== 'arcgis') return undefined
+  if ((profile !== 'service' && profile !== 'arcgis') || keys.length === 0) return undefined
   const receiver = createReceiver({ profile, signatureKey: keys, observer: { refused() {} } }).on(
     '*',
     () => {},
