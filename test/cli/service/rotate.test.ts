@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process'
 import fs, {
   chmodSync,
   chownSync,
@@ -13,7 +14,7 @@ import fs, {
 } from 'node:fs'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { syncBuiltinESMExports } from 'node:module'
-import { basename, dirname, join } from 'node:path'
+import { basename, join } from 'node:path'
 import { createReceiver, type Receiver } from 'geohook'
 import type { Product, ProductOptions, Webhook } from 'geohook/mock'
 import { webhook as handle, keyring } from 'geohook/node'
@@ -35,6 +36,7 @@ import { base64Of, deliver, FORM_TYPE, JSON_TYPE, payloadOf, signatureOf } from 
 import { createGate } from '../../helpers/gate.ts'
 import { send } from '../../helpers/http.ts'
 import { serve } from '../../helpers/served.ts'
+import { describeWithDisks } from '../../helpers/tmpfs.ts'
 import { create, FEATURE, seed } from '../../mock/support.ts'
 import { fail, HOUR } from './doctor-support.ts'
 
@@ -822,4 +824,237 @@ describe('a lost response to the edit', () => {
       expectOnly(started)
     },
   )
+})
+
+describe('geohook rotate --health', () => {
+  it('waits until each receiver has the new key, also behind a load balancer', async () => {
+    const { begin, end, next, health, home, path, ring, receivers, startReceiver, passTime, service } =
+      await start()
+    const copy = join(home, 'copy.json')
+    const copyRing = (): void => writeFileSync(copy, readFileSync(path), { mode: 0o600 })
+    copyRing()
+    receivers.push(startReceiver(copy))
+    const running = begin([service, 'edits', '--keyring', path, ...health, '--receivers', '2'], {
+      pace: 0.001,
+    })
+    await running.printed(/: waiting for receivers that have the key \S+: 0 of 2 receivers\n/)
+    passTime(1_000)
+    await running.printed(/: 1 of 2 receivers\n/)
+    copyRing()
+    passTime(1_000)
+    await running.printed(/has the key/)
+    await running.printed(/waiting for retries that the key 2025-05 has signed, until/)
+    void running.stop()
+    expect((await end(running)).code).toBe(130)
+    receivers.pop()
+    passTime(-HOUR)
+    const absent = await next([...health, '--receivers', '2'], PASSED)
+    expect(absent.stderr).toContain('waiting for receivers that respond: 1 of 2 receivers')
+    expect([absent.code, ring().length]).toEqual([4, 2])
+    expect((await next(health, PASSED)).code).toBe(0)
+  })
+
+  it('proves a hidden key with a delivery, and lets the old key go an hour after its last one', async () => {
+    const started = await start('service', { like: { keys: 'hidden' } })
+    const { rotate, next, health, ring, deliver, passTime, journal } = started
+    expect(await deliver(OLD)).toBe(200)
+    expect((await rotate([...health, ...NO_WAIT])).code).toBe(4)
+    passTime(1_000)
+    expect(await deliver(OLD)).toBe(200)
+    const [, key] = ring() as [Key, Key]
+    expect(await deliver(key)).toBe(200) // before the switch, so it proves nothing
+    const proving = await next([...health, ...NO_WAIT])
+    expect([proving.code, proving.stderr]).toEqual([
+      4,
+      expect.stringContaining(`waiting for a delivery that the key ${key.id} verifies\n`),
+    ])
+    expect(journal().state).toBe('prove')
+    expect(await next(NO_WAIT)).toMatchObject({ code: 1, stderr: expect.stringContaining('Give --health') })
+
+    passTime(1_000)
+    expect(await deliver(key)).toBe(200)
+    expect(await deliver(another('wrong'))).toBe(401)
+    passTime(HOUR / 2)
+    expect(await deliver(OLD)).toBe(200)
+    const draining = await next([...health, '--json', ...NO_WAIT])
+    const { state, waiting, matched, refused } = parseStdout(draining).rotations[0]
+    expect([draining.code, state, refused]).toEqual([4, 'drain', 1])
+    expect(matched).toEqual({ [OLD.id]: 2, [key.id]: 2 })
+    expect(waiting.what).toBe('retries that the key 2025-05 has signed')
+    expect(Date.parse(waiting.until) - Date.parse(journal().matchedAt)).toBe(HOUR)
+    expect(Date.parse(journal().matchedAt)).toBeGreaterThan(Date.now() + HOUR / 2 - 60_000)
+
+    passTime(-HOUR)
+    expect((await next(['--json', ...NO_WAIT])).code).toBe(4)
+    vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 2 * HOUR })
+    onTestFinished(() => void vi.useRealTimers())
+    const done = await next(health)
+    expect(done).toMatchObject({
+      code: 0,
+      stdout: expect.stringContaining(
+        `meanwhile, the receivers verified 2 deliveries with ${OLD.id} and 2 deliveries with ${key.id}, and refused 1 request\n`,
+      ),
+    })
+    expectOnly(started, key)
+  })
+})
+
+describe('the file of a keyring', () => {
+  it.skipIf(IS_WINDOWS)('keeps its mode, its owner and the symbolic link to it', async () => {
+    const { run, path, home, files, service } = await start()
+    chmodSync(path, 0o640)
+    if (IS_ROOT) chownSync(path, 1, 2)
+    const link = join(home, 'link.json')
+    symlinkSync('keys.json', link)
+    expect((await run([service, 'edits', '--keyring', link, ...NO_WAIT])).code).toBe(4)
+    expect(files()).toEqual(['keys.json', 'keys.json.rotation', 'link.json'])
+    expect(statSync(`${path}.rotation`).mode & 0o777).toBe(0o600)
+    expect((await run(['--continue', '--keyring', path], PASSED)).code).toBe(0)
+    const { mode, uid, gid } = statSync(path)
+    expect([mode & 0o777, lstatSync(link).isSymbolicLink()]).toEqual([0o640, true])
+    if (IS_ROOT) expect([uid, gid]).toEqual([1, 2])
+  })
+
+  it('can have 99 keys, and ids of today', async () => {
+    const today = new Date().toISOString().slice(0, 10)
+    const others = Array.from({ length: 97 }, (_, index) => another(`${index}`))
+    const taken = [today, `${today}-2`].map(another)
+    const { rotate, ring } = await start('service', { keys: [OLD, ...others, ...taken].slice(0, 99) })
+    expect((await rotate([], PASSED)).code).toBe(0)
+    expect(ring().length).toBe(99)
+    expect(new Set(idsOf(ring())).size).toBe(99)
+  })
+})
+
+await describeWithDisks(() => {
+  it('a keyring that is mounted by itself is overwritten, and complete again after a kill meanwhile', async () => {
+    const started = await start()
+    const { home, path, rotate, next, files, ring, mock } = started
+    const own = folder.file('mounted.json', readFileSync(path))
+    chmodSync(own, 0o600)
+    execFileSync('mount', ['--bind', own, path], { stdio: 'pipe' })
+    onTestFinished(() => void execFileSync('umount', [path], { stdio: 'pipe' }))
+    const { ino } = statSync(path)
+    const pending = await rotate(NO_WAIT)
+    expect([pending.code, statSync(path).ino]).toEqual([4, ino])
+    expect(pending.stderr).toContain('keys.json is mounted by itself, so it was overwritten, not replaced\n')
+    expect(JSON.parse(readFileSync(own, 'utf8')).keys).toEqual(ring())
+    expect(files()).toEqual(['keys.json', 'keys.json.rotation'])
+
+    const whole = readFileSync(path)
+    writeFileSync(join(home, 'keys.json-geohook-part'), whole, { mode: 0o600 })
+    truncateSync(path, 40)
+    expect((await next([], PASSED)).code).toBe(0)
+    expect([ring().length, mock.snapshot().webhooks[0]?.signatureKey]).toEqual([1, ring()[0]?.key])
+    expect([files(), statSync(path).ino]).toEqual([['keys.json'], ino])
+  })
+})
+
+describe('geohook rotate --compromised', () => {
+  it('removes the old key at once, and says what the receivers then refuse', async () => {
+    const started = await start()
+    const { rotate, health, deliver, passTime, receivers } = started
+    passTime(-HOUR)
+    await deliver(OLD)
+    passTime(1_000)
+    const [{ instance } = { instance: '' }] = await Promise.all(receivers.map((one) => one.stats()))
+    const waiting = await rotate([...health, '--compromised', ...NO_WAIT])
+    expect([waiting.code, waiting.stderr]).toEqual([4, expect.stringContaining('0 of 1 receiver')])
+    expect(waiting.stdout).toContain(
+      `will refuse what the key ${OLD.id} has signed: retries, and deliveries in flight\n`,
+    )
+    expect(waiting.stdout).toContain(
+      `the receiver ${instance} has verified 1 delivery with it\n  the last one at 20`,
+    )
+    passTime(1_000)
+    const { code, stdout } = await started.next([...health, '--compromised'])
+    expect(code).toBe(0)
+    expect(stdout).toContain('refused 0 requests')
+    expectOnly(started)
+  })
+
+  it.each(['prove', 'drain'])('also ends a rotation in the state %s at once', async (state) => {
+    const started = await start()
+    const { rotate, next, killIn } = started
+    await rotate(['--settle', '0s', ...NO_WAIT])
+    killIn(state)
+    expect((await next(['--compromised', ...NO_WAIT])).code).toBe(0)
+    expectOnly(started)
+  })
+
+  it('works without --health and with hidden keys', async () => {
+    const started = await start('service', { like: { keys: 'hidden' } })
+    expect((await started.rotate(['--compromised'])).code).toBe(0)
+    expectOnly(started)
+  })
+
+  it('lists the deliveries in an inbox that the old key has verified', async () => {
+    const { rotate, next, killIn, write, home, ring, files } = await start()
+    const store = join(home, 'inbox.db')
+    const inbox = createSqliteInbox({ path: store })
+    let now = Date.now() - 2 * 24 * HOUR
+    const clock = () => now
+    const signatureKey = [OLD.key, another('else').key]
+    const service = createReceiver({ signatureKey, inbox, clock })
+    const arcgis = createReceiver({ profile: 'arcgis', signatureKey, inbox, clock })
+    const portal = createReceiver({ profile: 'portal', signatureKey, inbox, clock })
+    /** Stores a delivery whose change type says how it was signed. */
+    const add = async (
+      receiver: Receiver,
+      name: string,
+      headers: (body: string) => Record<string, string>,
+    ) => {
+      const body = payloadOf(name)
+      const form = `payload=${encodeURIComponent(body)}`
+      const text = name.startsWith('Form') ? form : body
+      const type = name.startsWith('Form') ? FORM_TYPE : JSON_TYPE
+      const { status } = await deliver(receiver, text, { 'content-type': type, ...headers(text) })
+      expect([name, status]).toEqual([name, 202])
+    }
+    const hex = (key: string) => (body: string) => ({ 'x-service': signatureOf(body, key) })
+    const hosted = (key: string) => (body: string) => ({
+      'x-service': '',
+      'x-esrihook-signature': `sha256=${base64Of(body, key)}`,
+    })
+    await add(service, 'JsonOldTooEarly', hex(OLD.key))
+    now = Date.now()
+    await add(service, 'JsonOld', hex(OLD.key))
+    await add(service, 'FormOld', hex(OLD.key))
+    await add(arcgis, 'HostedOld', hosted(OLD.key))
+    await add(arcgis, 'FormHostedOld', hosted(OLD.key))
+    for (const [receiver, name, sign] of [
+      [service, 'JsonElse', hex],
+      [service, 'FormElse', hex],
+      [arcgis, 'HostedElse', hosted],
+    ] as const)
+      await add(receiver, name, sign(another('else').key))
+    await add(portal, 'PortalOld', () => ({ secret: OLD.key }))
+    await inbox.close()
+
+    const args = ['--compromised', '--since', '1d', '--json']
+    const withStore = [...args, '--store', store]
+    for (const more of [[], ['--store', join(home, 'missing', 'inbox.db')]])
+      expect((await rotate([...args, ...more])).code).toBe(2)
+    expect(files().filter((name) => name.startsWith('keys'))).toEqual(['keys.json'])
+    const done = await rotate([...withStore, '--settle', '0s'])
+    expect([done.code, done.stderr]).toEqual([0, ''])
+    const listOf = (result: RunResult): unknown[] =>
+      parseStdout(result).verified.map((one: Record<string, unknown>) => [one.changeTypes, one.isCertain])
+    expect(listOf(done)).toEqual([
+      [['PortalOld'], false],
+      [['FormHostedOld'], true],
+      [['HostedOld'], true],
+      [['FormOld'], true],
+      [['JsonOld'], true],
+    ])
+    expect(ring().length).toBe(1)
+
+    await rotate(['--settle', '0s', ...NO_WAIT])
+    killIn('remove')
+    write(ring().slice(0, 1))
+    const removed = await next(withStore)
+    expect([removed.code, removed.stderr]).toEqual([0, ''])
+    // Without the key, any of them may have been verified with it.
+    expect(listOf(removed).map((one) => (one as unknown[])[1])).toEqual(Array(8).fill(false))
+  })
 })
