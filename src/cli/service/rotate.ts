@@ -1,3 +1,4 @@
+import { realpath } from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
 import type { Command } from 'commander'
 import type { Admin, Webhook, WebhookFile } from '../../admin/index.ts'
@@ -141,8 +142,8 @@ async function findTargets(
   for (const [name, webhooks] of Object.entries(services))
     for (const { key, name: title, was = title } of webhooks) {
       if (!key || !('keyring' in key)) continue
-      const path = resolve(from === '-' ? '.' : dirname(from), key.keyring)
-      if (keyring !== undefined && resolve(keyring) !== path) continue
+      const path = await toReal(resolve(from === '-' ? '.' : dirname(from), key.keyring))
+      if (keyring !== undefined && (await toReal(resolve(keyring))) !== path) continue
       const found = await toList(webhooksOf(admin, name).list())
       const webhook = found.find((one) => one.name === title) ?? found.find((one) => one.name === was)
       if (!webhook)
@@ -153,6 +154,9 @@ async function findTargets(
     throw usageError(`${from} refers to no such keyring`, 'It is a key like {"keyring":"keys.json"}.')
   return targets
 }
+
+/** Two names of one file are one keyring. */
+const toReal = (path: string): Promise<string> => realpath(path).catch(() => path)
 
 async function rotate(
   io: Io,

@@ -759,6 +759,27 @@ describe('geohook rotate --from', () => {
     expectNone(pending.stdout + pending.stderr + one.stdout, [secondKey])
   })
 
+  it.skipIf(IS_WINDOWS)('rotates a keyring once that the file names in two ways', async () => {
+    const { run, home, url, path, ring, mock, files } = await start('service', {
+      webhooks: [webhookOf('a'), webhookOf('b')],
+    })
+    const link = join(home, 'link.json')
+    symlinkSync('keys.json', link)
+    const services = {
+      [PARCELS]: [
+        { name: 'a', hookUrl: FLOW, key: { keyring: path } },
+        { name: 'b', hookUrl: FLOW, key: { keyring: link } },
+      ],
+    }
+    const file = folder.file('links.json', JSON.stringify({ site: url, services }))
+    for (const more of [[], ['--keyring', link]]) {
+      expect((await run(['--from', file, ...more], PASSED)).code).toBe(0)
+      const [key, ...others] = ring()
+      expect([others, files()]).toEqual([[], ['keys.json', 'link.json']])
+      expect(mock.snapshot().webhooks.map(({ signatureKey }) => signatureKey)).toEqual([key?.key, key?.key])
+    }
+  })
+
   it('names a webhook that does not exist', async () => {
     const { run, url, path } = await start()
     const services = { [PARCELS]: [{ name: 'new', hookUrl: FLOW, key: { keyring: path } }] }
