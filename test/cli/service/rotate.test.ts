@@ -55,6 +55,7 @@ const IS_WINDOWS = process.platform === 'win32'
 const PASSED: RunOptions = { pace: 0 }
 /** No time passes, so that a rotation ends at the first wait. */
 const NO_WAIT = ['--wait', '0s']
+const NO_SETTLE = ['--settle', '0s', ...NO_WAIT]
 
 interface Key {
   id: string
@@ -83,7 +84,7 @@ async function start(product: Product = 'service', { webhooks, keys = [OLD], lik
   const isArcgis = product === 'online'
   const startReceiver = (file = path) =>
     createReceiver({
-      profile: isArcgis ? 'arcgis' : product === 'portal' ? 'portal' : 'service',
+      profile: isArcgis ? 'arcgis' : 'service',
       signatureKey: keyring(file),
       observer: { refused() {} },
       clock: () => Date.now() + ahead,
@@ -115,9 +116,9 @@ async function start(product: Product = 'service', { webhooks, keys = [OLD], lik
     startGeohook(['rotate', ...args, '--url', url, '--product', product], { env: ENV, ...options })
   const end = async (running: Running): Promise<RunResult> => {
     const code = await running.exited
-    const texts = Object.fromEntries(files().map((name) => [name, readText(join(home, name))]))
-    for (const [, key = ''] of (texts['keys.json'] ?? '').matchAll(/"key": ?"([^"]+)"/g)) secrets.add(key)
-    expectNone(running.output + texts['keys.json.rotation'], [...secrets])
+    const [keys, journal] = [path, `${path}.rotation`].map(readText)
+    for (const [, key = ''] of (keys ?? '').matchAll(/"key": ?"([^"]+)"/g)) secrets.add(key)
+    expectNone(running.output + journal, [...secrets])
     return { code, stdout: running.stdout, stderr: withoutProgress(running.stderr) }
   }
   const run = (args: readonly string[], options?: RunOptions) => end(begin(args, options))
@@ -185,7 +186,8 @@ async function hasHandshake(hookUrl: string, key: string): Promise<boolean> {
   return JSON.parse(text).response_token === `sha256=${base64Of('t', key)}`
 }
 
-const readText = (path: string): string => (statSync(path).isFile() ? readFileSync(path, 'utf8') : '')
+const readText = (path: string): string =>
+  statSync(path, { throwIfNoEntry: false })?.isFile() ? readFileSync(path, 'utf8') : ''
 
 /** The contents of a folder, with the time and the inode of each file. */
 const contentOf = (path: string): unknown =>
@@ -242,7 +244,7 @@ describe('geohook rotate', () => {
     expect(mock.snapshot().handshakes).toEqual([{ webhookId: EDITS.id, when: expect.any(Number) }])
 
     const [{ id } = OLD] = ring()
-    expect((await rotate(['--settle', '0s', ...NO_WAIT])).code).toBe(4)
+    expect((await rotate(NO_SETTLE)).code).toBe(4)
     expect(stored().hookUrl).toBe(hookUrl(`${id}-2`))
     expect((await back([], PASSED)).code).toBe(0)
     expectOnly(started, { id })
@@ -345,46 +347,48 @@ describe('geohook rotate', () => {
   })
 })
 
-/** How a rotation in each state is made, and whether it can go back. */
-const STATES: Record<string, (started: Started) => unknown> = {
-  'add, before the key was added': ({ killIn, write, ring }) => {
-    killIn('add')
-    write(ring().slice(0, 1))
-  },
-  'add, after it': ({ killIn }) => killIn('add'),
-  settle() {},
-  'switch, before the edit': ({ killIn }) => killIn('switch'),
-  'switch, after it': async ({ killIn, mock, ring }) => {
-    await mock.edit(EDITS.id, { signatureKey: String(ring()[1]?.key) })
-    killIn('switch')
-  },
-  prove: async ({ next, killIn }) => {
-    expect((await next(['--settle', '0s', ...NO_WAIT])).code).toBe(4)
-    killIn('prove')
-  },
-  drain: async ({ next, journal }) => {
-    expect((await next(['--settle', '0s', ...NO_WAIT])).code).toBe(4)
-    expect(journal().state).toBe('drain')
-  },
-  'remove, before the key was removed': async ({ next, killIn }) => {
-    expect((await next(['--settle', '0s', ...NO_WAIT])).code).toBe(4)
-    killIn('remove')
-  },
-}
+/** How a rotation reaches each state. */
+const STATES: [state: string, args: string[], kill?: (started: Started) => unknown][] = [
+  [
+    'add, before the key was added',
+    NO_WAIT,
+    ({ killIn, write, ring }) => {
+      killIn('add')
+      write(ring().slice(0, 1))
+    },
+  ],
+  ['add, after it', NO_WAIT, ({ killIn }) => killIn('add')],
+  ['settle', NO_WAIT],
+  ['switch, before the edit', NO_WAIT, ({ killIn }) => killIn('switch')],
+  [
+    'switch, after it',
+    NO_WAIT,
+    async ({ killIn, mock, ring }) => {
+      await mock.edit(EDITS.id, { signatureKey: String(ring()[1]?.key) })
+      killIn('switch')
+    },
+  ],
+  ['prove', NO_SETTLE, ({ killIn }) => killIn('prove')],
+  ['drain', NO_SETTLE],
+  ['remove, before the key was removed', NO_SETTLE, ({ killIn }) => killIn('remove')],
+]
 
-describe.each(Object.entries(STATES))('a rotation in the state %s', (_, prepare) => {
-  it('continues, and can go back and forth', async () => {
+describe.each(STATES)('a rotation in the state %s', (state, args, kill) => {
+  it('continues, and can go back', async () => {
     const started = await start()
     const { rotate, next, back, journal, ring, stored } = started
-    expect((await rotate(NO_WAIT)).code).toBe(4)
-    await prepare(started)
-    const { to } = journal()
+    const reach = async (): Promise<string> => {
+      expect((await rotate(args)).code).toBe(4)
+      await kill?.(started)
+      expect(journal().state).toBe(/\w+/.exec(state)?.[0])
+      return journal().to
+    }
+    const id = await reach()
     expect((await next([], PASSED)).code).toBe(0)
-    expectOnly(started, { id: to })
+    expectOnly(started, { id })
 
     const [first] = ring()
-    expect((await rotate(NO_WAIT)).code).toBe(4)
-    await prepare(started)
+    await reach()
     expect((await back([], PASSED)).code).toBe(0)
     expectOnly(started, first)
     expect(stored()).toMatchObject({ hookUrl: FLOW, name: 'edits', active: true })
@@ -394,7 +398,7 @@ describe.each(Object.entries(STATES))('a rotation in the state %s', (_, prepare)
 describe('an open rotation', () => {
   it('ends with --continue, but cannot go back, after the old key was removed', async () => {
     const { rotate, next, back, ring, killIn, write, files, path } = await start()
-    await rotate(['--settle', '0s', ...NO_WAIT])
+    await rotate(NO_SETTLE)
     killIn('remove')
     write(ring().slice(0, 1))
     const before = readFileSync(`${path}.rotation`, 'utf8')
@@ -457,18 +461,28 @@ describe('an open rotation', () => {
     expectOnly(started)
   })
 
-  it('is locked for other processes, and a killed process leaves nothing that stops the next one', async () => {
+  it('is locked for other processes, ends with 130 at SIGINT, and ignores the lock of a dead process', async () => {
     const { rotate, next, service, url, path, files } = await start()
     const args = ['rotate', service, 'edits', '--keyring', path, '--url', url, '--product', 'service']
     const other = startProcess(args, { env: ENV })
     await other.printed(/waiting for the receivers/)
+    const { pid } = other.child
+    const lock = files().find((name) => name.endsWith('.lock'))
     for (const run of [rotate, next])
       expect(await run()).toMatchObject({
         code: 2,
-        stderr: expect.stringContaining(`keys.json is in use by process ${other.child.pid}`),
+        stderr: expect.stringContaining(`keys.json is in use by process ${pid}\n`),
       })
-    await other.stop('SIGKILL')
-    expect(files().length).toBe(3)
+    expect(await other.stop('SIGINT')).toBe(130)
+    expect(other.stderr.split('\n').map((line) => line.replace(path, ''))).toEqual([
+      expect.stringContaining(': waiting for the receivers'),
+      ': pending, in the state settle; both keys are accepted',
+      expect.stringContaining('geohook rotate --continue --keyring'),
+      '',
+    ])
+    expect(files()).toEqual(['keys.json', 'keys.json.rotation'])
+    expect(lock).toContain(`keys.json.${pid}-`)
+    writeFileSync(join(path, '..', `${lock}`), '')
     expect((await next([], PASSED)).code).toBe(0)
     expect(files()).toEqual(['keys.json'])
   })
@@ -489,7 +503,7 @@ describe('an open rotation', () => {
     ['has another key', { signatureKey: 'Geheimnis-of-another' }, 'no longer has the new key'],
   ])('does not remove the old key if the webhook %s', async (_, changes, problem) => {
     const { rotate, next, mock, killIn, ring, journal } = await start()
-    await rotate(['--settle', '0s', ...NO_WAIT])
+    await rotate(NO_SETTLE)
     killIn('prove')
     await mock.edit(EDITS.id, changes)
     const failed = await next(['--json'], PASSED)
@@ -497,19 +511,22 @@ describe('an open rotation', () => {
     expect([ring().length, journal().state]).toEqual([2, 'prove'])
   })
 
-  it.each(['', '{"state":"add"', '[]', '{"state":"gone","webhooks":[]}', '{"state":"settle"}'])(
-    'is rejected if its journal is %j',
-    async (text) => {
-      const { rotate, next, back, home, path } = await start()
+  it('is rejected if its journal is invalid', async () => {
+    const { rotate, next, back, home, path } = await start()
+    for (const [text, run] of [
+      ['', rotate],
+      ['{"state":"add"', next],
+      ['[]', back],
+      ['{"state":"gone","webhooks":[]}', next],
+      ['{"state":"settle"}', next],
+    ] as const) {
       writeFileSync(`${path}.rotation`, text)
       const before = contentOf(home)
-      for (const run of [rotate, next, back]) {
-        const refused = await run(['--json'])
-        expect([refused.code, errorIn(refused).code]).toEqual([2, 'journal_invalid'])
-      }
+      const refused = await run(['--json'])
+      expect([text, refused.code, errorIn(refused).code]).toEqual([text, 2, 'journal_invalid'])
       expect(contentOf(home)).toEqual(before)
-    },
-  )
+    }
+  })
 
   it('belongs to one site', async () => {
     const { rotate, path } = await start()
@@ -561,7 +578,16 @@ const REFUSALS: [error: string, problem: RegExp, setup: Refusal][] = [
     /has no webhooks/,
     { prepare: ({ mock }) => mock.delete(EDITS.id), args: [PARCELS, '--all'] },
   ],
-  ['health_failed', /does not return the stats/, { args: ['--health', 'http://127.0.0.1:9/'] }],
+  [
+    'health_failed',
+    /returned the stats\(\) of 0 receivers with/,
+    { args: ['--health', 'http://127.0.0.1:9/'] },
+  ],
+  [
+    'rotation_refused',
+    /b also has the first key/,
+    { webhooks: [EDITS, seed(EDITS, { id: 'id-b', name: 'b' })] },
+  ],
   [
     'keyring_exposed',
     /every user of this machine can read/,
@@ -592,7 +618,7 @@ describe('geohook rotate refuses, and writes nothing', () => {
     expect([contentOf(home), mock.snapshot(), changes]).toEqual([before, snapshot, []])
   })
 
-  it('a health address with a wrong token, or of another keyring with the same ids', async () => {
+  it('a health address with a wrong token, with too few receivers, or of another keyring with the same ids', async () => {
     const { rotate, health, home, app, startReceiver, receivers } = await start()
     const before = contentOf(home)
     const other = folder.file(
@@ -609,6 +635,8 @@ describe('geohook rotate refuses, and writes nothing', () => {
       '--json',
     ])
     expect([wrong.code, errorIn(wrong).code]).toEqual([1, 'health_failed'])
+    const few = await rotate([...health, '--receivers', '2', '--json'])
+    expect([few.code, errorIn(few).message]).toEqual([1, expect.stringContaining('of 1 receiver with')])
     receivers[0] = startReceiver(other)
     const elsewhere = await rotate([...health, '--json'])
     expect([elsewhere.code, errorIn(elsewhere).code]).toEqual([1, 'health_failed'])
@@ -672,6 +700,15 @@ describe('geohook rotate --step', () => {
     expect(idsOf(ring())).toEqual([key?.id, 'by-hand'])
     expect(await next([], PASSED)).toMatchObject({ code: 1 })
   })
+})
+
+it('skips a webhook that was deleted during the rotation', async () => {
+  const { rotate, next, mock, files, ring } = await start()
+  await rotate(NO_WAIT)
+  await mock.delete(EDITS.id)
+  const { code, stdout } = await next([], PASSED)
+  expect([code, ring().length, files()]).toEqual([0, 1, ['keys.json']])
+  expect(stdout).toContain(`: ${PARCELS}, edits no longer exists\n`)
 })
 
 const webhookOf = (name: string, changes: Partial<Webhook> = {}): Webhook =>
@@ -997,7 +1034,7 @@ describe('geohook rotate --compromised', () => {
   it.each(['prove', 'drain'])('also ends a rotation in the state %s at once', async (state) => {
     const started = await start()
     const { rotate, next, killIn } = started
-    await rotate(['--settle', '0s', ...NO_WAIT])
+    await rotate(NO_SETTLE)
     killIn(state)
     expect((await next(['--compromised', ...NO_WAIT])).code).toBe(0)
     expectOnly(started)
@@ -1070,7 +1107,7 @@ describe('geohook rotate --compromised', () => {
     ])
     expect(ring().length).toBe(1)
 
-    await rotate(['--settle', '0s', ...NO_WAIT])
+    await rotate(NO_SETTLE)
     killIn('remove')
     write(ring().slice(0, 1))
     const removed = await next(withStore)
