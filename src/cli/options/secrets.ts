@@ -108,7 +108,7 @@ async function fromFile(io: Io, path: string, option: string): Promise<Secret> {
   if (option === 'key' && /^\s*[{[]/.test(bytes.toString()))
     throw usageError(
       `the file of --${option}-file contains JSON, not a key`,
-      'Give a file with one key as plain text. A keyring is for keyring() of geohook/node.',
+      'Give a file with one key as plain text. Keyrings are for receivers, "geohook rotate" and the file of webhooks.',
       'key_invalid',
     )
   return { from: path, bytes: Buffer.from(bytes.toString('latin1').replace(/\r?\n$/, ''), 'latin1') }

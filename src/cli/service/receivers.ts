@@ -43,6 +43,8 @@ const REQUESTS = 10
 /** The receivers that share a keyring, as their statistics show them. */
 export interface Receivers {
   readonly number: number
+  /** Why the last request failed; empty without a failure. */
+  readonly trouble: string
   /** Makes the next `look` ask again. */
   renew(): void
   /**
@@ -70,16 +72,19 @@ export async function createReceivers(
   const headers: [string, string][] = [['accept', 'application/json']]
   if (secret) headers.push(['authorization', `Bearer ${toText(secret, 'health-token')}`])
 
+  let trouble = ''
   async function ask(): Promise<Map<string, Stats>> {
     const found = new Map<string, Stats>()
-    for (let request = 0; request < REQUESTS * number && found.size < number; request++) {
-      const response = await sendRequest(
-        url as URL,
-        { method: 'GET', headers, body: Buffer.alloc(0) },
-        { ...LIMITS, trust },
-      ).catch(() => undefined)
-      const stats = response?.status === 200 ? readStats(tryJson(response.body.toString())) : undefined
-      if (stats) found.set(stats.instance, stats)
+    const request = { method: 'GET', headers, body: Buffer.alloc(0) }
+    for (let tries = 0; tries < REQUESTS * number && found.size < number; tries++) {
+      try {
+        const { status, body } = await sendRequest(url as URL, request, { ...LIMITS, trust })
+        const stats = status === 200 ? readStats(tryJson(body.toString())) : undefined
+        if (stats) found.set(stats.instance, stats)
+        else trouble = `a response with status ${status} did not contain stats()`
+      } catch (error) {
+        trouble = (error as Error).message
+      }
     }
     return found
   }
@@ -87,6 +92,9 @@ export async function createReceivers(
   let asked: ReturnType<typeof ask> | undefined
   return {
     number,
+    get trouble() {
+      return trouble
+    },
     renew() {
       asked = undefined
     },

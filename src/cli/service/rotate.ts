@@ -3,6 +3,7 @@ import { dirname, resolve } from 'node:path'
 import type { Command } from 'commander'
 import type { Admin, Webhook, WebhookFile } from '../../admin/index.ts'
 import { wait } from '../../shared/client.ts'
+import { isObject } from '../../shared/json.ts'
 import { shellQuote } from '../../shared/words.ts'
 import { EXIT, failure, usageError } from '../errors.ts'
 import { readJson } from '../io/files.ts'
@@ -13,7 +14,8 @@ import { type Io, printable } from '../terminal/io.ts'
 import { type AdminCliOptions, addAdminOptions, type Connection, toAdminError, withAdmin } from './connect.ts'
 import { addHealthOptions, createReceivers, type HealthOptions, sumUp } from './receivers.ts'
 import { openRing, type Ring, type State } from './ring-file.ts'
-import { Rotation, type RotationContext } from './rotation.ts'
+import { Rotation } from './rotation.ts'
+import { planRotation, type RotationContext } from './rotation-check.ts'
 import { listVerified } from './verified.ts'
 import { place, toList, webhooksOf } from './webhooks.ts'
 
@@ -78,7 +80,7 @@ export function createRotateCommand(io: Io): Command {
       const isNew = requireUsage(service, names, options)
       await withAdmin(io, options, async (admin, connection) => {
         connection.progress.stop()
-        const targets = await findTargets(io, admin, service, names, options)
+        const targets = await findTargets(io, admin, isNew, service, names, options)
         const rings: Ring[] = []
         try {
           for (const name of targets.keys()) rings.push(await openRing(io, name))
@@ -123,6 +125,7 @@ type Targets = Map<string, { service: string; webhook: string | Webhook }[]>
 async function findTargets(
   io: Io,
   admin: Admin,
+  isNew: boolean,
   service: string | undefined,
   names: readonly string[],
   { keyring, from, all }: RotateOptions,
@@ -138,21 +141,38 @@ async function findTargets(
     )
   }
   const { readWebhookFile } = await import('../../admin/index.ts')
-  const { services } = readWebhookFile(admin, (await readJson(io, from)) as WebhookFile, io.host.env)
-  for (const [name, webhooks] of Object.entries(services))
+  // Other members may have variables that only "apply" needs.
+  const file = onlyKeys(await readJson(io, from))
+  for (const [name, webhooks] of Object.entries(readWebhookFile(admin, file, io.host.env).services)) {
+    let listed: Webhook[] | undefined
     for (const { key, name: title, was = title } of webhooks) {
       if (!key || !('keyring' in key)) continue
       const path = await toReal(resolve(from === '-' ? '.' : dirname(from), key.keyring))
       if (keyring !== undefined && (await toReal(resolve(keyring))) !== path) continue
-      const found = await toList(webhooksOf(admin, name).list())
-      const webhook = found.find((one) => one.name === title) ?? found.find((one) => one.name === was)
+      const found = targets.get(path) ?? []
+      targets.set(path, found)
+      if (!isNew) continue
+      listed ??= await toList(webhooksOf(admin, name).list())
+      const webhook = listed.find((one) => one.name === title) ?? listed.find((one) => one.name === was)
       if (!webhook)
         throw failure('admin_not_found', `${name} has no webhook ${title}`, 'Apply the file first.')
-      targets.set(path, [...(targets.get(path) ?? []), { service: name, webhook }])
+      found.push({ service: name, webhook })
     }
+  }
   if (targets.size === 0)
     throw usageError(`${from} refers to no such keyring`, 'It is a key like {"keyring":"keys.json"}.')
   return targets
+}
+
+/** Keeps the members that a rotation needs. */
+function onlyKeys(file: unknown): WebhookFile {
+  const { services } = file as Partial<WebhookFile>
+  if (!isObject(file) || !isObject(services)) return file as WebhookFile
+  const lists = Object.entries(services).map(([name, webhooks]) => {
+    const isList = Array.isArray(webhooks) && webhooks.every(isObject)
+    return [name, isList ? webhooks.map(({ name, was, key }) => ({ name, was, key })) : webhooks]
+  })
+  return { ...(file as object), services: Object.fromEntries(lists) } as WebhookFile
 }
 
 /** Two names of one file are one keyring. */
@@ -193,9 +213,9 @@ async function plan(context: RotationContext, rings: readonly Ring[], targets: T
   const { io } = context
   const rotations: Rotation[] = []
   for (const ring of rings) {
-    const { rotation, lines } = await Rotation.plan(context, ring, targets.get(ring.name) ?? [])
-    rotations.push(rotation)
-    const { from, to } = rotation.journal
+    const { journal, lines } = await planRotation(context, ring, targets.get(ring.name) ?? [])
+    rotations.push(new Rotation(context, ring, journal))
+    const { from, to } = journal
     if (!io.json)
       io.print([`${ring.name}: from the key ${from} to ${to}`, ...lines].map(printable).join('\n  '))
   }
@@ -210,6 +230,10 @@ function continueAll(context: RotationContext, rings: readonly Ring[]): Rotation
   const other = rotations.find(({ journal }) => journal.site !== new URL(context.admin.url).origin)
   if (other)
     throw usageError(`the rotation is of the site ${other.journal.site}`, 'Give its address with --url.')
+  if (!context.receivers && rotations.some(({ journal }) => Object.keys(journal.receivers).length > 0))
+    context.io.note(
+      'the rotation began with --health; without it, later deliveries with the old key are not seen',
+    )
   return rotations
 }
 
@@ -238,12 +262,18 @@ async function drive(
   }
   const left = rotations.filter(isOpen)
   if (left.length > 0) io.exitCode = signal.aborted ? EXIT.stopped : EXIT.pending
+  for (const { ring, journal } of left) {
+    await ring.save(journal) // the counts of the receivers
+    const { state, from, to } = journal
+    const isLast =
+      state === 'drain' ? `: all webhooks have the key ${to}, and only the removal of ${from} is left` : ''
+    if (!io.json)
+      io.note(
+        `${printable(ring.name)}: pending in the state ${state}${isLast}; both keys are accepted\n` +
+          `  geohook rotate --continue --keyring ${shellQuote(ring.name)}  (and the options for the service and --health)`,
+      )
+  }
   if (io.json) return
-  for (const { ring, journal } of left)
-    io.note(
-      `${printable(ring.name)}: pending, in the state ${journal.state}; both keys are accepted\n` +
-        `  geohook rotate --continue --keyring ${shellQuote(ring.name)}, with the same options, continues`,
-    )
   for (const rotation of rotations)
     if (rotation.isDone) io.print(printable(`${rotation.ring.name}: ${AFTER[step]}`))
 }

@@ -427,8 +427,8 @@ describe('an open rotation', () => {
     const { code, stderr } = await end(running)
     expect(code).toBe(130)
     expect(stderr.split('\n').slice(1)).toEqual([
-      `${path}: pending, in the state settle; both keys are accepted`,
-      `  geohook rotate --continue --keyring '${path}', with the same options, continues`,
+      `${path}: pending in the state settle; both keys are accepted`,
+      `  geohook rotate --continue --keyring '${path}'  (and the options for the service and --health)`,
       '',
     ])
     expect([journal().state, ring().length, files()]).toEqual([
@@ -476,7 +476,7 @@ describe('an open rotation', () => {
     expect(await other.stop('SIGINT')).toBe(130)
     expect(other.stderr.split('\n').map((line) => line.replace(path, ''))).toEqual([
       expect.stringContaining(': waiting for the receivers'),
-      ': pending, in the state settle; both keys are accepted',
+      ': pending in the state settle; both keys are accepted',
       expect.stringContaining('geohook rotate --continue --keyring'),
       '',
     ])
@@ -783,7 +783,7 @@ describe('geohook rotate --from', () => {
     expect((await run(['--from', file, '--keyring', 'elsewhere.json'])).code).toBe(2)
     const pending = await run(['--from', file, ...NO_WAIT])
     expect(pending.code).toBe(4)
-    expect(pending.stderr.match(/: pending, in the state settle/g)?.length).toBe(2)
+    expect(pending.stderr.match(/: pending in the state settle/g)?.length).toBe(2)
     expect(files().length).toBe(4)
     const one = await run(['--continue', '--from', file, '--keyring', second, '--json'], PASSED)
     expect([one.code, parseStdout(one).rotations.length]).toEqual([0, 1])

@@ -117,7 +117,7 @@ it.each([
     const { code, stdout, stderr } = await geohook([...args, '--key-file', '-'], { stdin: text })
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
     expect(stderr).toMatch(
-      /^error: the file of --key-file contains JSON, not a key\n.* keyring\(\) of geohook/,
+      /^error: the file of --key-file contains JSON, not a key\n.* Keyrings are for receivers/,
     )
     expect(stderr).not.toContain(KEY)
   }
