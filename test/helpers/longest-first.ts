@@ -2,6 +2,7 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node'
 
 /** The files that take longest. Most of them are small, and Vitest would begin with the largest files. */
 const LONGEST = [
+  'cli/service/rotate.long',
   'check/flawed.long',
   'check/python.long',
   'check/adapters.long',

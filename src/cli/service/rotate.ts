@@ -191,7 +191,7 @@ async function rotate(
     throw usageError('--health belongs to one keyring, but there are several', 'Also give --keyring.')
   const shared = { io, admin, connection, signal: io.host.signal, receivers }
   const context: RotationContext = { ...shared, settle, acceptHandshakeGap, compromised }
-  const rotations = targets ? await plan(context, rings, targets) : continueAll(context, rings)
+  const rotations = targets ? await plan(context, rings, targets) : continueAll(context, rings, options)
   if (dryRun) return io.printResult({ rotations: rotations.map(toResult) }, 'nothing was written')
   const verified = compromised && (await listVerified(io, rotations, options))
   if (targets) {
@@ -204,8 +204,9 @@ async function rotate(
   io.printResult({ rotations: rotations.map(toResult), ...(verified && { verified }) }, () => {})
   for (const { error } of rotations) {
     if (error === undefined) continue
-    io.printError(toAdminError(error))
-    io.exitCode = EXIT.failure
+    const problem = toAdminError(error)
+    io.printError(problem)
+    io.exitCode = problem.exitCode
   }
 }
 
@@ -222,14 +223,21 @@ async function plan(context: RotationContext, rings: readonly Ring[], targets: T
   return rotations
 }
 
-/** @throws {CliError} exit code 1 if no rotation is open, 2 if it is of another site */
-function continueAll(context: RotationContext, rings: readonly Ring[]): Rotation[] {
+/** @throws {CliError} exit code 1 if no rotation is open or a step is left out, 2 if it is of another site */
+function continueAll(context: RotationContext, rings: readonly Ring[], { step }: RotateOptions): Rotation[] {
   const rotations = rings.flatMap((ring) => (ring.journal ? new Rotation(context, ring, ring.journal) : []))
   if (rotations.length === 0)
     throw failure('rotation_missing', 'no rotation of the keyring is open', 'Begin one.')
   const other = rotations.find(({ journal }) => journal.site !== new URL(context.admin.url).origin)
   if (other)
     throw usageError(`the rotation is of the site ${other.journal.site}`, 'Give its address with --url.')
+  const early = rotations.find(({ journal }) => ['add', 'settle', 'switch'].includes(journal.state))
+  if (step === 'remove' && early)
+    throw failure(
+      'rotation_open',
+      `${early.ring.name}: the step switch is not over`,
+      'Run --step switch first.',
+    )
   if (!context.receivers && rotations.some(({ journal }) => Object.keys(journal.receivers).length > 0))
     context.io.note(
       'the rotation began with --health; without it, later deliveries with the old key are not seen',

@@ -110,11 +110,12 @@ const SEGMENT = /^([^?#]*\/)([^/?#]*)/
 export const withId = (hookUrl = '', id: string): string =>
   hookUrl.replace(SEGMENT, (_, start: string) => start + id)
 
+const idOf = (hookUrl = ''): string | undefined => SEGMENT.exec(hookUrl)?.[2]
+
 /** Only ArcGIS Online makes handshakes. */
-export function wayOf({ product, hookUrl = '' }: Webhook, { from, to }: Journal): Way {
+export function wayOf({ product, hookUrl }: Webhook, { from, to }: Journal): Way {
   if (product !== 'online') return 'edit'
-  const [, , id = ''] = SEGMENT.exec(hookUrl) ?? []
-  return [from, to].includes(id) ? 'url' : 'gap'
+  return [from, to].includes(idOf(hookUrl) ?? '') ? 'url' : 'gap'
 }
 
 /** @throws {CliError} exit code 1 if deliveries could be lost or refused */
@@ -130,7 +131,8 @@ async function requireReady(
   const refuse = (problem: string, hint = ''): void => {
     throw failure('rotation_refused', `${service}, ${name} ${problem}; nothing was written`, hint)
   }
-  if (active === false) refuse('is not active', 'Activate it first, or rotate the others.')
+  if (active === undefined) refuse('does not show whether it is active, so an edit could deactivate it')
+  if (!active) refuse('is not active', 'Activate it first, or rotate the others.')
   if (key === '')
     refuse('has no key', 'Give it the first key of the keyring, with "geohook edit" and --key-file.')
   if (key !== undefined && key !== first.key)
@@ -152,6 +154,11 @@ async function requireReady(
     refuse(
       'gets handshakes, and one that arrives between the change of the keyring and the edit would fail',
       `Let its payload URL end with the id of its key, /${first.id} (docs/rotation.md), or give --accept-handshake-gap.`,
+    )
+  if (product === 'service' && idOf(hookUrl) === first.id && !acceptHandshakeGap)
+    refuse(
+      'has a payload URL for handshakes, but the product at --url is not taken for ArcGIS Online',
+      'Give --product online; or --accept-handshake-gap, if the service makes no handshakes.',
     )
   if (way !== 'edit') await requireHandshake(context, `${service}, ${name}`, hookUrl, first.key)
 }
@@ -182,7 +189,9 @@ export async function requireHandshake(
   hookUrl = '',
   key: string,
 ): Promise<void> {
-  const problem = await findHandshakeProblem(new URL(hookUrl), [key], connection.fetch)
+  const problem = URL.canParse(hookUrl)
+    ? await findHandshakeProblem(new URL(hookUrl), [key], connection.fetch)
+    : 'is not shown by the service'
   if (!problem) return
   if (acceptHandshakeGap || compromised)
     return io.note(printable(`${who}: seen from this machine, its payload URL ${problem}`))

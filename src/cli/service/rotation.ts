@@ -64,15 +64,20 @@ export class Rotation {
     try {
       while (!signal.aborted) {
         const { state, to } = journal
+        this.isDone = STATES.indexOf(state) > STATES.indexOf(last)
+        if (this.isDone) return
         if (state !== 'add' && !this.#keyOf(to))
           throw failure('rotation_failed', `${ring.name} no longer contains the key ${to}`, 'Put it back.')
         this.waiting = await this.#steps[state]()
         if (this.waiting) return
         const next = STATES[STATES.indexOf(state) + 1]
-        this.isDone = STATES.indexOf(state) >= STATES.indexOf(last)
-        if (next) await this.enter(next)
-        else await ring.finish()
-        if (this.isDone) return
+        if (next) {
+          await this.enter(next)
+          continue
+        }
+        await ring.finish()
+        this.isDone = true
+        return
       }
     } catch (error) {
       this.error = error

@@ -54,7 +54,8 @@ export class Engine {
     this.log = retries.log
     const listeners = {
       began: (handshake: Promise<void>): void => {
-        clock.during?.(this.#track(handshake))
+        const tracked = this.#track(handshake)
+        clock.during?.(tracked)
         this.#changed()
       },
       notify: (notice: Notice): void => {

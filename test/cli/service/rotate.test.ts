@@ -572,6 +572,11 @@ const REFUSALS: [error: string, problem: RegExp, setup: Refusal][] = [
     /does not respond to the handshake/,
     { product: 'online', webhooks: [WITH_OTHER_PATH] },
   ],
+  [
+    'rotation_refused',
+    /the product at --url is not taken for ArcGIS Online/,
+    { product: 'service', webhooks: [WITH_OTHER_PATH] },
+  ],
   ['admin_not_found', /has no webhook other/, { args: [PARCELS, 'edits', 'other'] }],
   [
     'admin_not_found',

@@ -474,6 +474,20 @@ describe('restore, reset and close', () => {
     expect((await service.trigger(CREATED))[0]?.error).toBe('the mock service is closed')
   })
 
+  it('close waits for a handshake in flight with a clock that has only the required methods', async () => {
+    const { url, arrived, release } = await gated()
+    const clock = { now: () => NOW, wait: () => new Promise<void>(() => {}) }
+    const service = createMockService({ clock, webhooks: [toHook(url)], like: { handshake: true } })
+    const { notices } = hear(service)
+    const [{ id = '' } = {}] = service.list()
+    await service.edit(id, { hookUrl: `${url}?version=2` })
+    await arrived(1)
+    const closed = service.close()
+    release()
+    await closed
+    expect(notices).toHaveLength(1)
+  })
+
   it('close sends gathered events only after a handshake', async () => {
     const { url, requests } = await switchable()
     const { service } = createAt([toHook(url, { scheduleInfo: every(1, 'hour') })], {
