@@ -19,6 +19,8 @@ const CHUNK = 1024 ** 2
 export interface DiskReserve {
   /** Creates the reserve if it is missing. Throws if the disk lacks space for the reserve and `bytes` more. */
   require(bytes: number): void
+  /** True if the disk has the space that `require` needs. */
+  hasSpace(bytes: number): boolean
   /**
    * True if the last `require` call threw and the disk still lacks space for the same number of bytes plus a margin.
    */
@@ -44,6 +46,8 @@ export function createDiskReserve(path: string): DiskReserve {
     return { missing: Math.max(0, needed - free), reserve, file }
   }
 
+  const hasSpace = (bytes: number): boolean => measureNeed(bytes).missing === 0
+
   return {
     require(bytes) {
       const { missing, reserve, file } = measureNeed(bytes)
@@ -51,7 +55,8 @@ export function createDiskReserve(path: string): DiskReserve {
       if (missing > 0) throw new Error(`the disk of ${path} is almost full: free at least ${missing} bytes`)
       if (reserve > 0) allocate(file, reserve)
     },
-    isShort: () => rejected !== undefined && measureNeed(rejected).missing > 0,
+    hasSpace,
+    isShort: () => rejected !== undefined && !hasSpace(rejected),
     release() {
       try {
         rmSync(reserveOf(path), { force: true })

@@ -1,6 +1,7 @@
 import {
   ANNOUNCED,
   type Announcement,
+  type AttemptEnd,
   type DeliveriesTable,
   type EndedAttempt,
   type HeldTask,
@@ -51,7 +52,7 @@ export function createSqliteTable(
   clock: () => number,
   maxPendingBytes: number,
 ): DeliveriesTable {
-  const { write, read, close } = transactions
+  const { write, read, close, reserve } = transactions
   const readTime = watchClock(clock)
   const reclaimSpace = createReclaimer(transactions)
   const checkHeld = createCheck()
@@ -229,7 +230,13 @@ export function createSqliteTable(
     endAttempts: (owner, ends) =>
       write((db) => {
         const now = readTime(db)
-        const areEnded = ends.map((ended) => endAttempt(db, owner, ended, now))
+        const bytes = ends.reduce(
+          (sum, { end }) => sum + ('errors' in end ? toErrors(end.errors).length : 0),
+          0,
+        )
+        // On a full disk, errors would use up the space that is reserved for results.
+        const isFull = bytes > 0 && !reserve.hasSpace(bytes)
+        const areEnded = ends.map((ended) => endAttempt(db, owner, ended, { now, isFull }))
         releaseNext(db, ends, now, 'ended.state <> 0 OR held.seq < ended.seq')
         return areEnded
       }),
@@ -277,11 +284,25 @@ const OWNED = 'seq = ? AND handler = ? AND token = ? AND owner = ?'
 
 const heldBy = (owner: string, { seq, handler, token }: HeldTask): Value[] => [seq, handler, token, owner]
 
+/** The last error of a dead letter whose real error does not fit on the disk. */
+const NOT_STORED = { error: 'not stored: disk full' }
+
+/** Returns the columns `errors` and `error_kind` after an attempt. Null keeps a column. */
+function toErrorColumns(end: AttemptEnd, isFull: boolean): [string | null, string | null] {
+  if (!('errors' in end) || (isFull && end.state === 'waiting')) return [null, null]
+  const errors = isFull ? [...end.errors.slice(0, -1), NOT_STORED] : end.errors
+  return [toErrors(errors), toKind({ ...end, errors })]
+}
+
 /** @returns false if the owner has lost the task */
-function endAttempt(db: Database, owner: string, ended: EndedAttempt, now: number): boolean {
+function endAttempt(
+  db: Database,
+  owner: string,
+  ended: EndedAttempt,
+  { now, isFull }: { now: number; isFull: boolean },
+): boolean {
   const { seq, handler, token, end } = ended
   const due = now + (end.state === 'waiting' ? end.delay : 0)
-  const errors = 'errors' in end ? toErrors(end.errors) : null
   const state = stateNumber(end.state)
   // A worker that starts later can have a name for an unhandled delivery.
   const changed = db.run(
@@ -293,8 +314,7 @@ function endAttempt(db: Database, owner: string, ended: EndedAttempt, now: numbe
     ...[
       state,
       due,
-      errors,
-      toKind(end),
+      ...toErrorColumns(end, isFull),
       'attempts' in end ? end.attempts : null,
       state,
       state,

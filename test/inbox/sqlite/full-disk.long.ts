@@ -1,6 +1,7 @@
 // @module-tag sqlite
 
-import { createReceiver } from 'geohook'
+import { createReceiver, PermanentFailure, RetryAfter } from 'geohook'
+import { createSqliteInbox } from 'geohook/sqlite'
 import { describe, expect, it } from 'vitest'
 import { until } from '../../contract/inbox/fixture.ts'
 import { KEY } from '../../helpers/deliver.ts'
@@ -38,18 +39,34 @@ await describeWithDisks(() => {
       await small.expectRecovery()
     })
 
-    it('handles all its deliveries even if attempts fail on a full disk', async () => {
-      await small.flood(5_000)
+    it('handles all its deliveries even if ten attempts of each fail in two inboxes on a full disk', async () => {
+      await small.flood(2_000)
       small.fill()
-      const failed = new Set<string>()
-      small.server.inbox.work(
-        createReceiver({ signatureKey: KEY }).on('*', (_, { id }) => {
-          if (!failed.has(id) && failed.add(id)) throw new Error('x'.repeat(100))
-          small.handled.push(id)
-        }),
-        { concurrency: 50 },
-      )
-      await small.expectRecovery()
+      const receiver = createReceiver({ signatureKey: KEY }).on('*', (_, { id }, { attempt }) => {
+        if (attempt <= 10) throw new RetryAfter(0, { message: 'x'.repeat(100) })
+        small.handled.push(id)
+      })
+      const other = createSqliteInbox({ path: small.path, observer: { failed() {}, trouble() {} } })
+      try {
+        for (const inbox of [small.server.inbox, other]) inbox.work(receiver, { concurrency: 25 })
+        await until(() => small.handled.length > 0, 300_000)
+        await small.expectRecovery()
+      } finally {
+        await other.close()
+      }
+    })
+
+    it('stores all its deliveries as dead letters on a full disk', async () => {
+      await small.flood(2_000)
+      small.fill()
+      const receiver = createReceiver({ signatureKey: KEY }).on('*', () => {
+        throw new PermanentFailure('x'.repeat(100))
+      })
+      const { inbox, accepted } = small.server
+      inbox.work(receiver, { concurrency: 50 })
+      await until(async () => (await inbox.stats()).dead === accepted.length)
+      const { groups } = await inbox.errors()
+      expect(groups).toMatchObject([{ error: 'not stored: disk full', count: accepted.length }])
     })
 
     it('removes the bodies of done deliveries, but still recognizes them as duplicates', async () => {

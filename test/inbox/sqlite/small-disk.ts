@@ -11,6 +11,8 @@ import { type InboxServer, startInboxServer } from './http-server.ts'
 
 /** A server with an inbox on a disk of 8 MB. Each test gets a new disk and server. */
 export interface SmallDisk {
+  /** Path of the inbox. */
+  readonly path: string
   readonly server: InboxServer
   /** Ids of deliveries in the order of handler calls. */
   readonly handled: string[]
@@ -41,6 +43,9 @@ export function useSmallDisk(): SmallDisk {
   })
 
   return {
+    get path() {
+      return path
+    },
     get server() {
       return server
     },
