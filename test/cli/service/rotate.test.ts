@@ -693,11 +693,15 @@ describe('geohook rotate --step', () => {
     expect((await rotate(['--step', 'add'])).code).toBe(1)
 
     const step = (name: string, options: RunOptions) => run(['--step', name, '--keyring', path], options)
+    const early = await step('remove', PASSED)
+    expect(early).toMatchObject({ code: 1, stderr: expect.stringContaining('the step switch is not over') })
+    expect([stored().signatureKey, ring().length]).toEqual([OLD.key, 2])
     const switched = await step('switch', PASSED)
     expect([switched.code, switched.stderr]).toEqual([0, ''])
     expect(switched.stdout).toContain('the first key answers handshakes. Then run --step remove.')
     expect([ring()[0], ring().length, journal().state]).toEqual([key, 2, 'drain'])
     expect(stored().signatureKey).toBe(key?.key)
+    expect(await step('switch', NO_WAIT)).toMatchObject({ code: 0, stderr: '' })
 
     write([...ring(), another('by-hand')])
     const removed = await step('remove', PASSED)
@@ -935,7 +939,7 @@ describe('geohook rotate --health', () => {
       expect.stringContaining(`waiting for a delivery that the key ${key.id} verifies\n`),
     ])
     expect(journal().state).toBe('prove')
-    expect(await next(NO_WAIT)).toMatchObject({ code: 1, stderr: expect.stringContaining('Give --health') })
+    expect(await next(NO_WAIT)).toMatchObject({ code: 2, stderr: expect.stringContaining('Give --health') })
 
     passTime(1_000)
     expect(await deliver(key)).toBe(200)
