@@ -701,7 +701,7 @@ describe('geohook rotate --step', () => {
     expect(switched.stdout).toContain('the first key answers handshakes. Then run --step remove.')
     expect([ring()[0], ring().length, journal().state]).toEqual([key, 2, 'drain'])
     expect(stored().signatureKey).toBe(key?.key)
-    expect(await step('switch', NO_WAIT)).toMatchObject({ code: 0, stderr: '' })
+    expect(await step('switch', PASSED)).toMatchObject({ code: 0, stderr: '' })
 
     write([...ring(), another('by-hand')])
     const removed = await step('remove', PASSED)
