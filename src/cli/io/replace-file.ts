@@ -6,19 +6,20 @@ import { kill, pid as ownPid, platform } from 'node:process'
 import { setTimeout as delay } from 'node:timers/promises'
 import { CliError, usageError } from '../errors.ts'
 
-/** Name of the new content until it is complete. Users do not choose it: writing removes any file with this name. */
+/** Path of the temporary file. Users do not choose it: writing deletes any file with this name. */
 export const partOf = (path: string): string => `${path}-geohook-part`
 
 /**
  * Writes a temporary file in the same folder, and renames it once it is complete. A file that is mounted by itself cannot
- * be replaced, so it is overwritten; the temporary file is complete until then.
+ * be replaced, so it is overwritten. The temporary file stays until then, so that a killed process loses nothing.
  *
- * @param kept whose mode and owner the file gets. Default: only the user can read it
+ * @param kept the owner and mode that the file gets. Default: those of the user, and 0600
  * @returns true if the file was overwritten
  * @throws {CliError} exit code 2
  */
 export async function replaceFile(path: string, text: string, kept?: Stats): Promise<boolean> {
   const part = partOf(path)
+  let isMounted = false
   try {
     // A killed process may have left a file with this name, or someone may have created a symbolic link.
     await rm(part, { force: true })
@@ -26,7 +27,7 @@ export async function replaceFile(path: string, text: string, kept?: Stats): Pro
       if (kept) await keepOwner(file, kept)
       await file.writeFile(text)
     })
-    const isMounted = await rename(part, path).then(
+    isMounted = await rename(part, path).then(
       () => false,
       (error: NodeJS.ErrnoException) => {
         if (error.code !== 'EBUSY') throw error
@@ -44,6 +45,8 @@ export async function replaceFile(path: string, text: string, kept?: Stats): Pro
     if (platform !== 'win32') await withFile(dirname(path), 'r', async () => {})
     return isMounted
   } catch (error) {
+    // While a file is overwritten, only the temporary file is complete.
+    if (!isMounted) await rm(part, { force: true }).catch(() => {})
     throw toFileError(path, error)
   }
 }
@@ -63,7 +66,7 @@ async function withFile(
   }
 }
 
-/** The owner comes first: a change of it can reset bits of the mode. */
+/** A change of the owner can clear bits of the mode, so the mode comes last. */
 async function keepOwner(file: FileHandle, { uid, gid, mode }: Stats): Promise<void> {
   const own = await file.stat()
   if (uid !== own.uid || gid !== own.gid) await file.chown(uid, gid)
@@ -157,6 +160,8 @@ function toFileError(path: string, error: unknown): CliError {
   const { code, message } = error as NodeJS.ErrnoException
   return usageError(
     `cannot write ${path}: ${code ?? message}`,
-    'Check that its folder exists and the disk has space.',
+    /^(?:EPERM|EACCES|EROFS)$/.test(String(code))
+      ? 'Run this as the owner of the file, and make its folder writable.'
+      : 'Check that its folder exists and the disk has space.',
   )
 }

@@ -42,6 +42,7 @@ const REQUESTS = 10
 
 /** The receivers that share a keyring, as their statistics show them. */
 export interface Receivers {
+  /** The number that must respond. */
   readonly number: number
   /** Why the last request failed; empty without a failure. */
   readonly trouble: string
@@ -60,13 +61,14 @@ export async function createReceivers(
   io: Io,
   options: HealthOptions,
   { trust }: Connection,
+  expected: number | undefined,
 ): Promise<Receivers | undefined> {
   requireOthers(options, [
     ['receivers', 'health'],
     ['healthTokenFile', 'health'],
     ['healthTokenEnv', 'health'],
   ])
-  const { health: url, receivers: number = 1 } = options
+  const { health: url, receivers: number = expected ?? 1 } = options
   const secret = await readSecret(io, TOKEN, options)
   if (!url) return undefined
   const headers: [string, string][] = [['accept', 'application/json']]
@@ -78,18 +80,25 @@ export async function createReceivers(
     const request = { method: 'GET', headers, body: Buffer.alloc(0) }
     for (let tries = 0; tries < REQUESTS * number && found.size < number; tries++) {
       try {
-        const { status, body } = await sendRequest(url as URL, request, { ...LIMITS, trust })
+        const { status, body } = await sendRequest(url as URL, request, {
+          ...LIMITS,
+          trust,
+          signal: io.host.signal,
+        })
         const stats = status === 200 ? readStats(tryJson(body.toString())) : undefined
         if (stats) found.set(stats.instance, stats)
         else trouble = `a response with status ${status} did not contain stats()`
       } catch (error) {
         trouble = (error as Error).message
+        break // the next request would wait as long
       }
     }
     return found
   }
 
   let asked: ReturnType<typeof ask> | undefined
+  /** Number of deliveries with the old key, by receiver, in this run. */
+  const counted = new Map<string, number>()
   return {
     number,
     get trouble() {
@@ -112,8 +121,13 @@ export async function createReceivers(
         // A receiver that starts later counts from zero.
         const first = journal.receivers[instance]?.first ?? (isNew ? last : { refused: 0, matched: {} })
         journal.receivers[instance] = { first, last }
-        const at = known.find(({ id }) => id === journal.from)?.lastMatched
-        if (at !== undefined && !(at < (journal.matchedAt ?? ''))) journal.matchedAt = at
+        const old = known.find(({ id }) => id === journal.from)
+        const place = `${journal.from} ${instance}`
+        // The clock of a receiver may be wrong.
+        const isNewer = Number(old?.matched) > (counted.get(place) ?? Number.POSITIVE_INFINITY)
+        counted.set(place, Number(old?.matched))
+        const at = new Date(isNewer ? Date.now() : Date.parse(String(old?.lastMatched)))
+        if (at.getTime() > Date.parse(journal.matchedAt ?? '1970')) journal.matchedAt = at.toISOString()
         all.push(last)
       }
       return all
@@ -130,7 +144,11 @@ interface Stats {
 /** Returns undefined for anything but the statistics of a receiver with a keyring. */
 function readStats(given: unknown): Stats | undefined {
   const { instance, outcomes, keys } = isObject(given) ? given : {}
-  const isValid = typeof instance === 'string' && isObject(outcomes) && Array.isArray(keys)
+  const isValid =
+    typeof instance === 'string' &&
+    isObject(outcomes) &&
+    Number.isFinite(outcomes.refused) &&
+    Array.isArray(keys)
   return isValid
     ? { instance, refused: Number(outcomes.refused), keys: keys.filter(isObject) as unknown as Stats['keys'] }
     : undefined
@@ -138,14 +156,18 @@ function readStats(given: unknown): Stats | undefined {
 
 const fingerprintOf = ({ key }: RingKey): string => createHash('sha256').update(key).digest('hex').slice(0, 4)
 
+/** An id can be the name of an inherited member. */
+export const matchedOf = ({ matched }: Counts, id: string): number =>
+  Object.hasOwn(matched, id) ? Number(matched[id]) : 0
+
 /** What the receivers have counted since the rotation began. */
 export function sumUp({ receivers, from, to }: Journal): {
   matched: Record<string, number>
   refused: number
 } {
   const all = Object.values(receivers)
-  const sum = (read: (counts: Counts) => number | undefined): number =>
-    all.reduce((total, { first, last }) => total + (read(last) ?? 0) - (read(first) ?? 0), 0)
-  const matched = [from, to].map((id) => [id, sum((counts) => counts.matched[id])])
+  const sum = (read: (counts: Counts) => number): number =>
+    all.reduce((total, { first, last }) => total + read(last) - read(first), 0)
+  const matched = [from, to].map((id) => [id, sum((counts) => matchedOf(counts, id))])
   return { matched: Object.fromEntries(matched), refused: sum(({ refused }) => refused) }
 }

@@ -16,7 +16,7 @@ export interface RingKey {
 export const STATES = ['add', 'settle', 'switch', 'prove', 'drain', 'remove'] as const
 export type State = (typeof STATES)[number]
 
-/** What is known about a receiver. */
+/** The counts of a receiver. */
 export interface Counts {
   refused: number
   /** Deliveries that were verified with each key, by its id. */
@@ -25,8 +25,9 @@ export interface Counts {
 
 /** An open rotation. Contains no secret. */
 export interface Journal {
-  /** Origin of the server or portal. */
-  site: string
+  /** Address of the administration. */
+  url: string
+  product: string
   state: State
   /** When the rotation entered the state. */
   since: string
@@ -36,8 +37,15 @@ export interface Journal {
   /** True if the rotation goes back. */
   isBack: boolean
   webhooks: { service: string; id: string; name: string }[]
+  /** Milliseconds until every receiver has read the keyring; the number of receivers with `--health`. */
+  settle: number
+  expected: number
   /** Milliseconds for which no delivery may match the old key before the rotation removes it. */
   drain: number
+  /** True if the file is copied to the receivers after each step. */
+  isStepwise?: boolean
+  /** True if a handshake may fail. */
+  acceptsGap?: boolean
   /** True if the old key is removed at once. */
   compromised?: boolean
   /** Deliveries that the key `to` had verified before the edits. */
@@ -69,7 +77,7 @@ export interface Ring {
  * Locks the file of a keyring, and reads it. From then on, all output hides its keys.
  *
  * @throws {CliError} exit code 2 if it cannot be read, is invalid, or another process has locked it; 1 if every user can
- *   read it
+ *   read or change it
  */
 export async function openRing(io: Io, name: string): Promise<Ring> {
   // Resolves a symbolic link, because writing would replace the link instead of its target.
@@ -79,16 +87,22 @@ export async function openRing(io: Io, name: string): Promise<Ring> {
   const journalPath = `${path}.rotation`
   const release = await lock(path)
   try {
-    const { mode } = await stat(path)
+    const { mode, nlink } = await stat(path)
     if (platform !== 'win32' && (mode & 0o006) > 0)
       throw failure(
         'keyring_exposed',
         `every user of this machine can read or change ${name}`,
         'Change its mode to 0600, or to 0640 with a group of your own.',
       )
+    if (nlink > 1)
+      throw failure(
+        'rotation_refused',
+        `${name} has ${nlink} hard links`,
+        'A receiver that reads another of them would keep the old keys. Use symbolic links.',
+      )
     const journal = await readJournal(journalPath)
     let document = await readKeys(path, name).catch(async (error: unknown) => {
-      // Killed while it overwrote the file: the complete content is in the temporary file.
+      // A process was killed while it overwrote the file. The temporary file has the complete content.
       const whole = journal && (await readKeys(partOf(path), name).catch(() => undefined))
       if (!whole) throw error
       await replaceFile(path, whole.text, await stat(path))
@@ -105,8 +119,14 @@ export async function openRing(io: Io, name: string): Promise<Ring> {
       },
       journal,
       async write(keys) {
-        if (keys)
-          document = { keys, text: `${JSON.stringify({ ...JSON.parse(document.text), keys }, null, 2)}\n` }
+        const { text: current } = await readKeys(path, name)
+        if (current !== document.text)
+          throw failure(
+            'rotation_failed',
+            `${name} was changed during the rotation`,
+            'Check the file, then use --continue or --back.',
+          )
+        if (keys) document = { keys, text: toText(document.text, keys, name) }
         hideKeys()
         const kept = await stat(path)
         if ((await replaceFile(path, document.text, kept)) && !io.json && keys)
@@ -124,6 +144,17 @@ export async function openRing(io: Io, name: string): Promise<Ring> {
   }
 }
 
+/** Maximum size in bytes, and maximum number of keys, that receivers accept. */
+const [MAX_SIZE, MAX_KEYS] = [1024 * 1024, 100]
+
+/** Replaces the keys in the text of a keyring, which may have other members. @throws {CliError} exit code 1 */
+function toText(before: string, keys: readonly RingKey[], name: string): string {
+  const indent = before.trim().includes('\n') ? 2 : undefined
+  const text = `${JSON.stringify({ ...JSON.parse(before), keys }, null, indent)}\n`
+  if (keys.length <= MAX_KEYS && Buffer.byteLength(text) <= MAX_SIZE) return text
+  throw failure('rotation_refused', `${name} would be larger than 1 MiB or have more than ${MAX_KEYS} keys`)
+}
+
 const HINT = 'It is a file like {"keys":[{"id":"2026-11","key":"…"}]} (docs/reference.md, "Keys in a file").'
 
 async function readKeys(path: string, name: string): Promise<{ keys: readonly RingKey[]; text: string }> {
@@ -131,7 +162,11 @@ async function readKeys(path: string, name: string): Promise<{ keys: readonly Ri
   try {
     keyring(path)
   } catch (error) {
-    throw usageError((error as Error).message.replace(path, name), HINT, 'keyring_invalid')
+    throw usageError(
+      (error as Error).message.replace(path, () => name),
+      HINT,
+      'keyring_invalid',
+    )
   }
   const text = (await readFile(path, 'utf8')).replace(/^\ufeff/, '')
   return { keys: JSON.parse(text).keys, text }
@@ -144,9 +179,18 @@ async function readJournal(path: string): Promise<Journal | undefined> {
     throw usageError(`cannot read ${path}: ${reasonOf(error)}`)
   })
   if (text === undefined) return undefined
-  const journal = tryJson(text) as Journal | undefined
-  if (isObject(journal) && STATES.includes(journal.state as State) && Array.isArray(journal.webhooks))
-    return journal as Journal
+  const journal = tryJson(text)
+  const { state, since, from, to, webhooks, drain, settle, receivers } = (journal ?? {}) as Partial<Journal>
+  const isValid =
+    isObject(journal) &&
+    STATES.includes(state as State) &&
+    !Number.isNaN(Date.parse(String(since))) &&
+    [from, to].every((id) => typeof id === 'string') &&
+    [drain, settle].every(Number.isFinite) &&
+    isObject(receivers) &&
+    Array.isArray(webhooks) &&
+    webhooks.every(isObject)
+  if (isValid) return journal as unknown as Journal
   throw usageError(
     `${path} is not the journal of a rotation`,
     'If you have changed it, delete it, and check the keyring and the webhooks yourself.',

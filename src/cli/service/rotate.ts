@@ -13,8 +13,8 @@ import { duration } from '../options/values.ts'
 import { type Io, printable } from '../terminal/io.ts'
 import { type AdminCliOptions, addAdminOptions, type Connection, toAdminError, withAdmin } from './connect.ts'
 import { addHealthOptions, createReceivers, type HealthOptions, sumUp } from './receivers.ts'
-import { openRing, type Ring, type State } from './ring-file.ts'
-import { Rotation } from './rotation.ts'
+import { openRing, type Ring, STATES, type State } from './ring-file.ts'
+import { Rotation, type Waiting } from './rotation.ts'
 import { planRotation, type RotationContext } from './rotation-check.ts'
 import { listVerified } from './verified.ts'
 import { place, toList, webhooksOf } from './webhooks.ts'
@@ -38,8 +38,9 @@ interface RotateOptions extends AdminCliOptions, HealthOptions, StoreOptions {
 
 /** The last state of each step. */
 const LAST: Readonly<Record<Step, State>> = { add: 'add', switch: 'prove', remove: 'remove' }
+const STEPS = Object.keys(LAST) as Step[]
 
-/** Milliseconds between two looks at what a rotation waits for. */
+/** Milliseconds between two checks of what a rotation waits for. */
 const PAUSE = 5_000
 
 export function createRotateCommand(io: Io): Command {
@@ -58,7 +59,7 @@ export function createRotateCommand(io: Io): Command {
     .option('--continue', 'continue the open rotation of the keyring')
     .option('--back', 'end the open rotation with the old key')
     .option('--dry-run', 'check everything, print what would be done, and change nothing')
-    .choice('--step <name>', 'do only this step: for receivers that do not read this file', Object.keys(LAST))
+    .choice('--step <name>', 'do only this step: for receivers that do not read this file', STEPS)
     .with(addHealthOptions)
     .option(
       '--settle <time>',
@@ -104,18 +105,20 @@ function requireUsage(
     Boolean,
   )
   const isNew = modes.length === 0
-  if (back && modes.length > 1) throw usageError('--back cannot be used with --continue or --step')
+  if (back && (options.continue || step)) throw usageError('--back cannot be used with --continue or --step')
   if (step && compromised) throw usageError('--step cannot be used with --compromised')
+  if (back && compromised)
+    throw usageError('--back would keep the compromised key', 'Use --continue with --compromised.')
   if (from === undefined && keyring === undefined)
     throw usageError('give --keyring or --from', 'The keyring is the file that the receivers read.')
   if (isNew && from === undefined && (service === undefined || names.length > 0 === (all === true)))
     throw usageError('give a service, and either webhooks or --all', '"geohook list" shows the webhooks.')
   if ((!isNew || from !== undefined) && (service !== undefined || all))
     throw usageError(
-      `the webhooks are those of ${isNew ? 'the file in --from' : 'the open rotation'}`,
-      'Name none.',
+      `${isNew ? 'the file in --from' : 'the open rotation'} already names the webhooks`,
+      'Leave out the service, the webhooks and --all.',
     )
-  if (!isNew && dryRun) throw usageError('--dry-run is for a rotation that has not begun')
+  if (!isNew && dryRun) throw usageError('--dry-run is only for a rotation that has not begun')
   return isNew
 }
 
@@ -166,8 +169,8 @@ async function findTargets(
 
 /** Keeps the members that a rotation needs. */
 function onlyKeys(file: unknown): WebhookFile {
-  const { services } = file as Partial<WebhookFile>
-  if (!isObject(file) || !isObject(services)) return file as WebhookFile
+  const services = isObject(file) && file.services
+  if (!isObject(services)) return file as WebhookFile
   const lists = Object.entries(services).map(([name, webhooks]) => {
     const isList = Array.isArray(webhooks) && webhooks.every(isObject)
     return [name, isList ? webhooks.map(({ name, was, key }) => ({ name, was, key })) : webhooks]
@@ -175,7 +178,7 @@ function onlyKeys(file: unknown): WebhookFile {
   return { ...(file as object), services: Object.fromEntries(lists) } as WebhookFile
 }
 
-/** Two names of one file are one keyring. */
+/** Two paths of one file are one keyring. */
 const toReal = (path: string): Promise<string> => realpath(path).catch(() => path)
 
 async function rotate(
@@ -185,21 +188,30 @@ async function rotate(
   { rings, targets }: { rings: readonly Ring[]; targets?: Targets },
   options: RotateOptions,
 ): Promise<void> {
-  const { settle = 60_000, acceptHandshakeGap, compromised, dryRun, back } = options
-  const receivers = await createReceivers(io, options, connection)
+  const { settle, acceptHandshakeGap, compromised, dryRun, back, step } = options
+  const receivers = await createReceivers(io, options, connection, rings[0]?.journal?.expected)
   if (receivers && rings.length > 1)
     throw usageError('--health belongs to one keyring, but there are several', 'Also give --keyring.')
-  const shared = { io, admin, connection, signal: io.host.signal, receivers }
+  const { signal } = io.host
+  const shared = { io, admin, connection, signal, receivers }
   const context: RotationContext = { ...shared, settle, acceptHandshakeGap, compromised }
-  const rotations = targets ? await plan(context, rings, targets) : continueAll(context, rings, options)
+  // A step that was killed can be repeated.
+  const isRepeated = step === 'add' && rings.every(({ journal }) => journal?.state === 'add')
+  const isNew = targets !== undefined && !isRepeated
+  const rotations = isNew ? await plan(context, rings, targets) : continueAll(context, rings, options)
   if (dryRun) return io.printResult({ rotations: rotations.map(toResult) }, 'nothing was written')
   const verified = compromised && (await listVerified(io, rotations, options))
-  if (targets) {
+  if (signal.aborted) io.exitCode = EXIT.stopped
+  if (signal.aborted) return
+  if (isNew) {
     // Writing the same keys shows that each file can be replaced, before anything changes.
     for (const ring of rings) await ring.write()
-    for (const rotation of rotations) await rotation.enter('add')
+    for (const rotation of rotations) {
+      if (step) rotation.journal.isStepwise = true
+      await rotation.enter('add')
+    }
   }
-  if (back) for (const rotation of rotations) await rotation.turn()
+  if (back) for (const rotation of rotations) await rotation.goBack()
   await drive(context, rotations, options)
   io.printResult({ rotations: rotations.map(toResult), ...(verified && { verified }) }, () => {})
   for (const { error } of rotations) {
@@ -218,30 +230,45 @@ async function plan(context: RotationContext, rings: readonly Ring[], targets: T
     rotations.push(new Rotation(context, ring, journal))
     const { from, to } = journal
     if (!io.json)
-      io.print([`${ring.name}: from the key ${from} to ${to}`, ...lines].map(printable).join('\n  '))
+      io.print([`${ring.name}: replaces the key ${from} with ${to}`, ...lines].map(printable).join('\n  '))
   }
   return rotations
 }
 
 /** @throws {CliError} exit code 1 if no rotation is open or a step is left out, 2 if it is of another site */
-function continueAll(context: RotationContext, rings: readonly Ring[], { step }: RotateOptions): Rotation[] {
+function continueAll(
+  context: RotationContext,
+  rings: readonly Ring[],
+  { step, back }: RotateOptions,
+): Rotation[] {
   const rotations = rings.flatMap((ring) => (ring.journal ? new Rotation(context, ring, ring.journal) : []))
   if (rotations.length === 0)
-    throw failure('rotation_missing', 'no rotation of the keyring is open', 'Begin one.')
-  const other = rotations.find(({ journal }) => journal.site !== new URL(context.admin.url).origin)
-  if (other)
-    throw usageError(`the rotation is of the site ${other.journal.site}`, 'Give its address with --url.')
-  const early = rotations.find(({ journal }) => ['add', 'settle', 'switch'].includes(journal.state))
-  if (step === 'remove' && early)
     throw failure(
-      'rotation_open',
-      `${early.ring.name}: the step switch is not over`,
-      'Run --step switch first.',
+      'rotation_missing',
+      'no rotation of the keyring is open',
+      'Name webhooks, or give --all or --from.',
     )
-  if (!context.receivers && rotations.some(({ journal }) => Object.keys(journal.receivers).length > 0))
-    context.io.note(
-      'the rotation began with --health; without it, later deliveries with the old key are not seen',
+  const { url, product } = context.admin
+  const other = rotations.find(({ journal }) => journal.url !== url || journal.product !== product)
+  if (other)
+    throw usageError(
+      `the rotation belongs to ${other.journal.url} (${other.journal.product}), not to ${url} (${product})`,
+      'Give the same --url and --product.',
     )
+  for (const { ring, journal } of rotations) {
+    const { state, to, isStepwise } = journal
+    const isAdded = ring.keys.some(({ id }) => id === to)
+    const next = !isAdded ? 'add' : STATES.indexOf(state) <= STATES.indexOf('switch') ? 'switch' : 'remove'
+    if (step ? STEPS.indexOf(step) > STEPS.indexOf(next) : isStepwise && !back)
+      throw failure(
+        'rotation_early',
+        `${ring.name}: the receivers may not have the file of the last step yet`,
+        `When they have it, run --step ${next}.`,
+      )
+  }
+  const hadHealth = rotations.some(({ journal }) => Object.keys(journal.receivers).length > 0)
+  if (hadHealth && !context.receivers && !context.compromised)
+    throw usageError('the rotation began with --health', 'Give it again, with its token.')
   return rotations
 }
 
@@ -254,31 +281,38 @@ async function drive(
   const end = performance.now() + io.wait(longest)
   const isOpen = ({ isDone, error }: Rotation): boolean => !isDone && error === undefined
   const notes = new Map<Rotation, string>()
-  for (let open = rotations; open.length > 0; ) {
+  for (let open = rotations; ; ) {
     receivers?.renew()
     for (const rotation of open) await rotation.run(LAST[step])
     open = open.filter(isOpen)
     if (signal.aborted) break
     for (const rotation of open) {
-      const { what = '' } = rotation.waiting ?? {}
+      const { what, until } = rotation.waiting as Waiting
+      const end = until ? `, until ${until.toISOString()}` : ''
       if (notes.get(rotation) !== what && !io.json)
-        io.note(printable(`${rotation.ring.name}: waiting for ${toText(rotation)}`))
+        io.note(printable(`${rotation.ring.name}: waiting for ${what}${end}`))
       notes.set(rotation, what)
     }
-    if (performance.now() >= end) break
-    if (open.length > 0) await wait(io.wait(PAUSE), signal).catch(() => {})
+    const rest = end - performance.now()
+    // No time comes earlier than it was announced.
+    const isTooLong = open.every(({ waiting }) => Number(waiting?.until) > Date.now() + rest)
+    if (open.length === 0 || rest <= 0 || isTooLong) break
+    await wait(Math.min(io.wait(PAUSE), rest), signal).catch(() => {})
   }
-  const left = rotations.filter(isOpen)
-  if (left.length > 0) io.exitCode = signal.aborted ? EXIT.stopped : EXIT.pending
-  for (const { ring, journal } of left) {
-    await ring.save(journal) // the counts of the receivers
-    const { state, from, to } = journal
-    const isLast =
+  if (rotations.some(isOpen)) io.exitCode = signal.aborted ? EXIT.stopped : EXIT.pending
+  for (const { ring, journal, isDone } of rotations) {
+    if (isDone) continue
+    // Keeps the counts of the receivers. On a full disk, the journal of the state is enough.
+    await ring.save(journal).catch(() => {})
+    const { state, from, to, isStepwise } = journal
+    const detail =
       state === 'drain' ? `: all webhooks have the key ${to}, and only the removal of ${from} is left` : ''
+    const next = isStepwise ? `--step ${step}` : '--continue'
+    const command = shellQuote(ring.name)
     if (!io.json)
       io.note(
-        `${printable(ring.name)}: pending in the state ${state}${isLast}; both keys are accepted\n` +
-          `  geohook rotate --continue --keyring ${shellQuote(ring.name)}  (and the options for the service and --health)`,
+        printable(`${ring.name}: open in the state ${state}${detail}; no key has been removed`) +
+          `\n  geohook rotate ${next} --keyring ${printable(command)}  (and the options for the service and --health)`,
       )
   }
   if (io.json) return
@@ -291,11 +325,6 @@ const AFTER: Readonly<Record<Step, string>> = {
   switch:
     'now store this file where the receivers read it: the first key answers handshakes. Then run --step remove.',
   remove: 'done. If the receivers read a copy, replace it now.',
-}
-
-function toText({ waiting }: Rotation): string {
-  const { what, until } = waiting ?? { what: 'the next state' }
-  return until ? `${what}, until ${until.toISOString()}` : what
 }
 
 function toResult({ ring, journal, isDone, waiting }: Rotation): object {

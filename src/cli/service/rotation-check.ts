@@ -11,6 +11,7 @@ import { failuresInRow } from './verdicts.ts'
 import { toList, webhooksOf } from './webhooks.ts'
 
 const HOUR = 3_600_000
+const SETTLE = 60_000
 /** Maximum number of keys in a keyring. */
 const MAX_KEYS = 100
 
@@ -23,8 +24,8 @@ export interface RotationContext {
   signal: AbortSignal
   /** Undefined without `--health`. */
   receivers: Receivers | undefined
-  /** Milliseconds after which every receiver has read the keyring. Used without `--health`. */
-  settle: number
+  /** Milliseconds after which every receiver has read the keyring, if given. Used without `--health`. */
+  settle: number | undefined
   acceptHandshakeGap?: boolean | undefined
   compromised?: boolean | undefined
 }
@@ -33,7 +34,7 @@ export interface RotationContext {
 const WAYS = {
   edit: 'an edit of the key',
   url: 'an edit of the payload URL and the key, together',
-  gap: 'an edit of the key; a handshake that arrives between the change of the keyring and the edit fails',
+  gap: 'an edit of the key; a handshake that arrives before the edit can fail',
 }
 
 type Way = keyof typeof WAYS
@@ -54,20 +55,24 @@ export async function planRotation(
     throw failure(
       'rotation_open',
       `a rotation of ${ring.name} is open, in the state ${ring.journal.state}`,
-      'Finish it with --continue, or go back with --back.',
+      `Finish it with ${ring.journal.isStepwise ? '--step' : '--continue'}, or go back with --back.`,
     )
   const [first] = ring.keys as readonly [RingKey]
   const journal: Journal = {
-    site: new URL(admin.url).origin,
+    url: admin.url,
+    product: admin.product,
     state: 'add',
     since: '',
     from: first.id,
     to: newId(ring.keys),
     isBack: false,
     webhooks: [],
+    settle: context.settle ?? SETTLE,
+    expected: receivers?.number ?? 1,
     drain: HOUR,
     receivers: {},
     ...(compromised && { compromised }),
+    ...(context.acceptHandshakeGap && { acceptsGap: true }),
   }
   if (ring.keys.length >= MAX_KEYS)
     throw failure('rotation_refused', `${ring.name} has ${MAX_KEYS} keys already`)
@@ -91,12 +96,19 @@ export async function planRotation(
     journal.webhooks.push({ service, id: webhook.id, name: webhook.name })
     lines.push(`${service}, ${webhook.name} (${webhook.id}): ${WAYS[way]}`)
   }
-  for (const service of new Set(wanted.map((one) => one.service)))
-    await requireAll(admin, service, journal, first)
+  for (const service of new Set(wanted.map((one) => one.service))) {
+    const other = await findOther(admin, service, journal.webhooks, first)
+    if (other)
+      throw failure(
+        'rotation_refused',
+        `${service}, ${other.name} also has the first key of the keyring; nothing was written`,
+        'Rotate all webhooks of the keyring together: name them, or give --all or --from.',
+      )
+  }
   return { journal, lines }
 }
 
-/** An id of the date that no key has. */
+/** Returns the date in UTC, with a number if a key has this id. */
 function newId(keys: readonly RingKey[]): string {
   const date = new Date().toISOString().slice(0, 10)
   let id = date
@@ -104,15 +116,15 @@ function newId(keys: readonly RingKey[]): string {
   return id
 }
 
-/** The last segment of the path of a payload URL is the id of a key. */
-const SEGMENT = /^([^?#]*\/)([^/?#]*)/
+/** The last segment of the path of a payload URL, which may be the id of a key. */
+const SEGMENT = /^(\w+:\/\/[^?#]*\/)([^/?#]*)/
 
 export const withId = (hookUrl = '', id: string): string =>
   hookUrl.replace(SEGMENT, (_, start: string) => start + id)
 
 const idOf = (hookUrl = ''): string | undefined => SEGMENT.exec(hookUrl)?.[2]
 
-/** Only ArcGIS Online makes handshakes. */
+/** Only ArcGIS Online sends handshakes. */
 export function wayOf({ product, hookUrl }: Webhook, { from, to }: Journal): Way {
   if (product !== 'online') return 'edit'
   return [from, to].includes(idOf(hookUrl) ?? '') ? 'url' : 'gap'
@@ -128,11 +140,11 @@ async function requireReady(
 ): Promise<void> {
   const { admin, receivers, acceptHandshakeGap, compromised } = context
   const { key, active, product, modified, hookUrl, name } = webhook
-  const refuse = (problem: string, hint = ''): void => {
+  const refuse = (problem: string, hint = ''): never => {
     throw failure('rotation_refused', `${service}, ${name} ${problem}; nothing was written`, hint)
   }
   if (active === undefined) refuse('does not show whether it is active, so an edit could deactivate it')
-  if (!active) refuse('is not active', 'Activate it first, or rotate the others.')
+  if (!active) refuse('is not active', 'Activate it first, or name only the others.')
   if (key === '')
     refuse('has no key', 'Give it the first key of the keyring, with "geohook edit" and --key-file.')
   if (key !== undefined && key !== first.key)
@@ -152,34 +164,27 @@ async function requireReady(
     )
   if (way === 'gap' && !acceptHandshakeGap)
     refuse(
-      'gets handshakes, and one that arrives between the change of the keyring and the edit would fail',
+      'gets handshakes, and one that arrives between the change of the file and the edit would fail',
       `Let its payload URL end with the id of its key, /${first.id} (docs/rotation.md), or give --accept-handshake-gap.`,
     )
   if (product === 'service' && idOf(hookUrl) === first.id && !acceptHandshakeGap)
     refuse(
-      'has a payload URL for handshakes, but the product at --url is not taken for ArcGIS Online',
+      'has a payload URL that ends with the id of its key, but --url was not recognized as ArcGIS Online',
       'Give --product online; or --accept-handshake-gap, if the service makes no handshakes.',
     )
   if (way !== 'edit') await requireHandshake(context, `${service}, ${name}`, hookUrl, first.key)
 }
 
-/** @throws {CliError} exit code 1 if another webhook has the key: its deliveries would be refused after the removal */
-async function requireAll(
+/** Finds an active webhook with a key, except those of the rotation: its deliveries would be refused after the removal. */
+export async function findOther(
   admin: Admin,
   service: string,
-  { webhooks }: Journal,
-  first: RingKey,
-): Promise<void> {
+  named: Journal['webhooks'],
+  wanted: RingKey,
+): Promise<Webhook | undefined> {
   const all = await toList(webhooksOf(admin, service).list())
-  const isNamed = (id: string): boolean =>
-    webhooks.some((named) => named.service === service && named.id === id)
-  const other = all.find(({ id, key }) => key === first.key && !isNamed(id))
-  if (other)
-    throw failure(
-      'rotation_refused',
-      `${service}, ${other.name} also has the first key of the keyring; nothing was written`,
-      'Rotate all webhooks of the keyring together: name them, or give --all or --from.',
-    )
+  const isNamed = (id: string): boolean => named.some((one) => one.service === service && one.id === id)
+  return all.find(({ id, key, active }) => key === wanted.key && active !== false && !isNamed(id))
 }
 
 /** @throws {CliError} exit code 1 if a payload URL does not respond to a handshake with this key */
@@ -189,15 +194,16 @@ export async function requireHandshake(
   hookUrl = '',
   key: string,
 ): Promise<void> {
-  const problem = URL.canParse(hookUrl)
-    ? await findHandshakeProblem(new URL(hookUrl), [key], connection.fetch)
-    : 'is not shown by the service'
-  if (!problem) return
-  if (acceptHandshakeGap || compromised)
-    return io.note(printable(`${who}: seen from this machine, its payload URL ${problem}`))
+  const isShown = URL.canParse(hookUrl)
+  const problem = isShown && (await findHandshakeProblem(new URL(hookUrl), [key], connection.fetch))
+  if (problem === undefined) return
+  const text = isShown
+    ? `seen from this machine, its payload URL ${problem}`
+    : 'the service does not show its payload URL, so its handshake was not tried'
+  if (acceptHandshakeGap || compromised) return io.json ? undefined : io.note(printable(`${who}: ${text}`))
   throw failure(
     'handshake_failed',
-    `${who}: seen from this machine, its payload URL ${problem}`,
+    `${who}: ${text}`,
     'Let the receiver answer handshakes at this path, or give --accept-handshake-gap.',
   )
 }

@@ -5,7 +5,7 @@ import { failure, usageError } from '../errors.ts'
 import { printable } from '../terminal/io.ts'
 import { sumUp } from './receivers.ts'
 import { type Journal, type Ring, type RingKey, STATES, type State } from './ring-file.ts'
-import { type RotationContext, requireHandshake, wayOf, withId } from './rotation-check.ts'
+import { findOther, type RotationContext, requireHandshake, wayOf, withId } from './rotation-check.ts'
 import { webhooksOf } from './webhooks.ts'
 
 /** Maximum number of edits of a webhook, if the responses are lost. */
@@ -16,7 +16,7 @@ export interface Waiting {
   until?: Date
 }
 
-/** One rotation: of a keyring, and of the webhooks that use it. */
+/** Rotates the key of one keyring, and of the webhooks that use it. */
 export class Rotation {
   readonly ring: Ring
   readonly journal: Journal
@@ -26,6 +26,7 @@ export class Rotation {
   /** True if the last state of the run is over. */
   isDone = false
   readonly #context: RotationContext
+  readonly #deleted = new Set<object>()
 
   constructor(context: RotationContext, ring: Ring, journal: Journal) {
     this.#context = context
@@ -39,18 +40,19 @@ export class Rotation {
     await this.ring.save(this.journal)
   }
 
-  /** Turns round: the key that the rotation would remove stays. @throws {CliError} exit code 1 if it is gone */
-  async turn(): Promise<void> {
+  /** Goes back: keeps the old key, and removes the new one. @throws {CliError} exit code 1 if the old key is gone */
+  async goBack(): Promise<void> {
     const { journal } = this
-    const { state, from, to } = journal
+    const { state, from, to, isBack } = journal
+    if (isBack) return
     if (!this.#keyOf(from))
       throw failure(
         'rotation_over',
         `the key ${from} has been removed, so the rotation cannot go back`,
         'End it with --continue. Then you can rotate again.',
       )
-    const kept = { isBack: !journal.isBack, matchedAt: undefined, compromised: undefined }
-    Object.assign(journal, { from: to, to: from, ...kept })
+    const others = { isBack: true, matchedAt: undefined, compromised: undefined, isStepwise: undefined }
+    Object.assign(journal, { from: to, to: from, ...others })
     // No webhook has the new key before an edit begins.
     await this.enter(state === 'add' || state === 'settle' ? 'remove' : 'switch')
   }
@@ -67,17 +69,18 @@ export class Rotation {
         this.isDone = STATES.indexOf(state) > STATES.indexOf(last)
         if (this.isDone) return
         if (state !== 'add' && !this.#keyOf(to))
-          throw failure('rotation_failed', `${ring.name} no longer contains the key ${to}`, 'Put it back.')
-        this.waiting = await this.#steps[state]()
+          throw failure(
+            'rotation_failed',
+            `${ring.name} no longer contains the key ${to}`,
+            'Restore the file, or go back with --back.',
+          )
+        this.waiting = await this.#states[state]()
         if (this.waiting) return
         const next = STATES[STATES.indexOf(state) + 1]
-        if (next) {
-          await this.enter(next)
-          continue
-        }
-        await ring.finish()
-        this.isDone = true
-        return
+        this.isDone = STATES.indexOf(state) >= STATES.indexOf(last)
+        if (!next) await ring.finish()
+        if (!next || this.isDone) return
+        await this.enter(next)
       }
     } catch (error) {
       this.error = error
@@ -98,7 +101,7 @@ export class Rotation {
     return until.getTime() > Date.now() ? { what, until } : undefined
   }
 
-  /** Asks the receivers. @returns what to wait for, unless as many as expected have responded as `isReady` says */
+  /** Records the counts of the receivers. Returns what to wait for unless all of them are ready. */
   async #askReceivers(
     what: string,
     isReady = (_: Readonly<Record<string, number>>) => true,
@@ -111,53 +114,53 @@ export class Rotation {
     return { what: `${what}: ${ready} of ${count(receivers.number, 'receiver')}` }
   }
 
-  /** What each state does. Each can be repeated. A step returns what it waits for. */
-  readonly #steps: Readonly<Record<State, () => Promise<Waiting | undefined>>> = {
+  /** What each state does, and what it waits for. Each can be repeated. */
+  readonly #states: Readonly<Record<State, () => Promise<Waiting | undefined>>> = {
     add: async () => {
       const { ring, journal } = this
       if (this.#keyOf(journal.to)) return undefined
       const added = { id: journal.to, key: randomBytes(32).toString('hex') }
       await ring.write(ring.keys.toSpliced(1, 0, added))
-      this.#report(`added the key ${added.id}, as the second one`)
+      this.#report(`added the key ${added.id} in second place`)
       return undefined
     },
 
     settle: async () => {
       const { receivers, settle } = this.#context
-      const { since, to, compromised } = this.journal
+      const { since, to, compromised, settle: first } = this.journal
       if (receivers)
-        return this.#askReceivers(`receivers that have the key ${to}`, (matched) =>
+        return this.#askReceivers(`all receivers to have the key ${to}`, (matched) =>
           Object.hasOwn(matched, to),
         )
-      return compromised ? undefined : this.#until(since, settle, 'the receivers to read the keyring')
+      return compromised
+        ? undefined
+        : this.#until(since, settle ?? first, 'the receivers to read the keyring')
     },
 
     switch: async () => {
       const { journal } = this
       const { admin } = this.#context
+      const { compromised, acceptsGap, isBack } = journal
       const { key } = this.#keyOf(journal.to) as RingKey
       const edits: (() => Promise<unknown>)[] = []
       let hasGap = false
-      for (const { service, id, name } of journal.webhooks) {
+      for (const [{ service, id, name }, webhook] of await this.#read()) {
         const webhooks = webhooksOf(admin, service)
-        const webhook = await findById(webhooks, id)
-        if (!webhook) {
-          this.#report(`${service}, ${name} no longer exists`)
-          continue
-        }
         const way = wayOf(webhook, journal)
         hasGap ||= way === 'gap'
         const hookUrl = way === 'url' ? withId(webhook.hookUrl, journal.to) : webhook.hookUrl
         if (webhook.key === key && webhook.hookUrl === hookUrl) continue
-        if (way === 'url') await requireHandshake(this.#context, `${service}, ${name}`, hookUrl, key)
+        if (way === 'url') await requireHandshake(this.#handshakes, `${service}, ${name}`, hookUrl, key)
         edits.push(async () => {
           await editSafely(() => webhooks.edit(id, { key, ...(way === 'url' && hookUrl && { hookUrl }) }))
-          this.#report(`${service}, ${name} has the key ${journal.to}`)
+          this.#report(`${service}, ${name} now has the key ${journal.to}`)
         })
       }
+      if (hasGap && !acceptsGap && !compromised && !isBack)
+        throw failure('rotation_refused', 'a payload URL no longer ends with the id of its key', BOTH)
       await this.#askReceivers('')
       journal.before = sumUp(journal).matched[journal.to] ?? 0
-      // The first key answers handshakes, and is that of webhooks as code.
+      // Receivers answer handshakes with the first key, and a file of webhooks sends it.
       if (hasGap) await this.#promote()
       for (const edit of edits) await edit()
       await this.#promote()
@@ -166,23 +169,9 @@ export class Rotation {
     },
 
     prove: async () => {
-      const { admin } = this.#context
-      const { to, webhooks, before = 0, compromised } = this.journal
-      if (compromised) return undefined
-      const key = this.#keyOf(to)?.key
-      let isHidden = false
-      for (const { service, id, name } of webhooks) {
-        const webhook = await findById(webhooksOf(admin, service), id)
-        const problem =
-          webhook?.active === false
-            ? 'is no longer active'
-            : webhook?.key !== undefined && webhook.key !== key
-              ? 'no longer has the new key'
-              : undefined
-        if (problem) throw failure('rotation_failed', `${service}, ${name} ${problem}`, BOTH)
-        isHidden ||= webhook !== undefined && webhook.key === undefined
-      }
-      if (!isHidden) return undefined
+      const { to, before = 0, compromised } = this.journal
+      const isHidden = await this.#requireSwitched()
+      if (!isHidden || compromised) return undefined
       if (!this.#context.receivers)
         throw usageError(
           'the service does not show the new key, so only a receiver can prove it',
@@ -197,17 +186,29 @@ export class Rotation {
       const { journal } = this
       const { from, switchedAt = journal.since, drain, compromised } = journal
       if (compromised) return undefined
-      const absent = await this.#askReceivers('receivers that respond')
+      const absent = await this.#askReceivers('all receivers to respond')
       const { matchedAt = '' } = journal
       const quiet = matchedAt > switchedAt ? matchedAt : switchedAt
-      return absent ?? this.#until(quiet, drain, `retries that the key ${from} has signed`)
+      return absent ?? this.#until(quiet, drain, `the end of retries that the key ${from} signed`)
     },
 
     remove: async () => {
       const { ring, journal } = this
-      const { from } = journal
+      const { from, to } = journal
       await this.#askReceivers('')
-      if (this.#keyOf(from)) {
+      const old = this.#keyOf(from)
+      if (old) {
+        // Other clients may have edited webhooks meanwhile.
+        await this.#requireSwitched()
+        for (const service of new Set(journal.webhooks.map((one) => one.service))) {
+          const other = await findOther(this.#context.admin, service, [], old)
+          if (other)
+            throw failure(
+              'rotation_failed',
+              `${service}, ${other.name} has the key ${from}`,
+              `Give it the key ${to}.`,
+            )
+        }
         await ring.write(ring.keys.filter(({ id }) => id !== from))
         this.#report(`removed the key ${from}`)
       }
@@ -217,10 +218,57 @@ export class Rotation {
       )
       if (this.#context.receivers)
         this.#report(
-          `meanwhile, the receivers verified ${verified.join(' and ')}, and refused ${count(refused, 'request')}`,
+          `during the rotation, the receivers verified ${verified.join(' and ')}, and refused ${count(refused, 'request')}`,
         )
       return undefined
     },
+  }
+
+  get #handshakes(): RotationContext {
+    const { acceptsGap = false, compromised = false } = this.journal
+    return { ...this.#context, acceptHandshakeGap: acceptsGap, compromised }
+  }
+
+  /** Reads the webhooks, without those that were deleted. @throws {CliError} exit code 1 if none is left */
+  async #read(): Promise<[Journal['webhooks'][number], Webhook][]> {
+    const found: [Journal['webhooks'][number], Webhook][] = []
+    for (const named of this.journal.webhooks) {
+      const { service, id, name } = named
+      const webhook = await findById(webhooksOf(this.#context.admin, service), id)
+      if (webhook) found.push([named, webhook])
+      else if (!this.#deleted.has(named)) this.#report(`${service}, ${name} no longer exists`)
+      if (!webhook) this.#deleted.add(named)
+    }
+    if (found.length > 0) return found
+    throw failure(
+      'rotation_failed',
+      'the service shows none of the webhooks',
+      'If they were deleted, delete the journal, and remove the new key from the file.',
+    )
+  }
+
+  /**
+   * Requires that the webhooks are active and have the new key.
+   *
+   * @returns true if the service hides a key
+   * @throws {CliError} exit code 1
+   */
+  async #requireSwitched(): Promise<boolean> {
+    const { isBack, to } = this.journal
+    const key = this.#keyOf(to)?.key
+    let isHidden = false
+    for (const [{ service, name }, webhook] of await this.#read()) {
+      const who = `${service}, ${name}`
+      // After a rotation went back, they are as they were.
+      if (webhook.active === false && !isBack)
+        throw failure('rotation_failed', `${who} is no longer active`, BOTH)
+      if (webhook.key !== undefined && webhook.key !== key)
+        throw failure('rotation_failed', `${who} does not have the key ${to}`, BOTH)
+      isHidden ||= webhook.key === undefined
+      if (key !== undefined && wayOf(webhook, this.journal) === 'url')
+        await requireHandshake(this.#handshakes, who, webhook.hookUrl, key)
+    }
+    return isHidden
   }
 
   async #promote(): Promise<void> {

@@ -4,19 +4,20 @@ import { count } from '../../shared/words.ts'
 import { usageError } from '../errors.ts'
 import { hasStore, type StoreOptions, withInbox } from '../io/store.ts'
 import { type Io, printable } from '../terminal/io.ts'
+import { matchedOf } from './receivers.ts'
 import type { Rotation } from './rotation.ts'
 
-/** A delivery that was verified with a key of which others may know. */
+/** A delivery that the compromised key verified, or may have verified. */
 interface Verified {
   id: string
   receivedAt: Date
   service: string | undefined
   changeTypes: readonly string[]
-  /** False if the inbox does not show with which key it was verified. */
+  /** False if the key that verified it is unknown. */
   isCertain: boolean
 }
 
-/** Says what the removal of a key loses. With `--since`, also lists what the key has verified, in the inbox. */
+/** Prints what the removal of a key loses. With `--since`, also lists what the key has verified, in the inbox. */
 export async function listVerified(
   io: Io,
   rotations: readonly Rotation[],
@@ -29,11 +30,11 @@ export async function listVerified(
   for (const { ring, journal } of rotations) {
     const { from, matchedAt, receivers } = journal
     print(
-      `${ring.name}: the receivers will refuse what the key ${from} has signed: retries, and deliveries in flight`,
+      `${ring.name}: the receivers will refuse retries and deliveries in flight that the key ${from} signed`,
     )
     for (const [instance, { last }] of Object.entries(receivers))
       print(
-        `  the receiver ${instance} has verified ${count(last.matched[from] ?? 0, 'delivery', 'deliveries')} with it`,
+        `  the receiver ${instance} has verified ${count(matchedOf(last, from), 'delivery', 'deliveries')} with it`,
       )
     if (matchedAt) print(`  the last one at ${matchedAt}`)
   }
@@ -49,12 +50,12 @@ export async function listVerified(
       start,
     ),
   )
-  print(
-    `the inbox has ${count(verified.length, 'delivery', 'deliveries')} since ${new Date(start).toISOString()} that the old key verified`,
-  )
+  const certain = verified.filter(({ isCertain }) => isCertain).length
+  const found = `${certain} verified with the old key, ${verified.length - certain} with an unknown key`
+  print(`deliveries in the inbox since ${new Date(start).toISOString()}: ${found}`)
   for (const { id, receivedAt, service = '', changeTypes, isCertain } of verified)
     print(
-      `  ${id}  ${receivedAt.toISOString()}  ${changeTypes.join()}  ${service}${isCertain ? '' : '  (perhaps)'}`,
+      `  ${id}  ${receivedAt.toISOString()}  ${changeTypes.join()}  ${service}${isCertain ? '' : '  (key unknown)'}`,
     )
   return verified
 }
@@ -80,14 +81,23 @@ async function findVerified(
   return [...found.values()]
 }
 
-/** Verifies a stored delivery again. @returns undefined if it cannot be: of another profile, or if the key is gone already */
+/** Verifies a stored delivery again. @returns undefined if that is not possible, for example with another profile */
 async function isVerified(delivery: StoredDelivery, keys: readonly string[]): Promise<boolean | undefined> {
   const { profile, contentType, headers, rawBody } = delivery
+  // No key has verified what `geohook/changes` has caught up on.
+  if (profile === 'caught_up') return false
   if ((profile !== 'service' && profile !== 'arcgis') || keys.length === 0) return undefined
-  const receiver = createReceiver({ profile, signatureKey: keys, observer: { refused() {} } }).on(
-    '*',
-    () => {},
-  )
+  let code: string | undefined
+  const receiver = createReceiver({
+    profile,
+    signatureKey: keys,
+    limit: rawBody.length + 1,
+    observer: {
+      refused({ error }) {
+        code = error.code
+      },
+    },
+  }).on('*', () => {})
   const signed = Object.entries(headers).flatMap(([name, value]) =>
     value === undefined || /^(?:content-(?:length|type)|transfer-encoding|host)$/.test(name)
       ? []
@@ -98,5 +108,6 @@ async function isVerified(delivery: StoredDelivery, keys: readonly string[]): Pr
     headers: [...signed, ['content-type', contentType]] as [string, string][],
     body: Uint8Array.from(rawBody),
   })
-  return (await receiver.fetch(request)).ok
+  const { ok } = await receiver.fetch(request)
+  return ok || (code === 'signature_mismatch' ? false : undefined)
 }

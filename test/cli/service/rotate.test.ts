@@ -2,6 +2,7 @@ import { execFileSync } from 'node:child_process'
 import fs, {
   chmodSync,
   chownSync,
+  linkSync,
   lstatSync,
   mkdirSync,
   readdirSync,
@@ -214,10 +215,10 @@ describe('geohook rotate', () => {
       expect(stored()).toMatchObject(before)
       expect(changes.length).toBe(1)
       expect(stdout.split('\n')).toEqual([
-        `${path}: from the key ${OLD.id} to ${id}`,
+        `${path}: replaces the key ${OLD.id} with ${id}`,
         `  ${service}, edits (id-edits): an edit of the key`,
-        `${path}: added the key ${id}, as the second one`,
-        `${path}: ${service}, edits has the key ${id}`,
+        `${path}: added the key ${id} in second place`,
+        `${path}: ${service}, edits now has the key ${id}`,
         `${path}: removed the key ${OLD.id}`,
         `${path}: done. If the receivers read a copy, replace it now.`,
         '',
@@ -266,7 +267,7 @@ describe('geohook rotate', () => {
     expect([idsOf(ring()), files()]).toEqual([[OLD.id], ['keys.json']])
     const { code, stdout } = await rotate(['--accept-handshake-gap'], PASSED)
     expect(code).toBe(0)
-    expect(stdout).toContain('a handshake that arrives between the change of the keyring and the edit fails')
+    expect(stdout).toContain('a handshake that arrives before the edit can fail')
     expectOnly(started)
     expect(stored().hookUrl).toBe(hookUrl)
     expect(orders).toEqual([[ring()[0]?.id, OLD.id]])
@@ -312,13 +313,16 @@ describe('geohook rotate', () => {
       rotations: [{ ...rotation, state: 'settle', isDone: false, waiting }],
     })
     expect(journal()).toEqual({
-      site: url,
+      url,
+      product: 'service',
       state: 'settle',
       since: expect.stringMatching(/Z$/),
       from: OLD.id,
       to: id,
       isBack: false,
       webhooks: rotation.webhooks,
+      settle: 60_000,
+      expected: 1,
       drain: HOUR,
       receivers: {},
     })
@@ -335,7 +339,7 @@ describe('geohook rotate', () => {
     const { code, stdout } = await rotate(['--dry-run'])
     expect(code).toBe(0)
     expect(stdout).toMatch(
-      /: from the key 2025-05 to .*\n {2}Parcels.*: an edit of the key\nnothing was written\n$/,
+      /: replaces the key 2025-05 with .*\n {2}Parcels.*: an edit of the key\nnothing was written\n$/,
     )
     expect(parseStdout(await rotate(['--dry-run', '--json'])).rotations).toMatchObject([{ isDone: false }])
     expect([contentOf(home), mock.snapshot(), changes]).toEqual([before, snapshot, []])
@@ -427,7 +431,7 @@ describe('an open rotation', () => {
     const { code, stderr } = await end(running)
     expect(code).toBe(130)
     expect(stderr.split('\n').slice(1)).toEqual([
-      `${path}: pending in the state settle; both keys are accepted`,
+      `${path}: open in the state settle; no key has been removed`,
       `  geohook rotate --continue --keyring '${path}'  (and the options for the service and --health)`,
       '',
     ])
@@ -476,7 +480,7 @@ describe('an open rotation', () => {
     expect(await other.stop('SIGINT')).toBe(130)
     expect(other.stderr.split('\n').map((line) => line.replace(path, ''))).toEqual([
       expect.stringContaining(': waiting for the receivers'),
-      ': pending in the state settle; both keys are accepted',
+      ': open in the state settle; no key has been removed',
       expect.stringContaining('geohook rotate --continue --keyring'),
       '',
     ])
@@ -500,7 +504,7 @@ describe('an open rotation', () => {
 
   it.each([
     ['is not active', { active: false }, 'is no longer active'],
-    ['has another key', { signatureKey: 'Geheimnis-of-another' }, 'no longer has the new key'],
+    ['has another key', { signatureKey: 'Geheimnis-of-another' }, 'does not have the key'],
   ])('does not remove the old key if the webhook %s', async (_, changes, problem) => {
     const { rotate, next, mock, killIn, ring, journal } = await start()
     await rotate(NO_SETTLE)
@@ -535,7 +539,7 @@ describe('an open rotation', () => {
     const refused = await other.run(['--continue', '--keyring', path])
     expect(refused).toMatchObject({
       code: 2,
-      stderr: expect.stringContaining('the rotation is of the site http'),
+      stderr: expect.stringContaining('the rotation belongs to http'),
     })
   })
 })
@@ -574,7 +578,7 @@ const REFUSALS: [error: string, problem: RegExp, setup: Refusal][] = [
   ],
   [
     'rotation_refused',
-    /the product at --url is not taken for ArcGIS Online/,
+    /--url was not recognized as ArcGIS Online/,
     { product: 'service', webhooks: [WITH_OTHER_PATH] },
   ],
   ['admin_not_found', /has no webhook other/, { args: [PARCELS, 'edits', 'other'] }],
@@ -600,6 +604,11 @@ const REFUSALS: [error: string, problem: RegExp, setup: Refusal][] = [
   ],
   ['keyring_exposed', /or change/, { prepare: ({ path }) => chmodSync(path, 0o602) }],
   ['keyring_invalid', /must be JSON/, { code: 2, prepare: ({ path }) => writeFileSync(path, '{') }],
+  [
+    'rotation_refused',
+    /has 2 hard links/,
+    { prepare: ({ path, home }) => linkSync(path, join(home, 'link')) },
+  ],
   ['usage', /--receivers requires --health/, { code: 2, args: ['--receivers', '2'] }],
   ['usage', /cannot read .*: no such file/, { code: 2, prepare: ({ path }) => rmSync(path) }],
   [
@@ -653,11 +662,12 @@ describe('geohook rotate refuses, and writes nothing', () => {
     [[PARCELS, '--keyring', 'k'], /give a service, and either webhooks or --all/],
     [[PARCELS, 'edits', '--all', '--keyring', 'k'], /give a service, and either webhooks or --all/],
     [['--keyring', 'k'], /give a service/],
-    [[PARCELS, 'edits', '--continue', '--keyring', 'k'], /are those of the open rotation/],
-    [[PARCELS, 'edits', '--from', 'f'], /are those of the file in --from/],
+    [[PARCELS, 'edits', '--continue', '--keyring', 'k'], /the open rotation already names the webhooks/],
+    [[PARCELS, 'edits', '--from', 'f'], /the file in --from already names the webhooks/],
     [['--continue', '--back', '--keyring', 'k'], /--back cannot be used with --continue/],
     [['--step', 'switch', '--back', '--keyring', 'k'], /--back cannot be used with --continue or --step/],
     [['--step', 'remove', '--compromised', '--keyring', 'k'], /--step cannot be used with --compromised/],
+    [['--back', '--compromised', '--keyring', 'k'], /--back would keep the compromised key/],
     [[PARCELS, 'edits', '--keyring', 'k', '--since', '7d'], /--since requires --compromised/],
     [[PARCELS, 'edits', '--keyring', 'k', '--step', 'prove'], /Allowed choices are add, switch, remove/],
   ])('%j', async (args, message) => {
@@ -689,17 +699,21 @@ describe('geohook rotate --step', () => {
       'now store this file where the receivers read it. When each of them has it',
     )
     const [, key] = ring()
-    expect([idsOf(ring())[0], journal().state, stored().signatureKey]).toEqual([OLD.id, 'settle', OLD.key])
-    expect((await rotate(['--step', 'add'])).code).toBe(1)
+    expect([idsOf(ring())[0], journal().state, stored().signatureKey]).toEqual([OLD.id, 'add', OLD.key])
+    expect(await next([], PASSED)).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('run --step switch'),
+    })
+    expect((await rotate(['--step', 'add'])).code).toBe(0)
 
     const step = (name: string, options: RunOptions) => run(['--step', name, '--keyring', path], options)
     const early = await step('remove', PASSED)
-    expect(early).toMatchObject({ code: 1, stderr: expect.stringContaining('the step switch is not over') })
+    expect(early).toMatchObject({ code: 1, stderr: expect.stringContaining('run --step switch') })
     expect([stored().signatureKey, ring().length]).toEqual([OLD.key, 2])
     const switched = await step('switch', PASSED)
     expect([switched.code, switched.stderr]).toEqual([0, ''])
     expect(switched.stdout).toContain('the first key answers handshakes. Then run --step remove.')
-    expect([ring()[0], ring().length, journal().state]).toEqual([key, 2, 'drain'])
+    expect([ring()[0], ring().length, journal().state]).toEqual([key, 2, 'prove'])
     expect(stored().signatureKey).toBe(key?.key)
     expect(await step('switch', PASSED)).toMatchObject({ code: 0, stderr: '' })
 
@@ -711,13 +725,78 @@ describe('geohook rotate --step', () => {
   })
 })
 
-it('skips a webhook that was deleted during the rotation', async () => {
-  const { rotate, next, mock, files, ring } = await start()
-  await rotate(NO_WAIT)
+describe('changes by others during a rotation', () => {
+  it.each<[what: string, change: (started: Started, key: Key | undefined) => unknown]>([
+    ['the webhook gets the old key', ({ mock }) => mock.edit(EDITS.id, { signatureKey: OLD.key })],
+    [
+      'another webhook gets the old key',
+      ({ mock }) => mock.create((({ id: _, ...members }) => members)(webhookOf('b'))),
+    ],
+    ['the webhook is deactivated', ({ mock }) => mock.edit(EDITS.id, { active: false })],
+    [
+      'another key takes the place of the new one',
+      ({ write }, key) => write([another('x'), OLD, { ...another('y'), id: key?.id ?? '' }]),
+    ],
+  ])('keep both keys if %s before the removal', async (_, change) => {
+    const started = await start()
+    const { rotate, next, ring, journal } = started
+    expect((await rotate(NO_SETTLE)).code).toBe(4)
+    await change(started, ring()[0])
+    const before = ring()
+    const failed = await next([], PASSED)
+    expect(failed).toMatchObject({ code: 1, stderr: expect.stringContaining('error:') })
+    expect([ring(), journal().state]).toEqual([before, 'remove'])
+  })
+
+  it('keep a key that was added to the file while it waits', async () => {
+    const { begin, end, ring, write, path, service } = await start()
+    const running = begin([service, 'edits', '--keyring', path, '--settle', '1h', '--wait', '2h'], {
+      pace: 0.0005,
+    })
+    await running.printed(/waiting for the receivers to read the keyring/)
+    write([...ring(), another('by-hand')])
+    expect(await end(running)).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('was changed during the rotation'),
+    })
+    expect(idsOf(ring())).toContain('by-hand')
+  })
+
+  it('are not mistaken for another product or address, in which the webhooks are missing', async () => {
+    const { rotate, next, ring, killIn } = await start()
+    await rotate(NO_WAIT)
+    killIn('settle', { product: 'enterprise' })
+    const other = await next([], PASSED)
+    expect(other).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('Give the same --url and --product.'),
+    })
+    expect(ring().length).toBe(2)
+  })
+})
+
+it('goes back once, however often --back is repeated', async () => {
+  const started = await start()
+  await started.rotate(NO_SETTLE)
+  expect((await started.back(NO_WAIT)).code).toBe(4)
+  expect((await started.back([], PASSED)).code).toBe(0)
+  expectOnly(started, OLD)
+})
+
+it('skips a webhook that was deleted during the rotation, but not all of them', async () => {
+  const webhooks = [EDITS, webhookOf('b')]
+  const { rotate, run, next, mock, files, ring, path, service } = await start('service', { webhooks })
+  await rotate(['b', ...NO_WAIT])
   await mock.delete(EDITS.id)
   const { code, stdout } = await next([], PASSED)
   expect([code, ring().length, files()]).toEqual([0, 1, ['keys.json']])
-  expect(stdout).toContain(`: ${PARCELS}, edits no longer exists\n`)
+  expect(stdout.match(/edits no longer exists\n/g)).toHaveLength(1)
+
+  await run([service, 'b', '--keyring', path, ...NO_WAIT])
+  await mock.delete('id-b')
+  const failed = await next([], PASSED)
+  expect(failed).toMatchObject({ code: 1, stderr: expect.stringContaining('shows none of the webhooks') })
+  expect(ring().length).toBe(2)
 })
 
 const webhookOf = (name: string, changes: Partial<Webhook> = {}): Webhook =>
@@ -792,7 +871,7 @@ describe('geohook rotate --from', () => {
     expect((await run(['--from', file, '--keyring', 'elsewhere.json'])).code).toBe(2)
     const pending = await run(['--from', file, ...NO_WAIT])
     expect(pending.code).toBe(4)
-    expect(pending.stderr.match(/: pending in the state settle/g)?.length).toBe(2)
+    expect(pending.stderr.match(/: open in the state settle/g)?.length).toBe(2)
     expect(files().length).toBe(4)
     const one = await run(['--continue', '--from', file, '--keyring', second, '--json'], PASSED)
     expect([one.code, parseStdout(one).rotations.length]).toEqual([0, 1])
@@ -907,21 +986,21 @@ describe('geohook rotate --health', () => {
         pace: 0.001,
       },
     )
-    await running.printed(/: waiting for receivers that have the key \S+: 0 of 2 receivers\n/)
+    await running.printed(/: waiting for all receivers to have the key \S+: 0 of 2 receivers\n/)
     passTime(1_000)
     await running.printed(/: 1 of 2 receivers\n/)
     copyRing()
     passTime(1_000)
     await running.printed(/has the key/)
-    await running.printed(/waiting for retries that the key 2025-05 has signed, until/)
+    await running.printed(/waiting for the end of retries that the key 2025-05 signed, until/)
     void running.stop()
     expect((await end(running)).code).toBe(130)
     receivers.pop()
     passTime(-HOUR)
     const absent = await next([...health, '--receivers', '2'], PASSED)
-    expect(absent.stderr).toContain('waiting for receivers that respond: 1 of 2 receivers')
+    expect(absent.stderr).toContain('waiting for all receivers to respond: 1 of 2 receivers')
     expect([absent.code, ring().length]).toEqual([4, 2])
-    expect((await next(health, PASSED)).code).toBe(0)
+    expect((await next([...health, '--receivers', '1'], PASSED)).code).toBe(0)
   })
 
   it('proves a hidden key with a delivery, and lets the old key go an hour after its last one', async () => {
@@ -939,7 +1018,10 @@ describe('geohook rotate --health', () => {
       expect.stringContaining(`waiting for a delivery that the key ${key.id} verifies\n`),
     ])
     expect(journal().state).toBe('prove')
-    expect(await next(NO_WAIT)).toMatchObject({ code: 2, stderr: expect.stringContaining('Give --health') })
+    expect(await next(NO_WAIT)).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('began with --health'),
+    })
 
     passTime(1_000)
     expect(await deliver(key)).toBe(200)
@@ -950,19 +1032,19 @@ describe('geohook rotate --health', () => {
     const { state, waiting, matched, refused } = parseStdout(draining).rotations[0]
     expect([draining.code, state, refused]).toEqual([4, 'drain', 1])
     expect(matched).toEqual({ [OLD.id]: 2, [key.id]: 2 })
-    expect(waiting.what).toBe('retries that the key 2025-05 has signed')
+    expect(waiting.what).toBe('the end of retries that the key 2025-05 signed')
     expect(Date.parse(waiting.until) - Date.parse(journal().matchedAt)).toBe(HOUR)
     expect(Date.parse(journal().matchedAt)).toBeGreaterThan(Date.now() + HOUR / 4)
 
     passTime(-HOUR)
-    expect((await next(['--json', ...NO_WAIT])).code).toBe(4)
+    expect((await next(['--json', ...health, ...NO_WAIT])).code).toBe(4)
     vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 2 * HOUR })
     onTestFinished(() => void vi.useRealTimers())
     const done = await next(health)
     expect(done).toMatchObject({
       code: 0,
       stdout: expect.stringContaining(
-        `meanwhile, the receivers verified 2 deliveries with ${OLD.id} and 2 deliveries with ${key.id}, and refused 1 request\n`,
+        `during the rotation, the receivers verified 2 deliveries with ${OLD.id} and 2 deliveries with ${key.id}, and refused 1 request\n`,
       ),
     })
     expectOnly(started, key)
@@ -1031,7 +1113,7 @@ describe('geohook rotate --compromised', () => {
     const waiting = await rotate([...health, '--compromised', ...NO_WAIT])
     expect([waiting.code, waiting.stderr]).toEqual([4, expect.stringContaining('0 of 1 receiver')])
     expect(waiting.stdout).toContain(
-      `will refuse what the key ${OLD.id} has signed: retries, and deliveries in flight\n`,
+      `will refuse retries and deliveries in flight that the key ${OLD.id} signed\n`,
     )
     expect(waiting.stdout).toContain(
       `the receiver ${instance} has verified 1 delivery with it\n  the last one at 20`,
