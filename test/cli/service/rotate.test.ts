@@ -730,7 +730,10 @@ describe('changes by others during a rotation', () => {
     ['the webhook gets the old key', ({ mock }) => mock.edit(EDITS.id, { signatureKey: OLD.key })],
     [
       'another webhook gets the old key',
-      ({ mock }) => mock.create((({ id: _, ...members }) => members)(webhookOf('b'))),
+      ({ mock, hookUrl }) => {
+        const members = { serviceName: 'Parcels', serviceType: 'FeatureServer', name: 'b' } as const
+        return mock.create({ ...members, hookUrl: hookUrl(), signatureKey: OLD.key, changeTypes: ['*'] })
+      },
     ],
     ['the webhook is deactivated', ({ mock }) => mock.edit(EDITS.id, { active: false })],
     [
