@@ -66,6 +66,8 @@ const FILE_RULES: OptionNames<WebhookFile> = {
 /**
  * Checks a file, and fills in its variables.
  *
+ * @param admin the site for which the file is
+ * @param file the content of the file
  * @param variables the values, for example `process.env`
  * @throws {WebhookError} `config_invalid`, also for a file of another site; the message names the place in the file
  *
@@ -80,10 +82,11 @@ const FILE_RULES: OptionNames<WebhookFile> = {
  * ```
  */
 export function readWebhookFile(
-  { product, url }: Pick<Admin, 'product' | 'url'>,
+  admin: Pick<Admin, 'product' | 'url'>,
   file: WebhookFile,
   variables: Readonly<Record<string, string | undefined>> = {},
 ): WebhookFile {
+  const { product, url } = admin
   const missing = new Set<string>()
   const filled = fill(file, variables, missing)
   if (missing.size > 0)
