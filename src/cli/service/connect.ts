@@ -52,6 +52,8 @@ export interface Connection {
   referer: string | undefined
   trust: Trust
   progress: Progress
+  /** Why the last request got no response. */
+  failure(): CliError | undefined
 }
 
 /** Maximum size of a response in bytes. */
@@ -89,7 +91,14 @@ export async function withAdmin<Result>(
       const given = source === undefined ? {} : { token: source }
       const admin = createAdmin({ url: url.href, portal: portal?.href, product, referer, fetch, ...given })
       const bound = typeof source === 'object' ? source.referer : referer
-      return await call(admin, { fetch, token: source, referer: bound, trust, progress })
+      return await call(admin, {
+        fetch,
+        token: source,
+        referer: bound,
+        trust,
+        progress,
+        failure: client.failure,
+      })
     } catch (error) {
       throw toAdminError(error, client.failure())
     }

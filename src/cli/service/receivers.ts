@@ -61,6 +61,7 @@ export async function createReceivers(
   io: Io,
   options: HealthOptions,
   { trust }: Connection,
+  signal: AbortSignal,
   expected: number | undefined,
 ): Promise<Receivers | undefined> {
   requireOthers(options, [
@@ -83,7 +84,7 @@ export async function createReceivers(
         const { status, body } = await sendRequest(url as URL, request, {
           ...LIMITS,
           trust,
-          signal: io.host.signal,
+          signal,
         })
         const stats = status === 200 ? readStats(tryJson(body.toString())) : undefined
         if (stats) found.set(stats.instance, stats)
@@ -97,8 +98,8 @@ export async function createReceivers(
   }
 
   let asked: ReturnType<typeof ask> | undefined
-  /** Number of deliveries with the old key, by receiver, in this run. */
-  const counted = new Map<string, number>()
+  /** The receivers that have responded in this run. */
+  const known = new Set<string>()
   return {
     number,
     get trouble() {
@@ -113,21 +114,23 @@ export async function createReceivers(
       const all: Counts[] = []
       for (const [instance, { refused, keys: shown }] of await asked) {
         // Another keyring may have the same ids.
-        const known = shown.filter(({ id, fingerprint }) =>
+        const own = shown.filter(({ id, fingerprint }) =>
           keys.some((key) => key.id === id && fingerprintOf(key) === fingerprint),
         )
-        if (known.length === 0) continue
-        const last = { refused, matched: Object.fromEntries(known.map(({ id, matched }) => [id, matched])) }
+        if (own.length === 0) continue
+        const last = { refused, matched: Object.fromEntries(own.map(({ id, matched }) => [id, matched])) }
+        const before = journal.receivers[instance]
         // A receiver that starts later counts from zero.
-        const first = journal.receivers[instance]?.first ?? (isNew ? last : { refused: 0, matched: {} })
+        const first = before?.first ?? (isNew ? last : { refused: 0, matched: {} })
         journal.receivers[instance] = { first, last }
-        const old = known.find(({ id }) => id === journal.from)
-        const place = `${journal.from} ${instance}`
-        // The clock of a receiver may be wrong.
-        const isNewer = Number(old?.matched) > (counted.get(place) ?? Number.POSITIVE_INFINITY)
-        counted.set(place, Number(old?.matched))
-        const at = new Date(isNewer ? Date.now() : Date.parse(String(old?.lastMatched)))
-        if (at.getTime() > Date.parse(journal.matchedAt ?? '1970')) journal.matchedAt = at.toISOString()
+        if (matchedOf(last, journal.from) > (before ? matchedOf(before.last, journal.from) : 0)) {
+          const now = Date.now()
+          const lastMatched = Date.parse(String(own.find(({ id }) => id === journal.from)?.lastMatched))
+          // The clock of a receiver may be wrong, but what happened between two runs only the receiver knows.
+          const at = known.has(instance) || Number.isNaN(lastMatched) ? now : Math.min(now, lastMatched)
+          if (at > Date.parse(journal.matchedAt ?? '1970')) journal.matchedAt = new Date(at).toISOString()
+        }
+        known.add(instance)
         all.push(last)
       }
       return all

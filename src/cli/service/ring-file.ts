@@ -4,7 +4,7 @@ import { isObject, tryJson } from '../../shared/json.ts'
 import { failure, usageError } from '../errors.ts'
 import { reasonOf } from '../io/files.ts'
 import { lock, partOf, replaceFile } from '../io/replace-file.ts'
-import type { Io } from '../terminal/io.ts'
+import { type Io, printable } from '../terminal/io.ts'
 
 /** A key in the file of a keyring. Other members are kept. */
 export interface RingKey {
@@ -36,7 +36,7 @@ export interface Journal {
   to: string
   /** True if the rotation goes back. */
   isBack: boolean
-  webhooks: { service: string; id: string; name: string }[]
+  webhooks: { service: string; id: string; name: string; isDeleted?: boolean }[]
   /** Milliseconds until every receiver has read the keyring; the number of receivers with `--health`. */
   settle: number
   expected: number
@@ -124,13 +124,13 @@ export async function openRing(io: Io, name: string): Promise<Ring> {
           throw failure(
             'rotation_failed',
             `${name} was changed during the rotation`,
-            'Check the file, then use --continue or --back.',
+            'Check the file, and run the command again.',
           )
         if (keys) document = { keys, text: toText(document.text, keys, name) }
         hideKeys()
         const kept = await stat(path)
         if ((await replaceFile(path, document.text, kept)) && !io.json && keys)
-          io.note(`${name} is mounted by itself, so it was overwritten, not replaced`)
+          io.note(printable(`${name} is mounted by itself, so it was overwritten, not replaced`))
       },
       async save(next) {
         await replaceFile(journalPath, `${JSON.stringify(next, null, 2)}\n`)

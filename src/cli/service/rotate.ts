@@ -16,7 +16,7 @@ import { addHealthOptions, createReceivers, type HealthOptions, sumUp } from './
 import { openRing, type Ring, STATES, type State } from './ring-file.ts'
 import { Rotation, type Waiting } from './rotation.ts'
 import { planRotation, type RotationContext } from './rotation-check.ts'
-import { listVerified } from './verified.ts'
+import { prepareList } from './verified.ts'
 import { place, toList, webhooksOf } from './webhooks.ts'
 
 type Step = 'add' | 'switch' | 'remove'
@@ -189,18 +189,18 @@ async function rotate(
   options: RotateOptions,
 ): Promise<void> {
   const { settle, acceptHandshakeGap, compromised, dryRun, back, step } = options
-  const receivers = await createReceivers(io, options, connection, rings[0]?.journal?.expected)
+  const { signal } = io.host
+  const receivers = await createReceivers(io, options, connection, signal, rings[0]?.journal?.expected)
   if (receivers && rings.length > 1)
     throw usageError('--health belongs to one keyring, but there are several', 'Also give --keyring.')
-  const { signal } = io.host
   const shared = { io, admin, connection, signal, receivers }
   const context: RotationContext = { ...shared, settle, acceptHandshakeGap, compromised }
   // A step that was killed can be repeated.
-  const isRepeated = step === 'add' && rings.every(({ journal }) => journal?.state === 'add')
+  const isRepeated = step === 'add' && rings.every((ring) => isSame(ring, targets?.get(ring.name) ?? []))
   const isNew = targets !== undefined && !isRepeated
   const rotations = isNew ? await plan(context, rings, targets) : continueAll(context, rings, options)
   if (dryRun) return io.printResult({ rotations: rotations.map(toResult) }, 'nothing was written')
-  const verified = compromised && (await listVerified(io, rotations, options))
+  const list = compromised && (await prepareList(io, rotations, options))
   if (signal.aborted) io.exitCode = EXIT.stopped
   if (signal.aborted) return
   if (isNew) {
@@ -213,10 +213,11 @@ async function rotate(
   }
   if (back) for (const rotation of rotations) await rotation.goBack()
   await drive(context, rotations, options)
+  const verified = list && (await list())
   io.printResult({ rotations: rotations.map(toResult), ...(verified && { verified }) }, () => {})
   for (const { error } of rotations) {
     if (error === undefined) continue
-    const problem = toAdminError(error)
+    const problem = toAdminError(error, connection.failure())
     io.printError(problem)
     io.exitCode = problem.exitCode
   }
@@ -255,21 +256,48 @@ function continueAll(
       `the rotation belongs to ${other.journal.url} (${other.journal.product}), not to ${url} (${product})`,
       'Give the same --url and --product.',
     )
-  for (const { ring, journal } of rotations) {
-    const { state, to, isStepwise } = journal
-    const isAdded = ring.keys.some(({ id }) => id === to)
-    const next = !isAdded ? 'add' : STATES.indexOf(state) <= STATES.indexOf('switch') ? 'switch' : 'remove'
-    if (step ? STEPS.indexOf(step) > STEPS.indexOf(next) : isStepwise && !back && !context.compromised)
+  for (const rotation of rotations) {
+    const { ring, journal } = rotation
+    const next = nextStep(rotation)
+    if (context.compromised && journal.isBack)
+      throw usageError(
+        `${ring.name}: the rotation goes back to the compromised key`,
+        'End it, and rotate again.',
+      )
+    if (
+      step ? STEPS.indexOf(step) > STEPS.indexOf(next) : journal.isStepwise && !back && !context.compromised
+    )
       throw failure(
         'rotation_early',
         `${ring.name}: the receivers may not have the file of the last step yet`,
         `When they have it, run --step ${next}.`,
       )
   }
+  for (const { name, journal } of rings)
+    if (!journal && !context.io.json) context.io.note(printable(`${name}: no rotation is open`))
   const hadHealth = rotations.some(({ journal }) => Object.keys(journal.receivers).length > 0)
   if (hadHealth && !context.receivers && !context.compromised)
     throw usageError('the rotation began with --health', 'Give it again, with its token.')
   return rotations
+}
+
+/** True if a step of the same webhooks has begun, and not ended. */
+const isSame = (
+  { journal }: Ring,
+  wanted: readonly { service: string; webhook: string | Webhook }[],
+): boolean =>
+  journal?.state === 'add' &&
+  journal.isStepwise === true &&
+  journal.webhooks.length === wanted.length &&
+  wanted.every(({ service, webhook }) => {
+    const idOrName = typeof webhook === 'string' ? webhook : webhook.id
+    return journal.webhooks.some((one) => one.service === service && [one.id, one.name].includes(idOrName))
+  })
+
+/** The step that comes next. */
+function nextStep({ ring, journal: { state, to } }: Rotation): Step {
+  if (!ring.keys.some(({ id }) => id === to)) return 'add'
+  return STATES.indexOf(state) <= STATES.indexOf('switch') ? 'switch' : 'remove'
 }
 
 /** Runs the rotations until each has ended, or has to wait longer than `--wait`. */
@@ -281,7 +309,7 @@ async function drive(
   const end = performance.now() + io.wait(longest)
   const isOpen = ({ isDone, error }: Rotation): boolean => !isDone && error === undefined
   const notes = new Map<Rotation, string>()
-  for (let open = rotations; ; ) {
+  for (let open = rotations.filter(isOpen); ; ) {
     receivers?.renew()
     for (const rotation of open) await rotation.run(LAST[step])
     open = open.filter(isOpen)
@@ -300,14 +328,15 @@ async function drive(
     await wait(Math.min(io.wait(PAUSE), rest), signal).catch(() => {})
   }
   if (rotations.some(isOpen)) io.exitCode = signal.aborted ? EXIT.stopped : EXIT.pending
-  for (const { ring, journal, isDone } of rotations) {
+  for (const rotation of rotations) {
+    const { ring, journal, isDone } = rotation
     if (isDone) continue
     // Keeps the counts of the receivers. On a full disk, the journal of the state is enough.
     await ring.save(journal).catch(() => {})
     const { state, from, to, isStepwise } = journal
     const detail =
       state === 'drain' ? `: all webhooks have the key ${to}, and only the removal of ${from} is left` : ''
-    const next = isStepwise ? `--step ${step}` : '--continue'
+    const next = isStepwise ? `--step ${nextStep(rotation)}` : '--continue'
     const command = shellQuote(ring.name)
     if (!io.json)
       io.note(

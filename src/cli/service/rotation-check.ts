@@ -144,7 +144,11 @@ async function requireReady(
     throw failure('rotation_refused', `${service}, ${name} ${problem}; nothing was written`, hint)
   }
   if (active === undefined) refuse('does not show whether it is active, so an edit could deactivate it')
-  if (!active) refuse('is not active', 'Activate it first, or name only the others.')
+  if (!active)
+    refuse(
+      'is not active',
+      'Activate it first. If you leave it out, give it the new key before you activate it.',
+    )
   if (key === '')
     refuse('has no key', 'Give it the first key of the keyring, with "geohook edit" and --key-file.')
   if (key !== undefined && key !== first.key)
@@ -215,7 +219,7 @@ async function readSpan(admin: Admin, service: string): Promise<number> {
   const {
     attempts = 5,
     timeoutInSeconds = 60,
-    pauseInSeconds = admin.product === 'online' ? 10 : 3600,
+    pauseInSeconds = admin.product === 'online' && service !== 'portal' ? 10 : 3600,
   } = settings
   return 1000 * (attempts * timeoutInSeconds + (attempts - 1) * pauseInSeconds)
 }

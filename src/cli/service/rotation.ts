@@ -40,17 +40,19 @@ export class Rotation {
     await this.ring.save(this.journal)
   }
 
-  /** Goes back: keeps the old key, and removes the new one. @throws {CliError} exit code 1 if the old key is gone */
+  /** Goes back: keeps the old key, and removes the new one. Sets `error` if the old key is gone. */
   async goBack(): Promise<void> {
     const { journal } = this
     const { state, from, to, isBack } = journal
     if (isBack) return
-    if (!this.#keyOf(from))
-      throw failure(
+    if (!this.#keyOf(from)) {
+      this.error = failure(
         'rotation_over',
-        `the key ${from} has been removed, so the rotation cannot go back`,
+        `${this.ring.name}: the key ${from} has been removed, so the rotation cannot go back`,
         'End it with --continue. Then you can rotate again.',
       )
+      return
+    }
     const others = { isBack: true, matchedAt: undefined, compromised: undefined, isStepwise: undefined }
     Object.assign(journal, { from: to, to: from, ...others })
     // No webhook has the new key before an edit begins.
@@ -59,9 +61,10 @@ export class Rotation {
 
   /** Runs the states up to `last`, until one of them has to wait or fails. */
   async run(last: State): Promise<void> {
-    const { signal, compromised } = this.#context
+    const { signal, compromised, acceptHandshakeGap } = this.#context
     const { journal, ring } = this
     if (compromised) journal.compromised = true
+    if (acceptHandshakeGap) journal.acceptsGap = true
     this.waiting = undefined
     try {
       while (!signal.aborted) {
@@ -138,13 +141,18 @@ export class Rotation {
     },
 
     switch: async () => {
-      const { journal } = this
+      const { journal, ring } = this
       const { admin } = this.#context
       const { compromised, acceptsGap, isBack } = journal
       const { key } = this.#keyOf(journal.to) as RingKey
       const edits: (() => Promise<unknown>)[] = []
       let hasGap = false
-      for (const [{ service, id, name }, webhook] of await this.#read()) {
+      const found = await this.#read()
+      for (const named of journal.webhooks) {
+        if (found.some(([one]) => one === named)) delete named.isDeleted
+        else named.isDeleted = true
+      }
+      for (const [{ service, id, name }, webhook] of found) {
         const webhooks = webhooksOf(admin, service)
         const way = wayOf(webhook, journal)
         hasGap ||= way === 'gap'
@@ -160,6 +168,7 @@ export class Rotation {
         throw failure('rotation_refused', 'a payload URL no longer ends with the id of its key', BOTH)
       await this.#askReceivers('')
       journal.before = sumUp(journal).matched[journal.to] ?? 0
+      await ring.write() // fails if the file was changed, before a webhook gets the key
       // Receivers answer handshakes with the first key, and a file of webhooks sends it.
       if (hasGap) await this.#promote()
       for (const edit of edits) await edit()
@@ -200,7 +209,7 @@ export class Rotation {
       if (old) {
         // Other clients may have edited webhooks meanwhile.
         await this.#requireSwitched()
-        for (const service of new Set(journal.webhooks.map((one) => one.service))) {
+        for (const service of new Set((await this.#read()).map(([one]) => one.service))) {
           const other = await findOther(this.#context.admin, service, [], old)
           if (other)
             throw failure(
@@ -257,13 +266,15 @@ export class Rotation {
     const { isBack, to } = this.journal
     const key = this.#keyOf(to)?.key
     let isHidden = false
-    for (const [{ service, name }, webhook] of await this.#read()) {
+    for (const [{ service, name, isDeleted }, webhook] of await this.#read()) {
       const who = `${service}, ${name}`
       // After a rotation went back, they are as they were.
       if (webhook.active === false && !isBack)
         throw failure('rotation_failed', `${who} is no longer active`, BOTH)
-      if (webhook.key !== undefined && webhook.key !== key)
-        throw failure('rotation_failed', `${who} does not have the key ${to}`, BOTH)
+      if (isDeleted || (webhook.key !== undefined && webhook.key !== key)) {
+        await this.enter('switch')
+        throw failure('rotation_failed', `${who} does not have the key ${to}`, AGAIN)
+      }
       isHidden ||= webhook.key === undefined
       if (key !== undefined && wayOf(webhook, this.journal) === 'url')
         await requireHandshake(this.#handshakes, who, webhook.hookUrl, key)
@@ -278,6 +289,7 @@ export class Rotation {
   }
 }
 
+const AGAIN = 'The old key is still accepted. --continue gives it the new key again, and --back the old one.'
 const BOTH = 'Both keys are still accepted. Look at the webhook, then use --continue or --back.'
 
 /** Returns undefined for a webhook that was deleted meanwhile. */

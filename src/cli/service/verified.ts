@@ -17,12 +17,15 @@ interface Verified {
   isCertain: boolean
 }
 
-/** Prints what the removal of a key loses. With `--since`, also lists what the key has verified, in the inbox. */
-export async function listVerified(
+/**
+ * Prints what the removal of a key loses. With `--since`, also returns a function that lists what the key has verified, in
+ * the inbox.
+ */
+export async function prepareList(
   io: Io,
   rotations: readonly Rotation[],
   options: StoreOptions & { since?: number },
-): Promise<Verified[] | undefined> {
+): Promise<(() => Promise<Verified[]>) | undefined> {
   const { since } = options
   const print = (text: string): void => {
     if (!io.json) io.print(printable(text))
@@ -41,23 +44,21 @@ export async function listVerified(
   if (since === undefined) return undefined
   if (!hasStore(io, options))
     throw usageError('--since requires an inbox', 'Give --store, --store-env or --store-file.')
+  await withInbox(io, options, (inbox) => inbox.list({ limit: 1 })) // fails before anything is written
   const start = Date.now() - since
-  const keys = rotations.flatMap(({ ring, journal }) => ring.keys.filter(({ id }) => id === journal.from))
-  const verified = await withInbox(io, options, (inbox) =>
-    findVerified(
-      inbox,
-      keys.map(({ key }) => key),
-      start,
-    ),
-  )
-  const certain = verified.filter(({ isCertain }) => isCertain).length
-  const found = `${certain} verified with the old key, ${verified.length - certain} with an unknown key`
-  print(`deliveries in the inbox since ${new Date(start).toISOString()}: ${found}`)
-  for (const { id, receivedAt, service = '', changeTypes, isCertain } of verified)
-    print(
-      `  ${id}  ${receivedAt.toISOString()}  ${changeTypes.join()}  ${service}${isCertain ? '' : '  (key unknown)'}`,
-    )
-  return verified
+  const old = rotations.flatMap(({ ring, journal }) => ring.keys.filter(({ id }) => id === journal.from))
+  const keys = old.map(({ key }) => key)
+  return async () => {
+    const verified = await withInbox(io, options, (inbox) => findVerified(inbox, keys, start))
+    const certain = verified.filter(({ isCertain }) => isCertain).length
+    const found = `${certain} verified with the old key, ${verified.length - certain} with an unknown key`
+    print(`deliveries in the inbox since ${new Date(start).toISOString()}: ${found}`)
+    for (const { id, receivedAt, service = '', changeTypes, isCertain } of verified)
+      print(
+        `  ${id}  ${receivedAt.toISOString()}  ${changeTypes.join()}  ${service}${isCertain ? '' : '  (key unknown)'}`,
+      )
+    return verified
+  }
 }
 
 async function findVerified(

@@ -290,7 +290,7 @@ describe('geohook rotate', () => {
       syncBuiltinESMExports()
     })
     expect((await started.rotate([], PASSED)).code).toBe(0)
-    expect(log.join(' ')).toBe('old add old,new settle switch edit new,old prove drain remove new')
+    expect(log.join(' ')).toBe('old add old,new settle switch old,new edit new,old prove drain remove new')
   })
 
   it('prints JSON', async () => {
@@ -401,14 +401,14 @@ describe.each(STATES)('a rotation in the state %s', (state, args, kill) => {
 
 describe('an open rotation', () => {
   it('ends with --continue, but cannot go back, after the old key was removed', async () => {
-    const { rotate, next, back, ring, killIn, write, files, path } = await start()
+    const { rotate, next, back, ring, killIn, write, files, journal } = await start()
     await rotate(NO_SETTLE)
     killIn('remove')
     write(ring().slice(0, 1))
-    const before = readFileSync(`${path}.rotation`, 'utf8')
+    const before = journal()
     const refused = await back(['--json'])
     expect([refused.code, errorIn(refused).code]).toEqual([1, 'rotation_over'])
-    expect(readFileSync(`${path}.rotation`, 'utf8')).toBe(before)
+    expect(journal()).toEqual(before)
     expect(await next([], PASSED)).toMatchObject({ code: 0, stdout: expect.not.stringContaining('removed') })
     expect(files()).toEqual(['keys.json'])
   })
@@ -512,7 +512,8 @@ describe('an open rotation', () => {
     await mock.edit(EDITS.id, changes)
     const failed = await next(['--json'], PASSED)
     expect([failed.code, errorIn(failed).message]).toEqual([1, expect.stringContaining(problem)])
-    expect([ring().length, journal().state]).toEqual([2, 'prove'])
+    const state = 'active' in changes ? 'prove' : 'switch'
+    expect([ring().length, journal().state]).toEqual([2, state])
   })
 
   it('is rejected if its journal is invalid', async () => {
@@ -705,6 +706,7 @@ describe('geohook rotate --step', () => {
       stderr: expect.stringContaining('run --step switch'),
     })
     expect((await rotate(['--step', 'add'])).code).toBe(0)
+    expect((await run([PARCELS, 'other', '--keyring', path, '--step', 'add'])).code).toBe(1)
 
     const step = (name: string, options: RunOptions) => run(['--step', name, '--keyring', path], options)
     const early = await step('remove', PASSED)
@@ -726,21 +728,23 @@ describe('geohook rotate --step', () => {
 })
 
 describe('changes by others during a rotation', () => {
-  it.each<[what: string, change: (started: Started, key: Key | undefined) => unknown]>([
-    ['the webhook gets the old key', ({ mock }) => mock.edit(EDITS.id, { signatureKey: OLD.key })],
+  it.each<[what: string, state: string, change: (started: Started, key: Key | undefined) => unknown]>([
+    ['the webhook gets the old key', 'switch', ({ mock }) => mock.edit(EDITS.id, { signatureKey: OLD.key })],
     [
       'another webhook gets the old key',
+      'remove',
       ({ mock, hookUrl }) => {
         const members = { serviceName: 'Parcels', serviceType: 'FeatureServer', name: 'b' } as const
         return mock.create({ ...members, hookUrl: hookUrl(), signatureKey: OLD.key, changeTypes: ['*'] })
       },
     ],
-    ['the webhook is deactivated', ({ mock }) => mock.edit(EDITS.id, { active: false })],
+    ['the webhook is deactivated', 'remove', ({ mock }) => mock.edit(EDITS.id, { active: false })],
     [
       'another key takes the place of the new one',
+      'switch',
       ({ write }, key) => write([another('x'), OLD, { ...another('y'), id: key?.id ?? '' }]),
     ],
-  ])('keep both keys if %s before the removal', async (_, change) => {
+  ])('keep both keys if %s before the removal', async (_, state, change) => {
     const started = await start()
     const { rotate, next, ring, journal } = started
     expect((await rotate(NO_SETTLE)).code).toBe(4)
@@ -748,7 +752,7 @@ describe('changes by others during a rotation', () => {
     const before = ring()
     const failed = await next([], PASSED)
     expect(failed).toMatchObject({ code: 1, stderr: expect.stringContaining('error:') })
-    expect([ring(), journal().state]).toEqual([before, 'remove'])
+    expect([ring(), journal().state]).toEqual([before, state])
   })
 
   it('keep a key that was added to the file while it waits', async () => {
@@ -763,6 +767,17 @@ describe('changes by others during a rotation', () => {
       stderr: expect.stringContaining('was changed during the rotation'),
     })
     expect(idsOf(ring())).toContain('by-hand')
+  })
+
+  it('keep the key of the webhook if the file without the new key is put back', async () => {
+    const { begin, end, write, path, service, stored } = await start()
+    const running = begin([service, 'edits', '--keyring', path, '--settle', '1h', '--wait', '2h'], {
+      pace: 0.0005,
+    })
+    await running.printed(/waiting for the receivers to read the keyring/)
+    write([OLD])
+    expect((await end(running)).code).toBe(1)
+    expect(stored().signatureKey).toBe(OLD.key)
   })
 
   it('are not mistaken for another product or address, in which the webhooks are missing', async () => {
@@ -782,6 +797,7 @@ it('goes back once, however often --back is repeated', async () => {
   const started = await start()
   await started.rotate(NO_SETTLE)
   expect((await started.back(NO_WAIT)).code).toBe(4)
+  expect((await started.next(['--compromised'])).code).toBe(2) // it would keep the compromised key
   expect((await started.back([], PASSED)).code).toBe(0)
   expectOnly(started, OLD)
 })
@@ -1037,7 +1053,7 @@ describe('geohook rotate --health', () => {
     expect(matched).toEqual({ [OLD.id]: 2, [key.id]: 2 })
     expect(waiting.what).toBe('the end of retries that the key 2025-05 signed')
     expect(Date.parse(waiting.until) - Date.parse(journal().matchedAt)).toBe(HOUR)
-    expect(Date.parse(journal().matchedAt)).toBeGreaterThan(Date.now() + HOUR / 4)
+    expect(Date.parse(journal().matchedAt)).toBeLessThanOrEqual(Date.now()) // the receiver's clock is ahead
 
     passTime(-HOUR)
     expect((await next(['--json', ...health, ...NO_WAIT])).code).toBe(4)
@@ -1143,7 +1159,7 @@ describe('geohook rotate --compromised', () => {
     expectOnly(started)
   })
 
-  it('lists the deliveries in an inbox that the old key has verified', async () => {
+  it('lists the deliveries in an inbox that the old key has verified', { tags: ['sqlite'] }, async () => {
     const { rotate, next, killIn, write, home, ring, files } = await start()
     const store = join(home, 'inbox.db')
     const inbox = createSqliteInbox({ path: store })
