@@ -294,7 +294,7 @@ const isSame = (
     return journal.webhooks.some((one) => one.service === service && [one.id, one.name].includes(idOrName))
   })
 
-/** The step that comes next. */
+/** Returns the next step of a rotation. */
 function nextStep({ ring, journal: { state, to } }: Rotation): Step {
   if (!ring.keys.some(({ id }) => id === to)) return 'add'
   return STATES.indexOf(state) <= STATES.indexOf('switch') ? 'switch' : 'remove'
